@@ -1,0 +1,1 @@
+"""Robota, a coding agent for the terminal: one engine, many thin clients, one log."""

@@ -1,0 +1,4 @@
+"""The language engine and clients speak: pure data and pure functions over it.
+
+Uses msgspec, nothing else of robota, no I/O.
+"""

@@ -1,0 +1,74 @@
+"""The kinds of asks and says, and the four disjoint categories of asks."""
+
+from typing import Final
+
+INTERACTIVE_ASKS: Final = frozenset({"followup", "command", "tool", "use_mcp_server", "browser_action_launch"})
+IDLE_ASKS: Final = frozenset(
+    {
+        "completion_result",
+        "api_req_failed",
+        "resume_completed_task",
+        "mistake_limit_reached",
+        "auto_approval_max_req_reached",
+    }
+)
+RESUMABLE_ASKS: Final = frozenset({"resume_task"})
+NON_BLOCKING_ASKS: Final = frozenset({"command_output"})
+
+KNOWN_ASKS: Final = INTERACTIVE_ASKS | IDLE_ASKS | RESUMABLE_ASKS | NON_BLOCKING_ASKS
+
+# An answer to one of these is a permission; everything else asks for words.
+APPROVAL_ASKS: Final = INTERACTIVE_ASKS - {"followup"}
+
+KNOWN_SAYS: Final = frozenset(
+    {
+        "error",
+        "api_req_started",
+        "api_req_finished",
+        "api_req_retried",
+        "api_req_retry_delayed",
+        "api_req_rate_limit_wait",
+        "api_req_deleted",
+        "text",
+        "image",
+        "reasoning",
+        "completion_result",
+        "user_feedback",
+        "user_feedback_diff",
+        "command_output",
+        "shell_integration_warning",
+        "mcp_server_request_started",
+        "mcp_server_response",
+        "subtask_result",
+        "checkpoint_saved",
+        "rooignore_error",
+        "diff_error",
+        "condense_context",
+        "condense_context_error",
+        "sliding_window_truncation",
+        "codebase_search_result",
+        "user_edit_todos",
+        "too_many_tools_warning",
+        "tool",
+    }
+)
+
+
+def is_interactive_ask(ask: str | None) -> bool:
+    """The agent waits for an approval or an answer."""
+    return ask in INTERACTIVE_ASKS
+
+
+def is_idle_ask(ask: str | None) -> bool:
+    """The task has stopped: finished, failed or at a limit."""
+    return ask in IDLE_ASKS
+
+
+def is_resumable_ask(ask: str | None) -> bool:
+    """The task is paused and can be taken up again."""
+    return ask in RESUMABLE_ASKS
+
+
+def is_non_blocking_ask(ask: str | None) -> bool:
+    """The agent goes on whether or not anybody answers."""
+    return ask in NON_BLOCKING_ASKS

@@ -1,0 +1,97 @@
+"""What a client may tell the engine."""
+
+from robota.protocol.wire import OpenValue, Value
+
+
+class ClientCommand(OpenValue, frozen=True, kw_only=True, tag_field="type"):
+    """A command; `request_id` comes back with the receipt where the transport is not a function call."""
+
+    request_id: str | None = None
+
+
+class NewTask(ClientCommand, frozen=True, kw_only=True, tag="newTask"):
+    text: str
+    images: tuple[str, ...] = ()
+    task_id: str | None = None
+    mode: str | None = None
+
+
+class ClearTask(ClientCommand, frozen=True, kw_only=True, tag="clearTask"):
+    """End the task and show none."""
+
+
+class CancelTask(ClientCommand, frozen=True, kw_only=True, tag="cancelTask"):
+    """Stop what runs now. The task can be resumed."""
+
+
+class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
+    """An answer. `ts` names the ask; without it the pending ask is meant, as the seed's clients do."""
+
+    ask_response: str
+    text: str | None = None
+    images: tuple[str, ...] = ()
+    ts: int | None = None
+
+
+class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalOperation"):
+    """`continue` or `abort` for the command that runs now."""
+
+    terminal_operation: str
+
+
+class QueueMessage(ClientCommand, frozen=True, kw_only=True, tag="queueMessage"):
+    text: str
+    images: tuple[str, ...] = ()
+
+
+class EditQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="editQueuedMessage"):
+    id: str
+    text: str
+    images: tuple[str, ...] = ()
+
+
+class RemoveQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="removeQueuedMessage"):
+    id: str
+
+
+class SwitchMode(ClientCommand, frozen=True, kw_only=True, tag="mode"):
+    text: str
+
+
+class SetPermissionMode(ClientCommand, frozen=True, kw_only=True, tag="permissionMode"):
+    permission_mode: str
+
+
+class RetryNow(ClientCommand, frozen=True, kw_only=True, tag="retryNow"):
+    """Do not wait out the pause before the next try."""
+
+
+Command = (
+    NewTask
+    | ClearTask
+    | CancelTask
+    | AskResponse
+    | TerminalOperation
+    | QueueMessage
+    | EditQueuedMessage
+    | RemoveQueuedMessage
+    | SwitchMode
+    | SetPermissionMode
+    | RetryNow
+)
+
+
+class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="receipt"):
+    """The command was taken. `id` names what it made: a task, a queued message."""
+
+    id: str | None = None
+
+
+class Refused(Value, frozen=True, kw_only=True, tag="refused", tag_field="receipt"):
+    """The command was not taken and changed nothing."""
+
+    code: str
+    message: str
+
+
+Receipt = Accepted | Refused

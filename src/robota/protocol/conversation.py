@@ -1,0 +1,95 @@
+"""What a model and we have said to one another: turns made of blocks.
+
+The JSON is that of the Messages API, which scripts in this field already read; the wire formats of the
+providers translate from it.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    """A piece of a turn."""
+
+
+class TextBlock(Block, frozen=True, kw_only=True, tag="text"):
+    text: str
+
+
+class ThinkingBlock(Block, frozen=True, kw_only=True, tag="thinking"):
+    """Reasoning; `signature` is the provider's seal, sent back untouched."""
+
+    thinking: str
+    signature: str | None = None
+
+
+class ImageSource(msgspec.Struct, frozen=True, kw_only=True):
+    """Image bytes in base64, as the Messages API writes them."""
+
+    media_type: str
+    data: str
+    type: str = "base64"
+
+
+class ImageBlock(Block, frozen=True, kw_only=True, tag="image"):
+    source: ImageSource
+
+
+class ToolUseBlock(Block, frozen=True, kw_only=True, tag="tool_use"):
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+class ToolResultBlock(Block, frozen=True, kw_only=True, tag="tool_result"):
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    images: tuple[ImageSource, ...] = ()
+
+
+AssistantBlock = TextBlock | ThinkingBlock | ToolUseBlock
+UserBlock = TextBlock | ImageBlock | ToolResultBlock
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of one request or of many; `input_tokens` excludes what was read from or written to a cache."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_creation_input_tokens=self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+            cache_read_input_tokens=self.cache_read_input_tokens + other.cache_read_input_tokens,
+        )
+
+
+class UserTurn(msgspec.Struct, frozen=True, kw_only=True, tag_field="role", tag="user"):
+    content: tuple[UserBlock, ...]
+
+
+class AssistantTurn(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="role", tag="assistant"
+):
+    content: tuple[AssistantBlock, ...]
+    id: str = ""
+    model: str = ""
+    stop_reason: str | None = None
+    usage: Usage = Usage()
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+    @property
+    def tool_uses(self) -> tuple[ToolUseBlock, ...]:
+        return tuple(block for block in self.content if isinstance(block, ToolUseBlock))
+
+
+Turn = UserTurn | AssistantTurn

@@ -1,0 +1,271 @@
+"""What the engine tells its clients. Clients never poll."""
+
+from typing import Any
+
+import msgspec
+
+from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Usage
+from robota.protocol.message import Message, QueuedMessage, TodoItem
+from robota.protocol.views import View
+from robota.protocol.wire import OpenValue, Value
+
+
+class EngineEvent(OpenValue, frozen=True, kw_only=True, tag_field="type"):
+    """An event. Order is that of what happened; deltas of one row may be joined for a slow reader."""
+
+
+class SessionState(OpenValue, frozen=True, kw_only=True):
+    """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows."""
+
+    session_id: str
+    cwd: str
+    model: str
+    mode: str
+    permission_mode: str
+    cline_messages: tuple[Message, ...] = ()
+    current_task_id: str | None = None
+    message_queue: tuple[QueuedMessage, ...] = ()
+    todos: tuple[TodoItem, ...] = ()
+    tools: tuple[str, ...] = ()
+    name: str | None = None
+    log_path: str | None = None
+
+
+class State(EngineEvent, frozen=True, kw_only=True, tag="state"):
+    """The whole state: first event of every subscription, and again when a task starts or is cleared."""
+
+    state: SessionState
+
+
+class TaskEvent(EngineEvent, frozen=True, kw_only=True):
+    task_id: str
+
+
+class MessageCreated(TaskEvent, frozen=True, kw_only=True, tag="messageCreated"):
+    message: Message
+
+
+class MessageUpdated(TaskEvent, frozen=True, kw_only=True, tag="messageUpdated"):
+    message: Message
+
+
+class PartialMessage(TaskEvent, frozen=True, kw_only=True, tag="partialMessage"):
+    """Text to append to the streaming row `ts` (reasoning, command output, a completion)."""
+
+    ts: int
+    delta: str
+
+
+class TextDelta(TaskEvent, frozen=True, kw_only=True, tag="textDelta"):
+    """Text to append to the streaming `say: text` row `ts`: the model's answer as it comes."""
+
+    ts: int
+    delta: str
+
+
+class ToolCallDelta(TaskEvent, frozen=True, kw_only=True, tag="toolCallDelta"):
+    """The model is writing the arguments of a call. `first_arg` appears as soon as it is known."""
+
+    call_id: str
+    tool: str
+    delta: str = ""
+    first_arg: str | None = None
+
+
+class Thinking(TaskEvent, frozen=True, kw_only=True, tag="thinking"):
+    """A request to the model has begun or ended."""
+
+    is_thinking: bool
+
+
+class TurnReply(TaskEvent, frozen=True, kw_only=True, tag="turnReply"):
+    """A complete reply of the model, as it enters the history."""
+
+    reply: AssistantTurn
+
+
+class TurnResults(TaskEvent, frozen=True, kw_only=True, tag="turnResults"):
+    """The results of a reply's tool calls, as they enter the history."""
+
+    results: tuple[ToolResultBlock, ...]
+
+
+class ToolStart(TaskEvent, frozen=True, kw_only=True, tag="toolStart"):
+    call_id: str
+    tool: str
+    label: str
+    first_arg: str
+    input: dict[str, Any]
+
+
+class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):
+    """`status` is success, error, denied or interrupted; `reason` says why a call was denied."""
+
+    call_id: str
+    tool: str
+    label: str
+    first_arg: str
+    status: str
+    duration_ms: int = 0
+    reason: str | None = None
+    input: dict[str, Any] = msgspec.field(default_factory=dict)
+    view: View | None = None
+
+
+class TokenUsage(Value, frozen=True, kw_only=True):
+    """Totals of a task. `context_tokens` is what the newest request filled of the window."""
+
+    total_tokens_in: int = 0
+    total_tokens_out: int = 0
+    total_cache_writes: int = 0
+    total_cache_reads: int = 0
+    total_cost: float = 0.0
+    context_tokens: int = 0
+
+
+class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
+    used_tokens: int
+    max_tokens: int
+    used_percentage: float
+
+
+class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled"):
+    """The request failed and will be tried again after a pause; `RetryNow` ends the pause."""
+
+    attempt: int
+    max_retries: int
+    delay_ms: int
+    error: str
+    error_status: int | None = None
+
+
+class TaskCreated(TaskEvent, frozen=True, kw_only=True, tag="taskCreated"):
+    parent_task_id: str | None = None
+
+
+class TaskStarted(TaskEvent, frozen=True, kw_only=True, tag="taskStarted"):
+    pass
+
+
+class TaskCompleted(TaskEvent, frozen=True, kw_only=True, tag="taskCompleted"):
+    token_usage: TokenUsage
+    tool_usage: dict[str, dict[str, int]]
+    usage: Usage = Usage()
+    is_subtask: bool = False
+
+
+class TaskAborted(TaskEvent, frozen=True, kw_only=True, tag="taskAborted"):
+    pass
+
+
+class TaskActive(TaskEvent, frozen=True, kw_only=True, tag="taskActive"):
+    pass
+
+
+class TaskInteractive(TaskEvent, frozen=True, kw_only=True, tag="taskInteractive"):
+    pass
+
+
+class TaskResumable(TaskEvent, frozen=True, kw_only=True, tag="taskResumable"):
+    pass
+
+
+class TaskIdle(TaskEvent, frozen=True, kw_only=True, tag="taskIdle"):
+    pass
+
+
+class TaskPaused(TaskEvent, frozen=True, kw_only=True, tag="taskPaused"):
+    pass
+
+
+class TaskUnpaused(TaskEvent, frozen=True, kw_only=True, tag="taskUnpaused"):
+    pass
+
+
+class TaskSpawned(TaskEvent, frozen=True, kw_only=True, tag="taskSpawned"):
+    """`task_id` is the parent."""
+
+    child_task_id: str
+
+
+class TaskModeSwitched(TaskEvent, frozen=True, kw_only=True, tag="taskModeSwitched"):
+    mode: str
+
+
+class TaskAskResponded(TaskEvent, frozen=True, kw_only=True, tag="taskAskResponded"):
+    """Somebody answered the ask `ts`; other clients close their dialogs."""
+
+    ts: int
+    response: str
+
+
+class TaskUserMessage(TaskEvent, frozen=True, kw_only=True, tag="taskUserMessage"):
+    pass
+
+
+class QueuedMessagesUpdated(TaskEvent, frozen=True, kw_only=True, tag="queuedMessagesUpdated"):
+    queue: tuple[QueuedMessage, ...]
+
+
+class TodosUpdated(TaskEvent, frozen=True, kw_only=True, tag="todosUpdated"):
+    todos: tuple[TodoItem, ...]
+
+
+class TaskTokenUsageUpdated(TaskEvent, frozen=True, kw_only=True, tag="taskTokenUsageUpdated"):
+    token_usage: TokenUsage
+    usage: Usage = Usage()
+
+
+class TaskToolFailed(TaskEvent, frozen=True, kw_only=True, tag="taskToolFailed"):
+    tool: str
+    error: str
+
+
+class Notice(EngineEvent, frozen=True, kw_only=True, tag="notice"):
+    """Something a person should know that is no row of the conversation. `level` is info or warning."""
+
+    level: str
+    text: str
+
+
+class UnknownEvent(EngineEvent, frozen=True, kw_only=True, tag="unknown"):
+    """An event of a newer engine; `data` is the whole object as it came."""
+
+    data: dict[str, Any]
+
+
+Event = (
+    State
+    | MessageCreated
+    | MessageUpdated
+    | PartialMessage
+    | TextDelta
+    | ToolCallDelta
+    | Thinking
+    | TurnReply
+    | TurnResults
+    | ToolStart
+    | ToolEnd
+    | ContextUpdate
+    | RetryScheduled
+    | TaskCreated
+    | TaskStarted
+    | TaskCompleted
+    | TaskAborted
+    | TaskActive
+    | TaskInteractive
+    | TaskResumable
+    | TaskIdle
+    | TaskPaused
+    | TaskUnpaused
+    | TaskSpawned
+    | TaskModeSwitched
+    | TaskAskResponded
+    | TaskUserMessage
+    | QueuedMessagesUpdated
+    | TodosUpdated
+    | TaskTokenUsageUpdated
+    | TaskToolFailed
+    | Notice
+    | UnknownEvent
+)

@@ -1,0 +1,74 @@
+"""`Message`: everything that happens is one of these; the last one tells the state of the agent."""
+
+from typing import Any
+
+from robota.protocol.wire import OpenValue, Value
+
+
+class Fault(Value, frozen=True, kw_only=True):
+    """Why a request to a model failed, in a form that scripts can act on."""
+
+    kind: str
+    message: str
+    retryable: bool = False
+    status: int | None = None
+
+
+class Message(OpenValue, frozen=True, kw_only=True):
+    """One row of the conversation.
+
+    `ts` is the identity and strictly increases. `partial` has three values: True while the row streams,
+    False when a streamed row is finished, None for a row that was never partial. `ask` and `say` are plain
+    strings, because a value we do not know must not break a client.
+    """
+
+    ts: int
+    type: str
+    ask: str | None = None
+    say: str | None = None
+    text: str | None = None
+    images: tuple[str, ...] | None = None
+    partial: bool | None = None
+    reasoning: str | None = None
+    conversation_history_index: int | None = None
+    checkpoint: dict[str, Any] | None = None
+    progress_status: dict[str, Any] | None = None
+    context_condense: dict[str, Any] | None = None
+    context_truncation: dict[str, Any] | None = None
+    is_protected: bool | None = None
+    api_protocol: str | None = None
+    is_answered: bool | None = None
+    # Ours, beyond the seed: which tool call a row belongs to, what failed, and whether the row was cut short.
+    call_id: str | None = None
+    fault: Fault | None = None
+    interrupted: bool | None = None
+
+
+class RequestInfo(OpenValue, frozen=True, kw_only=True):
+    """The JSON inside the text of an `api_req_started` row. While `cost` is absent the request is running."""
+
+    request: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cache_writes: int | None = None
+    cache_reads: int | None = None
+    cost: float | None = None
+    cancel_reason: str | None = None
+    streaming_failed_message: str | None = None
+    api_protocol: str | None = None
+
+
+class QueuedMessage(Value, frozen=True, kw_only=True):
+    """What a person typed while the agent was busy. It waits its turn and is never an approval."""
+
+    id: str
+    timestamp: int
+    text: str
+    images: tuple[str, ...] = ()
+
+
+class TodoItem(Value, frozen=True, kw_only=True):
+    """One line of the task's plan; `status` is pending, in_progress or completed."""
+
+    content: str
+    status: str

@@ -1,0 +1,56 @@
+"""What a person sees of a tool's result: a small closed set of shapes that every client can draw."""
+
+from typing import Any
+
+from robota.protocol.wire import OpenValue, Value
+
+
+class TextView(OpenValue, frozen=True, kw_only=True, tag="text", tag_field="kind"):
+    text: str
+
+
+class DiffLine(Value, frozen=True, kw_only=True):
+    """`kind` is context, add or remove; a line number is absent on the side where the line does not exist."""
+
+    kind: str
+    text: str
+    old_line: int | None = None
+    new_line: int | None = None
+
+
+class DiffHunk(Value, frozen=True, kw_only=True):
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    lines: tuple[DiffLine, ...]
+
+
+class DiffView(OpenValue, frozen=True, kw_only=True, tag="diff", tag_field="kind"):
+    path: str
+    added: int
+    removed: int
+    hunks: tuple[DiffHunk, ...] = ()
+    is_new: bool = False
+
+
+class TableView(OpenValue, frozen=True, kw_only=True, tag="table", tag_field="kind"):
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class TerminalView(OpenValue, frozen=True, kw_only=True, tag="terminal", tag_field="kind"):
+    """What a command printed; `exit_code` is absent if a signal ended it or it has not ended."""
+
+    command: str
+    output: str
+    exit_code: int | None = None
+    signal: str | None = None
+    timed_out: bool = False
+
+
+class TodoView(OpenValue, frozen=True, kw_only=True, tag="todos", tag_field="kind"):
+    items: tuple[dict[str, Any], ...]
+
+
+View = TextView | DiffView | TableView | TerminalView | TodoView
