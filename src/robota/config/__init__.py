@@ -1,0 +1,1 @@
+"""Settings, provider profiles and paths. May use protocol."""

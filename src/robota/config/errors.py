@@ -1,0 +1,5 @@
+"""The one error of this room."""
+
+
+class ConfigError(Exception):
+    """Something is wrong with the settings. The text says where, what was left untouched and what to do next."""

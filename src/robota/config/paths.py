@@ -1,0 +1,31 @@
+"""Where Robota keeps what belongs to the person."""
+
+import os
+import pwd
+from collections.abc import Mapping
+from pathlib import Path
+
+from robota.config.errors import ConfigError
+
+
+def user_directory(env: Mapping[str, str]) -> Path:
+    """`ROBOTA_HOME`, or `.robota` in the home directory. Not created here."""
+    chosen = env.get("ROBOTA_HOME")
+    if chosen:
+        return Path(chosen).absolute()
+    return _home(env) / ".robota"
+
+
+def settings_path(env: Mapping[str, str]) -> Path:
+    """The person's own settings."""
+    return user_directory(env) / "settings.json"
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    home = env.get("HOME")
+    if home:
+        return Path(home).absolute()
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
+        raise ConfigError("There is no home directory: set HOME or ROBOTA_HOME to one.") from error

@@ -1,0 +1,19 @@
+"""A provider profile: which provider, where, which model, with what key."""
+
+from typing import Any
+
+import msgspec
+
+NAMES_IN_JSON = {"base_url": "baseURL", "api_key": "apiKey"}
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=NAMES_IN_JSON):
+    """A profile as it stands in the settings, under its name. `api_key` may be `$ENV:NAME`."""
+
+    type: str
+    name: str = ""
+    model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    timeout: float | None = None
+    options: dict[str, Any] = {}

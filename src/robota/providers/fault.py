@@ -1,0 +1,57 @@
+"""What can go wrong between us and a model."""
+
+from enum import StrEnum
+
+
+class FaultKind(StrEnum):
+    """The value is also the `error` of a stream-json `api_retry` line."""
+
+    AUTHENTICATION = "authentication_failed"
+    BILLING = "billing_error"
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    INVALID_REQUEST = "invalid_request"
+    MODEL_NOT_FOUND = "model_not_found"
+    CONTEXT_TOO_LONG = "context_too_long"
+    CONTENT_FILTER = "content_filter"
+    SERVER = "server_error"
+    CONNECTION = "connection"
+    STREAM_CUT = "stream_cut"
+    EMPTY_REPLY = "empty_reply"
+    SCRIPT = "script"
+
+
+# A fault of these kinds may be gone on the next try.
+RETRYABLE = frozenset(
+    {
+        FaultKind.RATE_LIMIT,
+        FaultKind.OVERLOADED,
+        FaultKind.SERVER,
+        FaultKind.CONNECTION,
+        FaultKind.STREAM_CUT,
+        FaultKind.EMPTY_REPLY,
+    }
+)
+
+
+class ProviderFault(Exception):
+    """A request failed. The text says what happened and what to do, in words for a person."""
+
+    def __init__(
+        self,
+        kind: FaultKind,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may work another time."""
+        return self.kind in RETRYABLE

@@ -1,0 +1,189 @@
+"""From an answer that is not 200 to a `ProviderFault` that tells a person what to do."""
+
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import msgspec
+
+from robota.providers.fault import FaultKind, ProviderFault
+
+SERVER_MESSAGE_LIMIT: Final = 500
+LONGEST_WAIT_S: Final = 30 * 24 * 3600.0
+
+CONTEXT_TOO_LONG: Final = re.compile(
+    r"context.?(length|window|size)"
+    r"|maximum context"
+    r"|tokens? exceed"
+    r"|too many tokens"
+    r"|prompt is too long"
+    r"|maximum\b.{0,80}\btokens"
+    r"|context\b.{0,80}\btoo\b.{0,20}\blong"
+    r"|exceed\w*\b.{0,80}\bcontext"
+    r"|token\w*\b.{0,80}\blimit"
+    r"|context_length_exceeded"
+    r"|max_tokens_to_sample",
+    re.IGNORECASE | re.DOTALL,
+)
+# Not the word "billing" alone: a plain rate limit may advise to look at "plan and billing details".
+UNPAID: Final = re.compile(r"insufficient_quota|insufficient.{0,10}(balance|credit|funds)|billing_", re.IGNORECASE)
+FILTERED: Final = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
+NO_MODEL: Final = re.compile(r"model", re.IGNORECASE)
+GOOGLE_RETRY_DELAY: Final = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
+
+KIND_OF_STATUS: Final = {
+    401: FaultKind.AUTHENTICATION,
+    402: FaultKind.BILLING,
+    403: FaultKind.AUTHENTICATION,
+    408: FaultKind.SERVER,
+    409: FaultKind.SERVER,
+    425: FaultKind.SERVER,
+    429: FaultKind.RATE_LIMIT,
+    503: FaultKind.OVERLOADED,
+    529: FaultKind.OVERLOADED,
+}
+
+HAPPENED: Final = {
+    FaultKind.AUTHENTICATION: "The model server refused the API key",
+    FaultKind.BILLING: "The model server wants payment",
+    FaultKind.RATE_LIMIT: "The model server says there were too many requests",
+    FaultKind.OVERLOADED: "The model server is overloaded",
+    FaultKind.INVALID_REQUEST: "The model server did not accept the request",
+    FaultKind.MODEL_NOT_FOUND: "The model server does not know the model",
+    FaultKind.CONTEXT_TOO_LONG: "The conversation is too long for the model",
+    FaultKind.CONTENT_FILTER: "The model server's content filter refused the request",
+    FaultKind.SERVER: "The model server failed",
+}
+
+ADVICE: Final = {
+    FaultKind.AUTHENTICATION: "Check the apiKey of the provider profile, or the environment variable it names.",
+    FaultKind.BILLING: "Check the balance and the plan of the account, or use another provider profile.",
+    FaultKind.RATE_LIMIT: "Wait and retry.",
+    FaultKind.OVERLOADED: "Wait and retry.",
+    FaultKind.INVALID_REQUEST: "Check the baseURL, the model and the options of the provider profile.",
+    FaultKind.MODEL_NOT_FOUND: "Check the model of the provider profile, or give another with --model.",
+    FaultKind.CONTEXT_TOO_LONG: "Shorten the conversation, or use a model with a larger context window.",
+    FaultKind.CONTENT_FILTER: "Rephrase the request, or use another model.",
+    FaultKind.SERVER: "Retry; if it goes on, look at the server's log or status page.",
+}
+
+
+def fault_of_status(status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderFault:
+    """The fault for a status that is not 200. `headers` must be lower case; `now` is in seconds since 1970."""
+    text = body.decode("utf-8", "replace")
+    kind = _kind(status, text)
+    redirected = 300 <= status < 400
+    said = f"it redirects to {headers.get('location', 'nowhere')}" if redirected else server_message(text)
+    return ProviderFault(
+        kind,
+        sentence(kind, said, status),
+        status=status,
+        retry_after_s=retry_after_s(headers, text, now),
+    )
+
+
+def fault_of_error_object(error: Any) -> ProviderFault:
+    """The fault for an error that came inside a reply which had started well."""
+    text = msgspec.json.encode(error).decode("utf-8", "replace")
+    status = _status_in(error)
+    kind = _kind(status, text) if status is not None else _kind_by_words(text)
+    return ProviderFault(kind, sentence(kind, server_message(text), status), status=status)
+
+
+def sentence(kind: FaultKind, said: str, status: int | None) -> str:
+    """What happened, what the server said, what to do."""
+    happened = f"{HAPPENED[kind]} (HTTP {status})" if status else HAPPENED[kind]
+    return f"{happened}: {said.rstrip('. ')}. {ADVICE[kind]}" if said else f"{happened}. {ADVICE[kind]}"
+
+
+def server_message(text: str) -> str:
+    """The server's own words out of an error body, on one line and of bounded length."""
+    try:
+        found = _words_in(msgspec.json.decode(text))
+    except (msgspec.DecodeError, RecursionError):
+        found = None
+    words = " ".join((found or text).split())
+    return words if len(words) <= SERVER_MESSAGE_LIMIT else words[:SERVER_MESSAGE_LIMIT] + "…"
+
+
+def retry_after_s(headers: Mapping[str, str], text: str, now: float) -> float | None:
+    """How long the server asks us to wait: `retry-after-ms`, `retry-after` (seconds or a date), or Google's detail."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return min(milliseconds / 1000, LONGEST_WAIT_S)
+    value = headers.get("retry-after")
+    if value is not None:
+        seconds = _number(value)
+        return min(seconds, LONGEST_WAIT_S) if seconds is not None else _seconds_until(value, now)
+    detail = GOOGLE_RETRY_DELAY.search(text)
+    return min(float(detail[1]), LONGEST_WAIT_S) if detail else None
+
+
+def _kind(status: int, text: str) -> FaultKind:
+    if status in (400, 413, 422):
+        return _kind_of_refusal(text)
+    if status == 404:
+        return FaultKind.MODEL_NOT_FOUND if NO_MODEL.search(server_message(text)) else FaultKind.INVALID_REQUEST
+    if status in (403, 429) and UNPAID.search(text):
+        return FaultKind.BILLING
+    return KIND_OF_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.INVALID_REQUEST)
+
+
+def _kind_of_refusal(text: str) -> FaultKind:
+    if CONTEXT_TOO_LONG.search(text):
+        return FaultKind.CONTEXT_TOO_LONG
+    return FaultKind.CONTENT_FILTER if FILTERED.search(text) else FaultKind.INVALID_REQUEST
+
+
+def _kind_by_words(text: str) -> FaultKind:
+    """For an error without a number. One that says nothing we know may pass, so it is worth a retry."""
+    if UNPAID.search(text):
+        return FaultKind.BILLING
+    if "rate_limit" in text:
+        return FaultKind.RATE_LIMIT
+    if "overloaded" in text:
+        return FaultKind.OVERLOADED
+    refusal = _kind_of_refusal(text)
+    if refusal is FaultKind.INVALID_REQUEST and "invalid_request" not in text:
+        return FaultKind.SERVER
+    return refusal
+
+
+def _status_in(error: Any) -> int | None:
+    if not isinstance(error, dict):
+        return None
+    for key in ("code", "status", "status_code"):
+        number = _number(str(error.get(key, "")))
+        if number is not None and 400 <= number < 600:
+            return int(number)
+    return None
+
+
+def _words_in(node: Any, depth: int = 0) -> str | None:
+    if isinstance(node, str):
+        return node
+    if isinstance(node, list):
+        node = next(iter(node), None)
+    if not isinstance(node, dict) or depth > 4:
+        return None
+    for key in ("error", "message", "detail", "msg", "error_description"):
+        words = _words_in(node[key], depth + 1) if key in node else None
+        if words:
+            return words
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def _seconds_until(date: str, now: float) -> float | None:
+    try:
+        return min(max(0.0, parsedate_to_datetime(date).timestamp() - now), LONGEST_WAIT_S)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None

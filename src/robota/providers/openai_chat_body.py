@@ -1,0 +1,132 @@
+"""The body of a Chat Completions request, put together from pieces that were encoded once."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from robota.protocol.conversation import (
+    AssistantTurn,
+    ImageBlock,
+    ImageSource,
+    TextBlock,
+    ToolResultBlock,
+    Turn,
+    UserTurn,
+)
+from robota.providers.chunks import ModelRequest, ToolSpec
+
+RESERVED: Final = frozenset({"model", "messages", "tools", "stream", "stream_options"})
+
+
+class ChatBody:
+    """Encodes requests of one conversation. Each turn object is encoded once, however often it is sent.
+
+    `extra` holds further fields of the body (temperature and the like), as the profile's options give them.
+    """
+
+    def __init__(self, extra: dict[str, Any] | None = None, max_tokens_field: str = "max_tokens") -> None:
+        self._extra = {key: value for key, value in (extra or {}).items() if key not in RESERVED}
+        self._max_tokens_field = max_tokens_field
+        self._head: tuple[tuple[Any, ...], bytes] | None = None
+        # By identity; the turn is held so that its id cannot pass to another object.
+        self._turns: dict[int, tuple[Turn, bytes]] = {}
+
+    def encode(self, request: ModelRequest) -> bytes:
+        known, kept = self._turns, {}
+        pieces = [self._head_of(request)]
+        for turn in request.turns:
+            entry = known.get(id(turn))
+            if entry is None:
+                entry = (turn, encode_turn(turn))
+            kept[id(turn)] = entry
+            if entry[1]:
+                pieces.append(entry[1])
+        self._turns = kept
+        # Closed before the join: after it, the whole body would be copied once more.
+        pieces[-1] += b"]}"
+        return b",".join(pieces)
+
+    def _head_of(self, request: ModelRequest) -> bytes:
+        key = (request.model, request.system, request.tools, request.max_output_tokens)
+        if self._head is None or self._head[0] != key:
+            self._head = (key, self._encode_head(request))
+        return self._head[1]
+
+    def _encode_head(self, request: ModelRequest) -> bytes:
+        """Everything up to and including the system message, which opens the list of messages."""
+        fields: dict[str, Any] = {
+            "model": request.model,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **self._extra,
+        }
+        if request.max_output_tokens is not None:
+            fields[self._max_tokens_field] = request.max_output_tokens
+        if request.tools:
+            fields["tools"] = [_tool(tool) for tool in request.tools]
+        system = encode_json({"role": "system", "content": request.system})
+        return encode_json(fields)[:-1] + b',"messages":[' + system
+
+
+def encode_turn(turn: Turn) -> bytes:
+    """The messages of one turn, separated by commas; empty if nothing of it is sent."""
+    messages = _assistant(turn) if isinstance(turn, AssistantTurn) else _user(turn)
+    return b",".join(encode_json(message) for message in messages)
+
+
+def encode_json(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # Half a surrogate pair, from a file name or a broken tool: no JSON can carry it.
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
+
+
+def _assistant(turn: AssistantTurn) -> list[dict[str, Any]]:
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": encode_json(call.input).decode()},
+        }
+        for call in turn.tool_uses
+    ]
+    if calls:
+        return [{"role": "assistant", "content": turn.text or None, "tool_calls": calls}]
+    return [{"role": "assistant", "content": turn.text}] if turn.text else []
+
+
+def _user(turn: UserTurn) -> list[dict[str, Any]]:
+    """Tool results come first, because they must follow the calls; words and pictures come after them."""
+    results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
+    messages: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": result.tool_use_id, "content": result.content} for result in results
+    ]
+    content = _words_and_images(turn, results)
+    if content:
+        messages.append({"role": "user", "content": content})
+    return messages
+
+
+def _words_and_images(turn: UserTurn, results: Iterable[ToolResultBlock]) -> str | list[dict[str, Any]]:
+    """A plain string where that is enough: many servers take nothing else."""
+    words = [block.text for block in turn.content if isinstance(block, TextBlock) and block.text]
+    parts: list[dict[str, Any]] = []
+    for result in results:
+        if result.images:
+            parts.append({"type": "text", "text": f"Image in the result of {result.tool_use_id}:"})
+            parts.extend(_image(image) for image in result.images)
+    parts.extend({"type": "text", "text": text} for text in words)
+    parts.extend(_image(block.source) for block in turn.content if isinstance(block, ImageBlock))
+    return "\n\n".join(words) if len(parts) == len(words) else parts
+
+
+def _image(source: ImageSource) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{source.media_type};base64,{source.data}"}}

@@ -1,0 +1,86 @@
+"""Which provider types exist. A type's module is imported when it is named, and not before."""
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.config.profiles import Profile
+from robota.config.settings import resolve_key
+from robota.providers.definition import Provider, ProviderDefinition
+
+PLACES: Final = {
+    "openai-compatible": "robota.providers.openai_compatible:DEFINITION",
+    "scripted": "robota.providers.scripted:DEFINITION",
+}
+ALIASES: Final = {"openai-compat": "openai-compatible"}
+
+# The fields of a profile by the names a person writes.
+FIELDS: Final = {field.encode_name: field.name for field in msgspec.structs.fields(Profile)}
+
+
+def definition(type: str) -> ProviderDefinition:
+    """The definition of a type or alias."""
+    place = PLACES.get(canonical(type))
+    if place is None:
+        raise ConfigError(f"There is no provider type {type!r}. Known types: {', '.join(sorted(PLACES))}.")
+    module, _, name = place.partition(":")
+    found: ProviderDefinition = getattr(import_module(module), name)
+    return found
+
+
+def canonical(type: str) -> str:
+    """A type's own name, if this is an alias of it."""
+    return ALIASES.get(type, type)
+
+
+def definitions() -> Sequence[ProviderDefinition]:
+    """All of them, for a list to choose from."""
+    return [definition(type) for type in PLACES]
+
+
+def create(profile: Profile, env: Mapping[str, str] | None = None) -> Provider:
+    """A provider for this profile, or a `ConfigError` before anything is sent. `env` is where `$ENV:NAME` looks."""
+    return definition(profile.type).create_provider(ready(profile, os.environ if env is None else env))
+
+
+def ready(profile: Profile, env: Mapping[str, str]) -> Profile:
+    """The profile with the defaults of its type filled in, its key resolved and nothing missing."""
+    kind = definition(profile.type)
+    full = with_defaults(profile, kind)
+    missing = missing_fields(full, kind)
+    if missing:
+        raise ConfigError(
+            f"Provider profile {profile.name!r} of type {kind.type} has no {' and no '.join(missing)}. "
+            f"Nothing was sent. Add it with: "
+            f"robota --configure-provider {profile.name or 'NAME'} --type {kind.type} {_flags(missing)}"
+        )
+    return msgspec.structs.replace(full, api_key=resolve_key(full, env))
+
+
+def with_defaults(profile: Profile, kind: ProviderDefinition) -> Profile:
+    """Fields the profile leaves out come from its type; so do single options."""
+    changes: dict[str, Any] = {}
+    for name, value in kind.defaults.items():
+        field = FIELDS[name]
+        if field == "options":
+            changes[field] = {**value, **profile.options}
+        elif getattr(profile, field) is None:
+            changes[field] = value
+    return msgspec.structs.replace(profile, **changes) if changes else profile
+
+
+def missing_fields(profile: Profile, kind: ProviderDefinition) -> list[str]:
+    """What the type requires and the profile lacks, by the names a person writes."""
+    required = [step.field for step in kind.setup_steps if step.required]
+    if kind.requires_api_key and "apiKey" not in required:
+        required.append("apiKey")
+    return [name for name in required if not getattr(profile, FIELDS[name])]
+
+
+def _flags(missing: Sequence[str]) -> str:
+    flags = {"baseURL": "--base-url URL", "model": "--model MODEL", "apiKey": "--api-key-env NAME"}
+    return " ".join(flags[name] for name in missing if name in flags)

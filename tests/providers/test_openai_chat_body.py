@@ -1,0 +1,129 @@
+"""What a Chat Completions server is sent."""
+
+import json
+from typing import Any
+
+from robota.protocol.conversation import (
+    AssistantTurn,
+    ImageBlock,
+    ImageSource,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserTurn,
+)
+from robota.providers.chunks import ModelRequest
+from robota.providers.openai_chat_body import ChatBody
+from tests.providers.conversing import READ_FILE, calling, request, result, user
+
+PNG = ImageSource(media_type="image/png", data="AAAA")
+PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+def sent(asked: ModelRequest, body: ChatBody | None = None) -> dict[str, Any]:
+    decoded: dict[str, Any] = json.loads((body or ChatBody()).encode(asked))
+    return decoded
+
+
+def messages(*turns: UserTurn | AssistantTurn) -> list[dict[str, Any]]:
+    """Without the system message."""
+    rows: list[dict[str, Any]] = sent(request(*turns))["messages"]
+    return rows[1:]
+
+
+def test_the_frame_of_a_request() -> None:
+    body = sent(request(user("hello")))
+    assert body["model"] == "fake-model"
+    assert body["stream"] is True
+    assert body["stream_options"] == {"include_usage": True}
+    assert body["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
+    function = {"name": "read_file", "description": "Reads a file.", "parameters": READ_FILE.schema}
+    assert body["tools"] == [{"type": "function", "function": function}]
+    assert "tools" not in sent(request(user("hello"), tools=()))
+
+
+def test_calls_and_results() -> None:
+    rows = messages(calling("read_file", {"path": "ä.txt"}, text="Reading."), result("content"))
+    assert rows[0]["content"] == "Reading."
+    assert rows[0]["tool_calls"][0]["id"] == "c1"
+    assert json.loads(rows[0]["tool_calls"][0]["function"]["arguments"]) == {"path": "ä.txt"}
+    assert rows[1] == {"role": "tool", "tool_call_id": "c1", "content": "content"}
+    assert messages(calling("x", {}))[0]["content"] is None
+
+
+def test_results_come_before_words_even_if_they_stand_after_them() -> None:
+    turn = UserTurn(
+        content=(
+            TextBlock(text="one"),
+            ToolResultBlock(tool_use_id="a", content="A"),
+            ToolResultBlock(tool_use_id="b", content="B", images=(PNG,)),
+            TextBlock(text="two"),
+        )
+    )
+    rows = messages(turn)
+    assert [row["role"] for row in rows] == ["tool", "tool", "user"]
+    assert [row.get("tool_call_id") for row in rows[:2]] == ["a", "b"]
+    assert PNG_PART in rows[2]["content"]
+    assert [part["text"] for part in rows[2]["content"] if part["type"] == "text"][-2:] == ["one", "two"]
+
+
+def test_pictures_of_the_person() -> None:
+    turn = UserTurn(content=(TextBlock(text="look"), ImageBlock(source=PNG)))
+    assert messages(turn)[0]["content"] == [{"type": "text", "text": "look"}, PNG_PART]
+
+
+def test_thinking_is_not_sent_and_an_empty_turn_leaves_no_message() -> None:
+    thinking = ThinkingBlock(thinking="hm")
+    assert messages(AssistantTurn(content=(thinking,)), UserTurn(content=()), user("x")) == [
+        {"role": "user", "content": "x"}
+    ]
+    assert messages(AssistantTurn(content=(thinking, TextBlock(text="y")))) == [{"role": "assistant", "content": "y"}]
+
+
+def test_half_a_surrogate_pair_is_replaced_and_the_rest_is_kept() -> None:
+    assert messages(user("a\ud800ü"))[0]["content"] == "a?ü"
+    arguments = messages(calling("x", {"p": "b\udcff"}))[0]["tool_calls"][0]["function"]["arguments"]
+    assert json.loads(arguments) == {"p": "b?"}
+
+
+def test_a_growing_conversation_is_sent_as_if_it_were_encoded_afresh() -> None:
+    body = ChatBody()
+    turns: list[UserTurn | AssistantTurn] = []
+    for number in range(30):
+        turns += [user(f"question {number}"), calling("x", {"n": number})]
+        asked = request(*turns)
+        assert body.encode(asked) == ChatBody().encode(asked)
+
+
+def test_turns_that_left_the_conversation_are_let_go_and_cannot_be_mixed_up() -> None:
+    body = ChatBody()
+    for number in range(50):
+        # Objects made and dropped in a loop get the addresses of their forerunners.
+        words = [f"{number}.{place}" for place in range(number % 7 + 1)]
+        asked = request(*(user(text) for text in words))
+        assert [row["content"] for row in sent(asked, body)["messages"][1:]] == words
+        assert len(body._turns) == len(words)
+        del asked
+
+
+def test_another_system_prompt_or_tool_list_is_noticed() -> None:
+    body = ChatBody()
+    first, turn = request(user("x")), user("x")
+    body.encode(first)
+    second = ModelRequest(model="other", system="New.", turns=(turn,), tools=(), max_output_tokens=9)
+    decoded = sent(second, body)
+    assert (decoded["model"], decoded["messages"][0]["content"], decoded["max_tokens"]) == ("other", "New.", 9)
+    assert "tools" not in decoded
+
+
+def test_extra_fields_of_the_profile_cannot_replace_what_we_rely_on() -> None:
+    decoded = sent(request(user("x")), ChatBody({"temperature": 0.5, "stream": False, "messages": []}))
+    assert decoded["temperature"] == 0.5
+    assert decoded["stream"] is True
+    assert len(decoded["messages"]) == 2
+
+
+def test_an_empty_object_is_sent_for_a_call_without_arguments() -> None:
+    turn = AssistantTurn(content=(ToolUseBlock(id="1", name="x", input={}),))
+    assert messages(turn)[0]["tool_calls"][0]["function"]["arguments"] == "{}"
