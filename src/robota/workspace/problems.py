@@ -1,0 +1,45 @@
+"""What can be wrong with a path, a file or a command. The texts are written for the model that asked."""
+
+
+class FileProblem(Exception):
+    """A file operation was refused or failed. Nothing was changed."""
+
+
+class InvalidPath(FileProblem):
+    """The text is no usable path."""
+
+
+class OutsideWorkspace(FileProblem):
+    """The path leads out of the workspace, by itself or through a symbolic link."""
+
+
+class Missing(FileProblem):
+    """There is nothing at the path."""
+
+
+class NotARegularFile(FileProblem):
+    """There is a directory, pipe, device or socket at the path."""
+
+
+class NotADirectory(FileProblem):
+    """A directory was expected at the path."""
+
+
+class TooBig(FileProblem):
+    """The file is larger than the caller can take."""
+
+
+class NotPermitted(FileProblem):
+    """The file is write-protected, or the system refused the operation."""
+
+
+class BinaryContent(FileProblem):
+    """The bytes are not text."""
+
+
+class Unencodable(FileProblem):
+    """The text holds characters that the file's encoding does not have."""
+
+
+class CommandNotStarted(Exception):
+    """The command could not be started, so nothing ran."""

@@ -1,0 +1,177 @@
+"""Files beneath one root, against a real file system."""
+
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from robota.workspace.files import Files
+from robota.workspace.problems import (
+    FileProblem,
+    InvalidPath,
+    Missing,
+    NotADirectory,
+    NotARegularFile,
+    NotPermitted,
+    OutsideWorkspace,
+    TooBig,
+)
+
+LIMIT = 1_000_000
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    root = tmp_path / "ws"
+    root.mkdir()
+    return Files(root)
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "//etc/passwd", "/proc/self/root/etc/passwd"])
+def test_paths_that_lead_out_are_refused(files: Files, path: str) -> None:
+    with pytest.raises(OutsideWorkspace):
+        files.resolve(path)
+
+
+def test_a_neighbour_with_the_same_beginning_is_outside(files: Files) -> None:
+    evil = files.root.with_name("ws-evil")
+    evil.mkdir()
+    with pytest.raises(OutsideWorkspace):
+        files.resolve(str(evil / "f"))
+
+
+@pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, "n" * 300, "~/x", "file:///etc/passwd", "\ud800"])
+def test_unusable_paths_are_refused(files: Files, path: str) -> None:
+    with pytest.raises(InvalidPath):
+        files.resolve(path)
+
+
+def test_absolute_paths_inside_and_paths_not_there_yet_resolve(files: Files) -> None:
+    assert files.resolve(str(files.root / "a/b")) == files.root / "a/b"
+    assert files.resolve("a/./c/../b") == files.root / "a/b"
+    assert files.resolve(".") == files.root
+
+
+def test_a_link_that_leads_out_is_refused_for_reading_and_writing(files: Files, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    (files.root / "file").symlink_to(secret)
+    (files.root / "dir").symlink_to(tmp_path)
+    (files.root / "dangling").symlink_to(tmp_path / "not-there")
+    for path in ("file", "dir/secret", "dir/new", "dangling"):
+        with pytest.raises(OutsideWorkspace):
+            files.read(path, LIMIT)
+        with pytest.raises(OutsideWorkspace):
+            files.write(path, b"changed")
+    assert secret.read_text() == "s"
+    assert sorted(tmp_path.iterdir()) == [secret, files.root]
+
+
+def test_a_loop_of_links_is_refused(files: Files) -> None:
+    (files.root / "a").symlink_to("b")
+    (files.root / "b").symlink_to("a")
+    with pytest.raises(InvalidPath, match="loop"):
+        files.resolve("a")
+
+
+def test_special_files_are_refused_at_once(files: Files) -> None:
+    os.mkfifo(files.root / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(files.root / "sock"))
+        for path, word in (("pipe", "named pipe"), ("sock", "socket"), (".", "directory")):
+            with pytest.raises(NotARegularFile, match=word):
+                files.read(path, LIMIT)
+            with pytest.raises(NotARegularFile, match=word):
+                files.write(path, b"")
+
+
+def test_an_endless_device_is_refused() -> None:
+    with pytest.raises(NotARegularFile, match="character device"):
+        Files(Path("/dev")).read("zero", LIMIT)
+
+
+def test_a_file_without_a_size_is_read_to_its_end() -> None:
+    assert Files(Path("/proc/self")).read("status", LIMIT).data.startswith(b"Name:")
+
+
+def test_reading_is_limited(files: Files) -> None:
+    (files.root / "f").write_bytes(b"12345")
+    assert files.read("f", 5).data == b"12345"
+    with pytest.raises(TooBig, match="5 bytes"):
+        files.read("f", 4)
+
+
+def test_missing_files_and_files_used_as_directories(files: Files) -> None:
+    (files.root / "f").write_bytes(b"")
+    with pytest.raises(Missing):
+        files.read("nothing", LIMIT)
+    for operation in (lambda: files.read("f/x", LIMIT), lambda: files.write("f/x", b"")):
+        with pytest.raises(NotADirectory):
+            operation()
+
+
+def test_writing_makes_directories_and_says_whether_the_file_is_new(files: Files) -> None:
+    assert files.write("a/b/c.txt", b"1").created
+    assert not files.write("a/b/c.txt", b"2").created
+    assert (files.root / "a/b/c.txt").read_bytes() == b"2"
+    assert [place.name for place in (files.root / "a/b").iterdir()] == ["c.txt"]
+
+
+def test_a_new_file_gets_the_mode_the_umask_allows(files: Files) -> None:
+    before = os.umask(0o027)
+    try:
+        files.write("f", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((files.root / "f").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o4755])
+def test_mode_bits_survive_a_write(files: Files, mode: int) -> None:
+    script = files.root / "run.sh"
+    script.write_bytes(b"old")
+    script.chmod(mode)
+    files.write("run.sh", b"new")
+    assert stat.S_IMODE(script.stat().st_mode) == mode
+
+
+def test_a_write_protected_file_is_left_alone(files: Files) -> None:
+    (files.root / "f").write_bytes(b"old")
+    (files.root / "f").chmod(0o444)
+    with pytest.raises(NotPermitted, match="write-protected"):
+        files.write("f", b"new")
+    assert (files.root / "f").read_bytes() == b"old"
+    assert list(files.root.iterdir()) == [files.root / "f"]
+
+
+def test_a_linked_file_is_written_through_to_its_target(files: Files) -> None:
+    (files.root / "target").write_bytes(b"old")
+    (files.root / "link").symlink_to("target")
+    files.write("link", b"new")
+    assert (files.root / "link").is_symlink()
+    assert (files.root / "target").read_bytes() == b"new"
+
+
+def test_other_hard_links_keep_the_old_content_and_are_reported(files: Files, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"old")
+    os.link(other, files.root / "f")
+    assert files.write("f", b"new").separated_links == 1
+    assert other.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("path", ["f", "pipe", "nothing", "a/b", ".", "f/x"])
+def test_no_descriptor_is_left_open(files: Files, path: str) -> None:
+    (files.root / "f").write_bytes(b"x")
+    os.mkfifo(files.root / "pipe")
+    before = list(Path("/proc/self/fd").iterdir())
+    with suppress(FileProblem):
+        files.read(path, 10)
+    with suppress(FileProblem):
+        files.write(path, b"y")
+    with suppress(FileProblem):
+        files.list(path, True, 10)
+    assert list(Path("/proc/self/fd").iterdir()) == before
