@@ -1,0 +1,63 @@
+"""What is too big for a record: files beside the log, named by their content."""
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from robota.log.errors import ArtifactMissing, LogWriteError
+
+NAME_LENGTH: Final = 32
+HEX_DIGITS: Final = frozenset("0123456789abcdef")
+
+
+def keep_artifact(directory: Path, data: bytes) -> tuple[str, bool]:
+    """Store `data` once. Returns its name, and whether it had to be written."""
+    name = artifact_name(data)
+    path = directory / name
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if path.is_file() and path.stat().st_size == len(data):
+            return name, False
+        write_whole(path, data)
+    except OSError as error:
+        raise LogWriteError(
+            f"Could not keep {len(data)} bytes in {directory}: {error.strerror}. "
+            "The log itself is untouched. Free some space or check the directory, then try again."
+        ) from error
+    return name, True
+
+
+def read_artifact(directory: Path, name: str) -> bytes:
+    """The bytes that were kept under `name`, exactly."""
+    if len(name) != NAME_LENGTH or not HEX_DIGITS.issuperset(name):
+        raise ArtifactMissing(f"{name!r} is not the name of an artifact: those have {NAME_LENGTH} hex digits.")
+    try:
+        data = (directory / name).read_bytes()
+    except OSError as error:
+        raise ArtifactMissing(f"There is no artifact {name} in {directory}: {error.strerror}.") from error
+    if artifact_name(data) != name:
+        raise ArtifactMissing(f"The artifact {directory / name} is damaged: its content is not what was kept.")
+    return data
+
+
+def artifact_name(data: bytes) -> str:
+    return sha256(data).hexdigest()[:NAME_LENGTH]
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Make the file appear with all of its content or not at all. One writer at a time."""
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        _write_private(unfinished, data)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)

@@ -1,0 +1,195 @@
+"""Where sessions live, and how one is found."""
+
+import os
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
+from robota.log.kinds import PayloadError, SessionHeader, payload_of
+from robota.log.reader import LOG_NAME
+from robota.log.record import Record, unseal
+
+PROJECT_DIRECTORY: Final = ".robota"
+SESSIONS: Final = "sessions"
+IGNORE_FILE: Final = ".gitignore"
+IGNORE_EVERYTHING: Final = b"*\n"
+SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+# Enough for any header; a longer first line is not read only to show a name.
+HEADER_LIMIT: Final = 65_536
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """The directory that holds `sessions/`. `reason` says why it is not the project's own, if it is not."""
+
+    directory: Path
+    reason: str | None = None
+
+    def session(self, session_id: str) -> Path:
+        return _session_in(self.directory, session_id)
+
+
+class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as a list shows it. `header` is absent if the log does not begin with a readable one."""
+
+    id: str
+    directory: Path
+    modified_ms: int
+    size: int
+    header: SessionHeader | None = None
+
+
+def session_directory(workspace_root: Path, session_id: str) -> Path:
+    """Where the session of that id lives in this workspace. Nothing is made."""
+    return _session_in(workspace_root / PROJECT_DIRECTORY, session_id)
+
+
+def fallback_directory(user_directory: Path, workspace_root: Path) -> Path:
+    """A place under the user's directory for the sessions of a workspace that cannot hold them."""
+    digest = sha256(os.fsencode(workspace_root)).hexdigest()[:12]
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", workspace_root.name)
+    return user_directory / "projects" / f"{name}-{digest}"
+
+
+def prepare_project_directory(root: Path, fallback: Path) -> Place:
+    """Make the place for sessions: in the project, hidden from git, or in `fallback` if that cannot be."""
+    reason = _prepare_in_project(root / PROJECT_DIRECTORY)
+    if reason is None:
+        return Place(directory=root / PROJECT_DIRECTORY)
+    try:
+        (fallback / SESSIONS).mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise NoPlaceForSessions(
+            f"There is no place for the session log: {reason}, and {fallback} cannot be made ({error.strerror}). "
+            "Nothing was changed. Make one of them writable, or set ROBOTA_HOME to a directory that is."
+        ) from error
+    return Place(directory=fallback, reason=reason)
+
+
+def is_valid_session_id(text: str) -> bool:
+    """Whether the text can name a directory and nothing else."""
+    return SESSION_ID.fullmatch(text) is not None and ".." not in text
+
+
+def new_session_id(now_ms: int, random_bytes: bytes) -> str:
+    """A UUID of version 7: ids made later sort later. Needs ten random bytes."""
+    random_a = int.from_bytes(random_bytes[:2]) & 0x0FFF
+    random_b = int.from_bytes(random_bytes[2:10]) & 0x3FFF_FFFF_FFFF_FFFF
+    value = (now_ms & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76 | random_a << 64 | 0b10 << 62 | random_b
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def list_sessions(root: Path, fallback: Path | None = None) -> tuple[SessionEntry, ...]:
+    """The sessions of a workspace, the one last written first."""
+    places = [root / PROJECT_DIRECTORY] if fallback is None else [root / PROJECT_DIRECTORY, fallback]
+    entries = [entry for place in places for entry in _entries_in(place)]
+    return tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.id)))
+
+
+def find_session(root: Path, id_or_prefix: str, fallback: Path | None = None) -> Path:
+    """The directory of the session with this id, or of the only one whose id begins so."""
+    entries = list_sessions(root, fallback)
+    found = [entry for entry in entries if entry.id == id_or_prefix]
+    found = found or [entry for entry in entries if id_or_prefix and entry.id.startswith(id_or_prefix)]
+    if not found:
+        raise SessionNotFound(
+            f"There is no session {id_or_prefix!r} in {root}. `robota sessions list` shows those there are."
+        )
+    if len(found) > 1:
+        names = ", ".join(entry.id for entry in found[:5])
+        raise SessionAmbiguous(f"{len(found)} sessions begin with {id_or_prefix!r}: {names}. Give more of the id.")
+    return found[0].directory
+
+
+def _session_in(directory: Path, session_id: str) -> Path:
+    if not is_valid_session_id(session_id):
+        raise InvalidSessionId(
+            f"{session_id!r} cannot be a session id. Use letters, digits, '.', '_' and '-', begin with a letter or "
+            "a digit, no '..', at most 128 characters. Nothing was changed."
+        )
+    return directory / SESSIONS / session_id
+
+
+def _prepare_in_project(directory: Path) -> str | None:
+    """Make the project's own directory. Returns why that cannot be, if it cannot."""
+    sessions = directory / SESSIONS
+    for path in (directory, sessions):
+        if path.is_symlink():
+            return f"{path} is a symbolic link, which is not followed"
+    try:
+        is_ours = _make(directory)
+        _make(sessions)
+        if not os.access(sessions, os.W_OK | os.X_OK):
+            return f"{sessions} is not writable"
+        if is_ours:
+            _hide_from_git(directory)
+        elif not (directory / IGNORE_FILE).exists():
+            # Somebody shares other files of this directory through git; only the sessions are hidden then.
+            _hide_from_git(sessions)
+    except OSError as error:
+        return f"{directory} cannot be made ({error.strerror})"
+    return None
+
+
+def _make(directory: Path) -> bool:
+    """Whether the directory was made now."""
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        if not directory.is_dir():
+            raise
+        return False
+    return True
+
+
+def _hide_from_git(directory: Path) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(directory / IGNORE_FILE, flags, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(IGNORE_EVERYTHING)
+
+
+def _entries_in(place: Path) -> list[SessionEntry]:
+    if place.is_symlink() or (place / SESSIONS).is_symlink():
+        return []
+    try:
+        directories = list((place / SESSIONS).iterdir())
+    except OSError:
+        return []
+    found = (_entry(directory) for directory in directories if is_valid_session_id(directory.name))
+    return [entry for entry in found if entry is not None]
+
+
+def _entry(directory: Path) -> SessionEntry | None:
+    log = directory / LOG_NAME
+    try:
+        if not log.is_file():
+            return None
+        status = log.stat()
+        with log.open("rb") as stream:
+            first_line = stream.readline(HEADER_LIMIT)
+    except OSError:
+        return None
+    return SessionEntry(
+        id=directory.name,
+        directory=directory,
+        modified_ms=status.st_mtime_ns // 1_000_000,
+        size=status.st_size,
+        header=_header(first_line),
+    )
+
+
+def _header(first_line: bytes) -> SessionHeader | None:
+    record = unseal(first_line.rstrip(b"\n"))
+    try:
+        payload = payload_of(record) if isinstance(record, Record) else None
+    except PayloadError:
+        return None
+    return payload if isinstance(payload, SessionHeader) else None
