@@ -1,0 +1,157 @@
+"""What a tool is: parameters, what it touches, a preview for the ask, and how it runs."""
+
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from robota.protocol.conversation import ImageSource
+from robota.protocol.message import TodoItem
+from robota.protocol.views import View
+from robota.workspace.files import Files
+from robota.workspace.processes import Processes
+
+
+class Effect(StrEnum):
+    """What a tool can do to the world; policy and scheduling look at nothing else."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+    TALK = "talk"  # speaks with the person or steers the task; touches nothing
+
+
+class Touches(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call is about to touch. Paths are as the model wrote them; policy resolves them."""
+
+    paths: tuple[str, ...] = ()
+    command: str | None = None
+    host: str | None = None
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is asked: the kind of ask, its text as the seed's protocol has it, and something to look at."""
+
+    ask: str
+    text: str
+    view: View | None = None
+
+
+class Complete(msgspec.Struct, frozen=True, kw_only=True):
+    """The model says the task is done."""
+
+    result: str
+
+
+class Delegate(msgspec.Struct, frozen=True, kw_only=True):
+    """The model hands a piece of work to a task of its own."""
+
+    mode: str
+    message: str
+    todos: tuple[TodoItem, ...] = ()
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """The model asks the person. `text` is the JSON of a `followup` ask."""
+
+    text: str
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The model replaced its todo list."""
+
+    todos: tuple[TodoItem, ...]
+
+
+Control = Complete | Delegate | Question | Plan
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A half for the model (`content`, `images`) and a half for the person (`view`).
+
+    `control` asks the engine for something only it can do; what comes of it is added to `content`.
+    """
+
+    content: str
+    view: View | None = None
+    images: tuple[ImageSource, ...] = ()
+    is_error: bool = False
+    control: Control | None = None
+
+
+class ToolError(Exception):
+    """The call cannot be done, and the model should know why. The text is written for the model."""
+
+
+class ToolContext(Protocol):
+    """What a running tool may use. Everything else it needs is bound when it is made, in `app`."""
+
+    @property
+    def cwd(self) -> Path: ...
+
+    @property
+    def call_id(self) -> str: ...
+
+    @property
+    def files(self) -> Files: ...
+
+    @property
+    def processes(self) -> Processes: ...
+
+    def show(self, output: str) -> None:
+        """Stream output to the person while the tool runs."""
+        ...
+
+    def keep(self, data: bytes) -> str:
+        """Store something too big for the model beside the log; the name can be given to the model."""
+        ...
+
+
+P = TypeVar("P", bound=msgspec.Struct)
+
+
+class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
+    """One tool. `name` is the id a model calls, `label` the name on screen and in rules."""
+
+    name: str
+    label: str
+    params: type[P]
+    description: Callable[[], str]
+    effects: frozenset[Effect]
+    run: Callable[[P, ToolContext], Awaitable[ToolResult]]
+    touches: Callable[[P], Touches]
+    preview: Callable[[P, ToolContext], Awaitable[Preview]]
+    aliases: tuple[str, ...] = ()
+    timeout_s: float | None = None
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether calls may run side by side."""
+        return self.effects <= READ_ONLY
+
+    @property
+    def changes_something(self) -> bool:
+        """Whether the log must be on the disk, and a checkpoint made, before a call."""
+        return bool(self.effects & CHANGING)
+
+
+READ_ONLY = frozenset({Effect.READ, Effect.NETWORK})
+CHANGING = frozenset({Effect.WRITE, Effect.EXECUTE})
+
+AnyTool = Tool[Any]
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as the model made it. `problem` is set when it could not be read; it is then never run.
+
+    `id` is safe and unique within its reply; `given_id` is what the model's server sent.
+    """
+
+    id: str
+    name: str
+    input: dict[str, Any]
+    problem: str | None = None
+    given_id: str = ""

@@ -1,0 +1,54 @@
+"""List the files and directories in a directory."""
+
+from typing import Annotated
+
+import msgspec
+
+from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.protocol.views import TextView
+from robota.tools.description import description_beside
+from robota.tools.printable import printable
+from robota.tools.refusal import problems_told_to_model
+from robota.tools.say_tool import SayTool, tool_ask
+
+MAX_ENTRIES = 200
+
+
+class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, msgspec.Meta(description="The directory, relative to the workspace; `.` is the workspace.")]
+    recursive: Annotated[bool, msgspec.Meta(description="Whether to go into the directories below. Default false.")] = (
+        False
+    )
+
+
+async def run(params: ListFilesParams, context: ToolContext) -> ToolResult:
+    with problems_told_to_model():
+        listing = context.files.list(params.path, params.recursive, MAX_ENTRIES)
+    if not listing.entries:
+        return ToolResult(content="No files found.", view=TextView(text="Empty."))
+    names = "\n".join(printable(entry) for entry in listing.entries)
+    if listing.truncated:
+        names += f"\n\n(File list truncated at {MAX_ENTRIES} entries. List a directory further down to see more.)"
+    count = f"{len(listing.entries)}{'+' if listing.truncated else ''} entries."
+    return ToolResult(content=names, view=TextView(text=count))
+
+
+async def preview(params: ListFilesParams, context: ToolContext) -> Preview:
+    action = "listFilesRecursive" if params.recursive else "listFilesTopLevel"
+    return tool_ask(SayTool(tool=action, path=printable(params.path)))
+
+
+def touches(params: ListFilesParams) -> Touches:
+    return Touches(paths=(params.path,))
+
+
+TOOL = Tool(
+    name="list_files",
+    label="List",
+    params=ListFilesParams,
+    description=description_beside(__file__),
+    effects=frozenset({Effect.READ}),
+    run=run,
+    touches=touches,
+    preview=preview,
+)

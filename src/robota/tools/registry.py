@@ -1,0 +1,72 @@
+"""The built-in tools, how they are found by name, and the JSON Schema a model is given for each."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from robota.contracts.tool import AnyTool
+from robota.tools import (
+    ask_followup_question,
+    attempt_completion,
+    execute_command,
+    list_files,
+    new_task,
+    read_file,
+    update_todo_list,
+    write_to_file,
+)
+
+REFERENCE = "#/$defs/"
+
+
+def builtin_tools() -> tuple[AnyTool, ...]:
+    """In a fixed order, because a provider caches the prompt only as long as the list of tools stays the same."""
+    return (
+        read_file.TOOL,
+        list_files.TOOL,
+        write_to_file.TOOL,
+        execute_command.TOOL,
+        update_todo_list.TOOL,
+        ask_followup_question.TOOL,
+        attempt_completion.TOOL,
+        new_task.TOOL,
+    )
+
+
+def by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
+    """Every name a tool answers to: its id, its aliases, its label. An id is never taken over by another tool."""
+    known = tuple(tools)
+    names: dict[str, AnyTool] = {}
+    for tool in known:
+        if tool.name in names:
+            raise ValueError(f"two tools have the id {tool.name!r}")
+        names[tool.name] = tool
+    for tool in known:
+        for other in (*tool.aliases, tool.label):
+            names.setdefault(other, tool)
+    return names
+
+
+def schema_of(tool: AnyTool) -> dict[str, Any]:
+    """The JSON Schema of a tool's parameters, in one piece and closed."""
+    document = msgspec.json.schema(tool.params)
+    schema: dict[str, Any] = _inlined(document, document.get("$defs", {}))
+    return schema
+
+
+def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
+    """The node with references replaced by what they mean. Parameters are never recursive."""
+    if isinstance(node, list):
+        return [_inlined(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = definitions[node["$ref"].removeprefix(REFERENCE)]
+        rest = {key: value for key, value in node.items() if key not in {"$ref", "$defs"}}
+        return {**_inlined(target, definitions), **rest}
+    plain = {key: _inlined(value, definitions) for key, value in node.items() if key != "$defs"}
+    if plain.get("type") == "object" and "properties" in plain:
+        plain.pop("title", None)
+        plain["additionalProperties"] = False
+    return plain

@@ -1,0 +1,49 @@
+"""The built-in tools as a whole."""
+
+import subprocess
+import sys
+
+import pytest
+
+from robota.contracts.tool import AnyTool
+from robota.tools.registry import builtin_tools, by_name, schema_of
+
+TOOLS = builtin_tools()
+
+
+def test_tools_are_found_by_id_label_and_alias() -> None:
+    names = by_name(TOOLS)
+    assert names["write_to_file"] is names["Write"] is names["write_file"]
+    assert names["execute_command"] is names["Bash"]
+    assert "Edit" not in names
+
+
+def test_two_tools_cannot_share_an_id() -> None:
+    with pytest.raises(ValueError, match="read_file"):
+        by_name((*TOOLS, TOOLS[0]))
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: str(tool.name))
+def test_a_model_is_told_everything_in_one_closed_schema(tool: AnyTool) -> None:
+    schema = schema_of(tool)
+    assert "$ref" not in str(schema) and "$defs" not in str(schema)
+    assert schema["type"] == "object"
+    assert schema["additionalProperties"] is False
+    assert all(field["description"] for field in schema["properties"].values())
+    assert len(tool.description()) > 50
+
+
+def test_nested_parameters_are_closed_too() -> None:
+    item = schema_of(by_name(TOOLS)["ask_followup_question"])["properties"]["follow_up"]["items"]
+    assert item["additionalProperties"] is False
+    assert set(item["properties"]) == {"text", "mode"}
+
+
+def test_loading_the_tools_stays_cheap() -> None:
+    code = (
+        "import sys; from robota.tools.registry import builtin_tools, schema_of\n"
+        "[schema_of(tool) for tool in builtin_tools()]\n"
+        "print(*({'difflib', 'tempfile', 'shutil', 'yaml', 'httpx2', 'dataclasses'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"

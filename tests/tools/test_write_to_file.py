@@ -1,0 +1,83 @@
+"""Writing files as a model does."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from robota.contracts.tool import ToolError
+from robota.protocol.views import DiffView
+from tests.tools.workbench import Workbench
+
+
+def test_content_is_written_exactly_as_given(bench: Workbench, tmp_path: Path) -> None:
+    content = "```html\n&lt;b&gt; &amp; “quotes”\n```"
+    result = bench.call("write_to_file", path="new/page.md", content=content)
+    assert (tmp_path / "new/page.md").read_text() == content
+    assert json.loads(result.content) == {
+        "path": "new/page.md",
+        "operation": "created",
+        "notice": "The file was saved.",
+    }
+    assert isinstance(result.view, DiffView)
+    assert (result.view.is_new, result.view.added, result.view.removed) == (True, 3, 0)
+
+
+def test_an_existing_file_keeps_mark_and_line_endings(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbfold\r\n")
+    result = json.loads(bench.call("write_file", path="f", content="new\nlines\n").content)
+    assert (tmp_path / "f").read_bytes() == b"\xef\xbb\xbfnew\r\nlines\r\n"
+    assert result["operation"] == "modified"
+    assert "byte order mark, CRLF" in result["notice"]
+
+
+def test_a_latin_1_file_stays_one_or_is_left_alone(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"caf\xe9\n")
+    bench.call("write_to_file", path="f", content="déjà\n")
+    assert (tmp_path / "f").read_bytes() == b"d\xe9j\xe0\n"
+    with pytest.raises(ToolError, match="Nothing was written"):
+        bench.call("write_to_file", path="f", content="5 €\n")
+    assert (tmp_path / "f").read_bytes() == b"d\xe9j\xe0\n"
+
+
+def test_the_ask_shows_the_difference_and_changes_nothing(bench: Workbench, tmp_path: Path) -> None:
+    old = "".join(f"{n}\n" for n in range(1, 21))
+    (tmp_path / "f").write_text(old)
+    new = old.replace("10\n", "ten\n")
+    preview = bench.preview("write_to_file", path="f", content=new)
+    say = json.loads(preview.text)
+    assert (preview.ask, say["tool"], say["path"]) == ("tool", "editedExistingFile", "f")
+    assert say["diffStats"] == {"added": 1, "removed": 1}
+    assert say["diff"] == "@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n"
+    assert isinstance(preview.view, DiffView)
+    assert (tmp_path / "f").read_text() == old
+
+
+def test_the_ask_for_a_new_file_makes_nothing(bench: Workbench, tmp_path: Path) -> None:
+    say = json.loads(bench.preview("write_to_file", path="a/b", content="x\n").text)
+    assert say == {
+        "tool": "newFileCreated",
+        "path": "a/b",
+        "diff": "@@ -0,0 +1,1 @@\n+x\n",
+        "diffStats": {"added": 1, "removed": 0},
+    }
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "message"), [("bin", "binary"), (".", "directory"), ("../x", "outside"), ("ro", "pro")]
+)
+def test_what_must_not_be_overwritten_is_left_alone(bench: Workbench, tmp_path: Path, path: str, message: str) -> None:
+    (tmp_path / "bin").write_bytes(b"\0\1")
+    (tmp_path / "ro").touch(mode=0o444)
+    with pytest.raises(ToolError, match=message):
+        bench.call("write_to_file", path=path, content="x")
+    assert (tmp_path / "bin").read_bytes() == b"\0\1"
+
+
+def test_other_hard_links_are_mentioned(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    os.link(tmp_path / "a", tmp_path / "b")
+    assert "hard links" in bench.call("write_to_file", path="a", content="new").content
+    assert (tmp_path / "b").read_text() == "old"
