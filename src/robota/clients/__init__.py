@@ -1,0 +1,1 @@
+"""Thin readers of the event stream. Each may use protocol and clients.view, nothing else of robota."""

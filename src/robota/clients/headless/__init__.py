@@ -1,0 +1,1 @@
+"""Print mode: one prompt in, one answer or a stream of JSON out. May use protocol and clients.view."""

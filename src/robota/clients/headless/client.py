@@ -1,0 +1,190 @@
+"""Print mode: hand over a prompt, follow the events, print, and say with the exit code how it ended."""
+
+import asyncio
+import signal
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import Any
+
+from robota.clients.headless import exit_codes
+from robota.clients.headless.diagnostics import Diagnostics
+from robota.clients.headless.formats import printer_for
+from robota.clients.headless.interrupts import signals_to
+from robota.clients.headless.options import HeadlessOptions
+from robota.clients.headless.outcome import Interruption, Outcome, outcome_of, refused
+from robota.clients.headless.output import BinaryOutput, OutputLost, TextOutput
+from robota.clients.headless.printer import Printer
+from robota.clients.headless.result import result_of
+from robota.clients.headless.tally import Handlers, Tally
+from robota.protocol.asks import is_non_blocking_ask
+from robota.protocol.commands import AskResponse, CancelTask, NewTask, Refused
+from robota.protocol.events import Event, MessageCreated, MessageUpdated, State, TaskAborted
+from robota.protocol.message import Message
+from robota.protocol.port import SessionPort
+from robota.protocol.state import AgentState, StateTracker
+
+ENDED = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
+
+
+async def run_headless(
+    session: SessionPort, prompt: str, options: HeadlessOptions, out: BinaryOutput, err: TextOutput
+) -> int:
+    """Run one prompt to its end and return the exit code. The result is printed whatever happens."""
+    run = HeadlessRun(session, printer_for(options, out, err), options.cancel_grace_s)
+    with signals_to(run.interrupt):
+        await run.until_end(NewTask(text=prompt, images=options.images))
+    try:
+        return run.report()
+    except OutputLost as lost:
+        if lost.is_closed:
+            return exit_codes.STDOUT_CLOSED
+        Diagnostics(err).errors((str(lost),))
+        return exit_codes.TASK_FAILED
+
+
+class HeadlessRun:
+    """One prompt's way through a session."""
+
+    def __init__(self, session: SessionPort, printer: Printer, cancel_grace_s: float) -> None:
+        self._session = session
+        self._printer = printer
+        self._grace_s = cancel_grace_s
+        self._tracker = StateTracker()
+        self._tally = Tally()
+        self._handlers = self._handlers_with(printer.handlers)
+        self._left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._cancelling: set[asyncio.Task[None]] = set()
+        self._interruption: Interruption | None = None
+        self._lost: OutputLost | None = None
+        self._refusal: Refused | None = None
+        self._newest_before: int | None = None
+        self._prompt_ts: int | None = None
+
+    async def until_end(self, task: NewTask) -> None:
+        """Return when the task has ended, or somebody wants to leave without waiting for that."""
+        following = asyncio.create_task(self._follow(task))
+        try:
+            await asyncio.wait({following, self._left}, return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                following.result()
+        finally:
+            for job in (following, *self._cancelling):
+                job.cancel()
+
+    def interrupt(self, number: signal.Signals) -> None:
+        """The first signal cancels the task; the second one leaves at once."""
+        if self._interruption is not None:
+            self._leave()
+            return
+        self._interruption = Interruption(exit_code=exit_codes.SIGNAL_BASE + number, signal_name=number.name)
+        self._start_cancel()
+
+    def report(self) -> int:
+        """Print the end and give the exit code; raises `OutputLost` if it cannot be printed."""
+        if self._lost is not None:
+            raise self._lost
+        outcome = self._outcome()
+        self._printer.finish(result_of(outcome, self._tally))
+        return outcome.exit_code
+
+    async def _follow(self, task: NewTask) -> None:
+        events = self._session.events()
+        try:
+            # The first event is there once we are subscribed; a prompt handed over before could outrun us.
+            first = await anext(events, None)
+            if first is not None:
+                self._take(first)
+            self._newest_before = self._tracker.info.last_message_ts
+            if self._cancelling:
+                return
+            receipt = await self._session.submit(task)
+            if isinstance(receipt, Refused):
+                self._refusal = receipt
+                return
+            await self._follow_task(events)
+        finally:
+            if isinstance(events, AsyncGenerator):
+                await events.aclose()
+
+    async def _follow_task(self, events: AsyncIterator[Event]) -> None:
+        handlers = self._handlers
+        async for event in events:
+            if type(event) not in handlers:
+                continue
+            self._take(event)
+            handlers = self._handlers
+            if isinstance(event, MessageCreated | MessageUpdated):
+                if await self._is_end(event.message):
+                    return
+            elif isinstance(event, TaskAborted) and not self._cancelling:
+                return
+
+    def _take(self, event: Event) -> None:
+        try:
+            for handle in self._handlers.get(type(event), ()):
+                handle(event)
+        except OutputLost as lost:
+            self._lost = lost
+            self._handlers = self._handlers_with({})
+            self._start_cancel()
+
+    async def _is_end(self, message: Message) -> bool:
+        """Whether this message ends the run. An ask that wants a permission is answered with no."""
+        if message.type != "ask" or message.partial is True or message.is_answered or self._is_old(message):
+            return False
+        info = self._tracker.info
+        if info.last_message_ts != message.ts or is_non_blocking_ask(message.ask):
+            return False
+        if info.state in ENDED or message.ask == "followup":
+            return True
+        # An ask of a newer engine lands here too: no is the answer that allows nothing.
+        await self._session.submit(AskResponse(ask_response="noButtonClicked", ts=message.ts))
+        return False
+
+    def _is_old(self, message: Message) -> bool:
+        """A row from before our prompt: the ask at which an earlier run of this session ended."""
+        return self._newest_before is not None and message.ts <= self._newest_before
+
+    def _handlers_with(self, printing: Handlers) -> dict[type, tuple[Callable[[Any], None], ...]]:
+        """One table for all that listen; a kind of event that nobody wants costs one look-up."""
+        tracking: Handlers = {
+            State: self._rows_replaced,
+            MessageCreated: self._row_created,
+            MessageUpdated: lambda event: self._tracker.updated(event.message),
+            TaskAborted: lambda event: None,
+        }
+        sources = (tracking, self._tally.handlers, printing)
+        kinds = {kind for source in sources for kind in source}
+        return {kind: tuple(source[kind] for source in sources if kind in source) for kind in kinds}
+
+    def _rows_replaced(self, event: State) -> None:
+        self._tracker.replace(event.state.cline_messages)
+
+    def _row_created(self, event: MessageCreated) -> None:
+        self._tracker.created(event.message)
+        if self._prompt_ts is None:
+            self._prompt_ts = event.message.ts
+
+    def _start_cancel(self) -> None:
+        job = asyncio.create_task(self._cancel())
+        self._cancelling.add(job)
+
+    async def _cancel(self) -> None:
+        receipt = await self._session.submit(CancelTask())
+        if not isinstance(receipt, Refused):
+            await asyncio.sleep(self._grace_s)
+        self._leave()
+
+    def _leave(self) -> None:
+        if not self._left.done():
+            self._left.set_result(None)
+
+    def _outcome(self) -> Outcome:
+        if self._refusal is not None:
+            return refused(self._refusal.message)
+        return outcome_of(
+            # Without a row of ours, the last message belongs to an earlier run of the session.
+            self._tracker.messages if self._prompt_ts is not None else (),
+            prompt_ts=self._prompt_ts,
+            aborted_during=self._tally.aborted_during,
+            interruption=self._interruption,
+        )

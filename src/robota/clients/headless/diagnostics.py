@@ -1,0 +1,47 @@
+"""Standard error: lines for a person, never worth failing for."""
+
+import contextlib
+
+from robota.clients.headless.output import TextOutput, without_controls, without_surrogates
+from robota.protocol.events import Notice
+
+BOLD = "1"
+RED = "31"
+GREEN = "32"
+DIM = "2"
+
+
+class Diagnostics:
+    """Writes lines to standard error, in colour on a terminal. A closed or odd stream is no reason to stop."""
+
+    def __init__(self, err: TextOutput) -> None:
+        self._err = err
+        self._coloured = err.isatty()
+        encoding: str = getattr(err, "encoding", None) or ""
+        self.bullet = "●" if encoding.lower().startswith("utf") else "*"
+
+    def line(self, text: str, colour: str | None = None) -> None:
+        shown = without_surrogates(without_controls(text))
+        if colour is not None and self._coloured:
+            shown = f"\x1b[{colour}m{shown}\x1b[0m"
+        with contextlib.suppress(OSError, ValueError):
+            self._write(shown + "\n")
+
+    def errors(self, errors: tuple[str, ...]) -> None:
+        for error in errors:
+            self.line(f"robota: {error}", RED)
+
+    def notice(self, event: Notice) -> None:
+        self.line(f"robota: {event.text}")
+
+    def warning(self, event: Notice) -> None:
+        """Shown in every output format: something a person should know whatever a script reads."""
+        if event.level == "warning":
+            self.notice(event)
+
+    def _write(self, line: str) -> None:
+        try:
+            self._err.write(line)
+        except UnicodeEncodeError:
+            self._err.write(line.encode("ascii", "backslashreplace").decode("ascii"))
+        self._err.flush()

@@ -1,0 +1,17 @@
+"""What the exit status of print mode means."""
+
+from typing import Final
+
+DONE: Final = 0
+TASK_FAILED: Final = 1
+USAGE: Final = 2
+CONFIGURATION: Final = 3
+PROVIDER_PERMANENT: Final = 4
+NEEDS_HUMAN: Final = 10
+TURN_LIMIT: Final = 53
+PROVIDER_RETRYABLE: Final = 75  # EX_TEMPFAIL: the same command may work later
+SIGINT: Final = 130
+STDOUT_CLOSED: Final = 141
+SIGTERM: Final = 143
+
+SIGNAL_BASE: Final = 128  # a process ended by signal n has the status 128 + n

@@ -1,0 +1,22 @@
+"""How print mode is asked to behave."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class OutputFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    STREAM_JSON = "stream-json"
+    MESSAGES = "messages"
+
+
+class HeadlessOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`cancel_grace_s` is how long a cancelled task may take to end before the result is printed without it."""
+
+    output_format: OutputFormat = OutputFormat.TEXT
+    include_partial_messages: bool = False
+    verbose: bool = False
+    images: tuple[str, ...] = ()
+    cancel_grace_s: float = 10.0

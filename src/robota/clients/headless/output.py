@@ -1,0 +1,115 @@
+"""Standard output: whole lines, UTF-8 whatever the locale, flushed at once."""
+
+import contextlib
+import os
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from robota.protocol.codec import encode
+
+
+class BinaryOutput(Protocol):
+    """What `sys.stdout.buffer` offers and we use."""
+
+    def write(self, data: bytes, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int: ...
+
+    def isatty(self) -> bool: ...
+
+
+class TextOutput(Protocol):
+    """What `sys.stderr` offers and we use."""
+
+    def write(self, text: str, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool: ...
+
+
+class OutputLost(Exception):
+    """Standard output takes nothing more; `is_closed` if its reader went away, else the text says why."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"Cannot write to standard output: {error.strerror or error}. The session is kept.")
+        self.is_closed = isinstance(error, BrokenPipeError)
+
+
+class Output:
+    """The one writer to standard output. Raises `OutputLost`."""
+
+    def __init__(self, out: BinaryOutput) -> None:
+        self._out = out
+        # A parent may hand us a non-blocking pipe, on which a long line would be cut off.
+        with contextlib.suppress(OSError, ValueError):
+            os.set_blocking(out.fileno(), True)
+
+    def json_line(self, value: Any) -> None:
+        self._write(json_bytes(value) + b"\n")
+
+    def text(self, text: str) -> None:
+        """Text for a person or a pipe; a terminal never gets control sequences that a model wrote."""
+        shown = without_controls(text) if self._out.isatty() else text
+        self._write(without_surrogates(shown).encode())
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._out.write(data)
+            self._out.flush()
+        except OSError as error:
+            raise OutputLost(error) from error
+
+
+def json_bytes(value: Any) -> bytes:
+    """JSON without a line break of any kind, also for readers that split at Unicode line separators."""
+    try:
+        line = encode(value)
+    except UnicodeEncodeError:
+        line = encode(_mended(msgspec.to_builtins(value)))
+    for raw, escaped in LINE_SEPARATORS:
+        line = line.replace(raw, escaped)
+    return line
+
+
+def without_surrogates(text: str) -> str:
+    """The same text if it is proper Unicode; else pairs of surrogates are joined and lone ones replaced."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def without_controls(text: str) -> str:
+    """Text that cannot move the cursor, set a title or hide what follows."""
+    return text.translate(CONTROLS)
+
+
+def release_stdout(out: BinaryOutput) -> None:
+    """Before Python exits: if what is still buffered cannot be written, send it nowhere instead of complaining."""
+    try:
+        out.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, out.fileno())
+        os.close(nowhere)
+
+
+def _mended(node: Any) -> Any:
+    if isinstance(node, str):
+        return without_surrogates(node)
+    if isinstance(node, dict):
+        return {_mended(key): _mended(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_mended(item) for item in node]
+    return node
+
+
+LINE_SEPARATORS: Final = (
+    (b"\xe2\x80\xa8", b"\\u2028"),
+    (b"\xe2\x80\xa9", b"\\u2029"),
+    (b"\xc2\x85", b"\\u0085"),
+)
+CONTROLS: Final = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}

@@ -1,0 +1,100 @@
+"""The result object: the last line of `stream-json` and the only one of `json`."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from robota.clients.headless.identifiers import new_uuid
+from robota.clients.headless.outcome import ERROR, Outcome
+from robota.clients.headless.tally import ModelShare, PermissionDenial, Tally
+from robota.protocol.conversation import Usage
+
+
+class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One model's part. `context_window` is left out where the engine has not told it."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int
+    cache_creation_input_tokens: int
+    cost_usd: float = msgspec.field(name="costUSD")
+    web_search_requests: int = 0
+    context_window: int | UnsetType = UNSET
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Every field is there in every case, but `errors` and `api_error_status`, which only an error has."""
+
+    type: Literal["result"] = "result"
+    subtype: str
+    is_error: bool
+    result: str
+    session_id: str
+    num_turns: int
+    duration_ms: int
+    duration_api_ms: int
+    usage: Usage
+    model_usage: dict[str, ModelUsage] = msgspec.field(name="modelUsage")
+    total_cost_usd: float
+    permission_denials: tuple[PermissionDenial, ...]
+    terminal_reason: str
+    stop_reason: str | None
+    uuid: str
+    errors: tuple[str, ...] | UnsetType = UNSET
+    api_error_status: int | UnsetType = UNSET
+
+
+def result_of(outcome: Outcome, tally: Tally) -> Result:
+    """The result of a run that had a session."""
+    return Result(
+        subtype=outcome.subtype,
+        is_error=outcome.is_error,
+        result=outcome.result,
+        session_id=tally.session_id,
+        num_turns=tally.num_turns,
+        duration_ms=tally.duration_ms,
+        duration_api_ms=tally.duration_api_ms,
+        usage=tally.usage,
+        model_usage={name: _model_usage(share, tally.context_window) for name, share in tally.models.items()},
+        total_cost_usd=tally.total_cost,
+        permission_denials=tuple(tally.denials),
+        terminal_reason=outcome.terminal_reason,
+        stop_reason=tally.stop_reason,
+        uuid=new_uuid(),
+        errors=outcome.errors if outcome.is_error else UNSET,
+        api_error_status=UNSET if outcome.api_error_status is None else outcome.api_error_status,
+    )
+
+
+def failure(message: str, *, session_id: str = "", terminal_reason: str = "turn_setup_failed") -> Result:
+    """The same object where there was never a session: wrong usage, wrong configuration."""
+    return Result(
+        subtype=ERROR,
+        is_error=True,
+        result="",
+        session_id=session_id,
+        num_turns=0,
+        duration_ms=0,
+        duration_api_ms=0,
+        usage=Usage(),
+        model_usage={},
+        total_cost_usd=0.0,
+        permission_denials=(),
+        terminal_reason=terminal_reason,
+        stop_reason=None,
+        uuid=new_uuid(),
+        errors=(message,),
+    )
+
+
+def _model_usage(share: ModelShare, context_window: int | None) -> ModelUsage:
+    usage = share.usage
+    return ModelUsage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_input_tokens=usage.cache_read_input_tokens,
+        cache_creation_input_tokens=usage.cache_creation_input_tokens,
+        cost_usd=share.cost,
+        context_window=UNSET if context_window is None else context_window,
+    )

@@ -1,0 +1,154 @@
+"""`--output-format stream-json`: one object a line, from `system/init` to `result`."""
+
+from typing import Any
+
+from robota.clients.headless.identifiers import new_message_id, new_uuid
+from robota.clients.headless.output import Output
+from robota.clients.headless.reply_stream import ReplyStream
+from robota.clients.headless.result import Result
+from robota.clients.headless.tally import Handlers
+from robota.protocol.conversation import ToolResultBlock
+from robota.protocol.events import (
+    MessageCreated,
+    MessageUpdated,
+    Notice,
+    PartialMessage,
+    RetryScheduled,
+    SessionState,
+    State,
+    TextDelta,
+    ToolCallDelta,
+    ToolEnd,
+    TurnReply,
+    TurnResults,
+)
+from robota.version import VERSION
+
+
+class StreamJsonPrinter:
+    """Prints turns, results and what a script should know in between; deltas only if they are wanted."""
+
+    def __init__(self, output: Output, *, partials: bool) -> None:
+        self._output = output
+        self._session_id = ""
+        self._has_begun = False
+        self._stream = ReplyStream(self._stream_event) if partials else None
+
+    @property
+    def handlers(self) -> Handlers:
+        lines: Handlers = {
+            State: self._state,
+            TurnReply: self._turn_reply,
+            TurnResults: self._turn_results,
+            ToolEnd: self._tool_end,
+            RetryScheduled: self._retry,
+            Notice: self._notice,
+        }
+        stream = self._stream
+        if stream is None:
+            return lines
+        deltas: Handlers = {
+            MessageCreated: lambda event: stream.row_created(event.message),
+            MessageUpdated: lambda event: stream.row_updated(event.message),
+            PartialMessage: lambda event: stream.row_delta(event.ts, event.delta),
+            TextDelta: lambda event: stream.row_delta(event.ts, event.delta),
+            ToolCallDelta: stream.call_delta,
+        }
+        return {**lines, **deltas}
+
+    def finish(self, result: Result) -> None:
+        if self._stream is not None:
+            self._stream.abandon()
+        self._output.json_line(result)
+
+    def _state(self, event: State) -> None:
+        state = event.state
+        self._session_id = state.session_id
+        if self._stream is not None:
+            self._stream.model = state.model
+        if not self._has_begun:
+            self._has_begun = True
+            self._line("system", subtype="init", **init_fields(state))
+
+    def _turn_reply(self, event: TurnReply) -> None:
+        reply = event.reply
+        streamed_id = self._stream.finish(reply) if self._stream is not None else None
+        message = {
+            "id": streamed_id or reply.id or new_message_id(),
+            "type": "message",
+            "role": "assistant",
+            "model": reply.model,
+            "content": reply.content,
+            "stop_reason": reply.stop_reason,
+            "stop_sequence": None,
+            "usage": reply.usage,
+        }
+        self._line("assistant", message=message, parent_tool_use_id=None)
+
+    def _turn_results(self, event: TurnResults) -> None:
+        content = [tool_result(result) for result in event.results]
+        self._line("user", message={"role": "user", "content": content}, parent_tool_use_id=None)
+
+    def _tool_end(self, event: ToolEnd) -> None:
+        if event.status != "denied":
+            return
+        self._line(
+            "system",
+            subtype="permission_denied",
+            tool_name=event.tool,
+            tool_use_id=event.call_id,
+            decision_reason=event.reason,
+            message=f"{event.label} was not allowed" + (f": {event.reason}" if event.reason else "."),
+        )
+
+    def _retry(self, event: RetryScheduled) -> None:
+        self._line(
+            "system",
+            subtype="api_retry",
+            attempt=event.attempt,
+            max_retries=event.max_retries,
+            retry_delay_ms=event.delay_ms,
+            error_status=event.error_status,
+            error=event.error,
+        )
+
+    def _notice(self, event: Notice) -> None:
+        self._line("system", subtype="informational", content=event.text, level=event.level)
+
+    def _stream_event(self, event: dict[str, Any]) -> None:
+        self._line("stream_event", event=event, parent_tool_use_id=None)
+
+    def _line(self, kind: str, **fields: Any) -> None:
+        self._output.json_line({"type": kind, **fields, "session_id": self._session_id, "uuid": new_uuid()})
+
+
+def init_fields(state: SessionState) -> dict[str, Any]:
+    """What a session starts with. Lists of things robota does not have yet are empty, not missing."""
+    return {
+        "cwd": state.cwd,
+        "model": state.model,
+        "tools": state.tools,
+        "mcp_servers": [],
+        "permissionMode": state.permission_mode,
+        "slash_commands": [],
+        "agents": [],
+        "skills": [],
+        "plugins": [],
+        "output_style": "default",
+        "apiKeySource": "none",
+        "claude_code_version": f"robota {VERSION}",
+    }
+
+
+def tool_result(result: ToolResultBlock) -> dict[str, Any]:
+    """A tool result as the Messages API writes it: plain text, or a list of blocks if there are images."""
+    content: Any = result.content
+    if result.images:
+        images = [{"type": "image", "source": source} for source in result.images]
+        content = [{"type": "text", "text": result.content}, *images]
+    return {
+        "type": "tool_result",
+        "tool_use_id": result.tool_use_id,
+        "content": content,
+        "is_error": result.is_error,
+    }

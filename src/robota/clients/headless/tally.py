@@ -1,0 +1,130 @@
+"""What adds up while a task runs: turns, time, tokens, money, denials."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from robota.protocol.conversation import Usage
+from robota.protocol.events import (
+    ContextUpdate,
+    State,
+    TaskTokenUsageUpdated,
+    Thinking,
+    ToolEnd,
+    ToolStart,
+    TurnReply,
+)
+
+Handlers = Mapping[type, Callable[[Any], None]]
+
+
+class PermissionDenial(msgspec.Struct, frozen=True, kw_only=True):
+    tool_name: str
+    tool_use_id: str
+    tool_input: dict[str, Any]
+
+
+class ModelShare(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model took of the run."""
+
+    usage: Usage = Usage()
+    cost: float = 0.0
+
+
+class Tally:
+    """Counts events. It has no handler for deltas, so that a long stream costs nothing here."""
+
+    def __init__(self) -> None:
+        self.session_id = ""
+        self.num_turns = 0
+        self.total_cost = 0.0
+        self.context_window: int | None = None
+        self.stop_reason: str | None = None
+        self.models: dict[str, ModelShare] = {}
+        self.denials: list[PermissionDenial] = []
+        self._reported_usage = Usage()
+        self._started = time.monotonic()
+        self._request_started: float | None = None
+        self._api_seconds = 0.0
+        self._running_tools: set[str] = set()
+        self._tool_was_interrupted = False
+
+    @property
+    def handlers(self) -> Handlers:
+        return {
+            State: self._state,
+            Thinking: self._thinking,
+            TurnReply: self._turn_reply,
+            ToolStart: self._tool_start,
+            ToolEnd: self._tool_end,
+            TaskTokenUsageUpdated: self._usage_updated,
+            ContextUpdate: self._context_update,
+        }
+
+    @property
+    def usage(self) -> Usage:
+        """The engine's total, which includes requests that gave no reply; else the sum of the replies."""
+        if self._reported_usage != Usage():
+            return self._reported_usage
+        return sum((share.usage for share in self.models.values()), Usage())
+
+    @property
+    def duration_ms(self) -> int:
+        return _milliseconds(time.monotonic() - self._started)
+
+    @property
+    def duration_api_ms(self) -> int:
+        open_for = 0.0 if self._request_started is None else time.monotonic() - self._request_started
+        return _milliseconds(self._api_seconds + open_for)
+
+    @property
+    def aborted_during(self) -> str:
+        """The terminal reason, should the task be cancelled now or have been cancelled last."""
+        in_tools = self._tool_was_interrupted or bool(self._running_tools)
+        return "aborted_tools" if in_tools else "aborted_streaming"
+
+    def _state(self, event: State) -> None:
+        self.session_id = event.state.session_id
+
+    def _thinking(self, event: Thinking) -> None:
+        if event.is_thinking:
+            self._request_started = time.monotonic()
+            self._tool_was_interrupted = False
+        elif self._request_started is not None:
+            self._api_seconds += time.monotonic() - self._request_started
+            self._request_started = None
+
+    def _turn_reply(self, event: TurnReply) -> None:
+        reply = event.reply
+        self.num_turns += 1
+        self.stop_reason = reply.stop_reason
+        share = self.models.get(reply.model, ModelShare())
+        spent_before = sum(other.cost for other in self.models.values())
+        self.models[reply.model] = ModelShare(
+            usage=share.usage + reply.usage, cost=share.cost + max(0.0, self.total_cost - spent_before)
+        )
+
+    def _tool_start(self, event: ToolStart) -> None:
+        self._running_tools.add(event.call_id)
+
+    def _tool_end(self, event: ToolEnd) -> None:
+        self._running_tools.discard(event.call_id)
+        if event.status == "interrupted":
+            self._tool_was_interrupted = True
+        if event.status == "denied":
+            self.denials.append(
+                PermissionDenial(tool_name=event.tool, tool_use_id=event.call_id, tool_input=event.input)
+            )
+
+    def _usage_updated(self, event: TaskTokenUsageUpdated) -> None:
+        self.total_cost = event.token_usage.total_cost
+        self._reported_usage = event.usage
+
+    def _context_update(self, event: ContextUpdate) -> None:
+        self.context_window = event.max_tokens
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,1 @@
+"""Folds events into a view model that every drawing client shares. Pure; may use protocol."""

@@ -1,0 +1,87 @@
+"""What a client that draws needs to know, as one immutable value."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from robota.clients.view.rows import Rows
+from robota.clients.view.streamed import StreamedText
+from robota.protocol.events import ContextUpdate, Notice, RetryScheduled, SessionState, TokenUsage
+from robota.protocol.message import Message, QueuedMessage, TodoItem
+from robota.protocol.state import AgentStateInfo, RequiredAction, state_of
+from robota.protocol.views import View
+
+RUNNING = "running"
+
+
+class LiveTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of the newest reply. `status` is running, or as in `ToolEnd`; `output` is the end of what it printed."""
+
+    call_id: str
+    tool: str
+    label: str
+    first_arg: str
+    status: str = RUNNING
+    output: str = ""
+    duration_ms: int = 0
+    reason: str | None = None
+    view: View | None = None
+
+
+class CallBeingWritten(msgspec.Struct, frozen=True, kw_only=True):
+    """A call whose arguments the model is still writing."""
+
+    call_id: str
+    tool: str
+    first_arg: str | None = None
+    arguments: StreamedText = StreamedText()
+
+
+class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """What the agent wants from a person now."""
+
+    message: Message
+    required_action: RequiredAction
+
+
+class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole view.
+
+    `rows` are the messages exactly as the engine last sent them. Text that came since then in deltas is in
+    `streams`, by row, so that a delta never touches the rows; `text_of` joins the two. `request` is the newest
+    request row. `session` carries no messages; they are in `rows`.
+    """
+
+    session: SessionState | None = None
+    rows: Rows = Rows()
+    streams: Mapping[int, StreamedText] = {}
+    tools: Mapping[str, LiveTool] = {}
+    writing: Mapping[str, CallBeingWritten] = {}
+    request: Message | None = None
+    answered_ts: int | None = None
+    is_thinking: bool = False
+    usage: TokenUsage = TokenUsage()
+    context: ContextUpdate | None = None
+    retry: RetryScheduled | None = None
+    queue: tuple[QueuedMessage, ...] = ()
+    todos: tuple[TodoItem, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def agent(self) -> AgentStateInfo:
+        """The same answer as `StateTracker.info` over the same rows."""
+        return state_of(self.rows.last(), self.request)
+
+    @property
+    def pending_ask(self) -> PendingAsk | None:
+        """The ask at the end of the rows, unless somebody has answered it."""
+        last = self.rows.last()
+        agent = self.agent
+        if last is None or agent.current_ask is None or last.is_answered or last.ts == self.answered_ts:
+            return None
+        return PendingAsk(message=last, required_action=agent.required_action)
+
+    def text_of(self, row: Message) -> str:
+        """A row's text with everything that has streamed in so far."""
+        streamed = self.streams.get(row.ts)
+        return (row.text or "") + (str(streamed) if streamed is not None else "")

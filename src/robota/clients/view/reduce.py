@@ -1,0 +1,222 @@
+"""One event further: how each event changes the view."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
+
+from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, ViewModel
+from robota.clients.view.rows import rows_of
+from robota.clients.view.streamed import StreamedText
+from robota.protocol.events import (
+    ContextUpdate,
+    Event,
+    MessageCreated,
+    MessageUpdated,
+    Notice,
+    PartialMessage,
+    QueuedMessagesUpdated,
+    RetryScheduled,
+    State,
+    TaskAborted,
+    TaskAskResponded,
+    TaskModeSwitched,
+    TaskTokenUsageUpdated,
+    TextDelta,
+    Thinking,
+    TodosUpdated,
+    ToolCallDelta,
+    ToolEnd,
+    ToolStart,
+    TurnReply,
+)
+from robota.protocol.message import Message
+from robota.protocol.state import is_request_row
+
+OUTPUT_TAIL_CHARS: Final = 4096
+NOTICES_KEPT: Final = 20
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def reduce(view: ViewModel, event: Event) -> ViewModel:
+    """The view after `event`. Pure; an event that changes nothing here gives back the same value.
+
+    The cost of an event does not grow with the conversation: maps hold only what is live, rows and texts
+    share their pages with the value before.
+    """
+    step = STEPS.get(type(event))
+    return view if step is None else step(view, event)
+
+
+def _state(view: ViewModel, event: State) -> ViewModel:
+    """A full state. What it does not carry is kept if it is about the same task, and dropped otherwise."""
+    state = event.state
+    rows = rows_of(state.cline_messages)
+    same_task = view.session is not None and view.session.current_task_id == state.current_task_id
+    return replace(
+        view if same_task else ViewModel(notices=view.notices),
+        session=replace(state, cline_messages=()),
+        rows=rows,
+        streams={},
+        request=next((row for row in reversed(rows) if is_request_row(row)), None),
+        queue=state.message_queue,
+        todos=state.todos,
+    )
+
+
+def _message_created(view: ViewModel, event: MessageCreated) -> ViewModel:
+    message = event.message
+    return replace(
+        view,
+        rows=view.rows.appended(message),
+        request=message if is_request_row(message) else view.request,
+        retry=None if message.type == "ask" else view.retry,
+        tools=_with_output_of(message, view.tools),
+    )
+
+
+def _message_updated(view: ViewModel, event: MessageUpdated) -> ViewModel:
+    message = event.message
+    place = view.rows.place_of(message.ts)
+    if place is None:
+        return _message_created(view, MessageCreated(task_id=event.task_id, message=message))
+    before = view.rows[place]
+    rows = view.rows.replaced(place, message)
+    request = view.request
+    if is_request_row(before) or is_request_row(message):
+        request = next((row for row in reversed(rows) if is_request_row(row)), None)
+    return replace(
+        view,
+        rows=rows,
+        request=request,
+        streams=_without(view.streams, message.ts),
+        tools=_with_output_of(message, view.tools),
+    )
+
+
+def _delta(view: ViewModel, event: PartialMessage | TextDelta) -> ViewModel:
+    """More text for a streaming row; for a row that is unknown or finished it is late and means nothing."""
+    place = view.rows.place_of(event.ts)
+    if place is None or view.rows[place].partial is not True:
+        return view
+    streams = {**view.streams, event.ts: view.streams.get(event.ts, NO_TEXT).plus(event.delta)}
+    tool = view.tools.get(view.rows[place].call_id or "")
+    if tool is None:
+        return replace(view, streams=streams)
+    tool = replace(tool, output=(tool.output + event.delta)[-OUTPUT_TAIL_CHARS:])
+    return replace(view, streams=streams, tools={**view.tools, tool.call_id: tool})
+
+
+def _with_output_of(row: Message, tools: Mapping[str, LiveTool]) -> Mapping[str, LiveTool]:
+    tool = tools.get(row.call_id or "")
+    if tool is None or row.say != "command_output":
+        return tools
+    return {**tools, tool.call_id: replace(tool, output=(row.text or "")[-OUTPUT_TAIL_CHARS:])}
+
+
+def _tool_call_delta(view: ViewModel, event: ToolCallDelta) -> ViewModel:
+    call = view.writing.get(event.call_id) or CallBeingWritten(call_id=event.call_id, tool=event.tool)
+    call = replace(call, first_arg=event.first_arg or call.first_arg, arguments=call.arguments.plus(event.delta))
+    return replace(view, writing={**view.writing, event.call_id: call})
+
+
+def _thinking(view: ViewModel, event: Thinking) -> ViewModel:
+    """A new request closes the chapter before it: its finished tools and half-written calls are history."""
+    if not event.is_thinking:
+        return replace(view, is_thinking=False)
+    running = {call_id: tool for call_id, tool in view.tools.items() if tool.status == RUNNING}
+    return replace(view, is_thinking=True, retry=None, writing={}, tools=running)
+
+
+def _turn_reply(view: ViewModel, event: TurnReply) -> ViewModel:
+    return replace(view, writing={}, retry=None)
+
+
+def _tool_start(view: ViewModel, event: ToolStart) -> ViewModel:
+    tool = LiveTool(call_id=event.call_id, tool=event.tool, label=event.label, first_arg=event.first_arg)
+    return replace(view, tools={**view.tools, event.call_id: tool}, writing=_without(view.writing, event.call_id))
+
+
+def _tool_end(view: ViewModel, event: ToolEnd) -> ViewModel:
+    before = view.tools.get(event.call_id)
+    tool = LiveTool(
+        call_id=event.call_id,
+        tool=event.tool,
+        label=event.label,
+        first_arg=event.first_arg,
+        status=event.status,
+        output=before.output if before is not None else "",
+        duration_ms=event.duration_ms,
+        reason=event.reason,
+        view=event.view,
+    )
+    return replace(view, tools={**view.tools, event.call_id: tool}, writing=_without(view.writing, event.call_id))
+
+
+def _task_aborted(view: ViewModel, event: TaskAborted) -> ViewModel:
+    return replace(view, is_thinking=False, retry=None, writing={})
+
+
+def _mode_switched(view: ViewModel, event: TaskModeSwitched) -> ViewModel:
+    return view if view.session is None else replace(view, session=replace(view.session, mode=event.mode))
+
+
+def _notice(view: ViewModel, event: Notice) -> ViewModel:
+    return replace(view, notices=(*view.notices, event)[-NOTICES_KEPT:])
+
+
+def _without(entries: Mapping[K, V], key: K) -> Mapping[K, V]:
+    if key not in entries:
+        return entries
+    return {other: value for other, value in entries.items() if other != key}
+
+
+def _retry_scheduled(view: ViewModel, event: RetryScheduled) -> ViewModel:
+    return replace(view, retry=event)
+
+
+def _context_update(view: ViewModel, event: ContextUpdate) -> ViewModel:
+    return replace(view, context=event)
+
+
+def _ask_responded(view: ViewModel, event: TaskAskResponded) -> ViewModel:
+    return replace(view, answered_ts=event.ts)
+
+
+def _queue_updated(view: ViewModel, event: QueuedMessagesUpdated) -> ViewModel:
+    return replace(view, queue=event.queue)
+
+
+def _todos_updated(view: ViewModel, event: TodosUpdated) -> ViewModel:
+    return replace(view, todos=event.todos)
+
+
+def _usage_updated(view: ViewModel, event: TaskTokenUsageUpdated) -> ViewModel:
+    return replace(view, usage=event.token_usage)
+
+
+NO_TEXT: Final = StreamedText()
+
+STEPS: Final[dict[type, Callable[[ViewModel, Any], ViewModel]]] = {
+    State: _state,
+    MessageCreated: _message_created,
+    MessageUpdated: _message_updated,
+    PartialMessage: _delta,
+    TextDelta: _delta,
+    ToolCallDelta: _tool_call_delta,
+    Thinking: _thinking,
+    TurnReply: _turn_reply,
+    ToolStart: _tool_start,
+    ToolEnd: _tool_end,
+    ContextUpdate: _context_update,
+    RetryScheduled: _retry_scheduled,
+    TaskAborted: _task_aborted,
+    TaskModeSwitched: _mode_switched,
+    TaskAskResponded: _ask_responded,
+    QueuedMessagesUpdated: _queue_updated,
+    TodosUpdated: _todos_updated,
+    TaskTokenUsageUpdated: _usage_updated,
+    Notice: _notice,
+}

@@ -1,0 +1,72 @@
+"""The rows of a conversation as an immutable sequence that is cheap to grow."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from robota.protocol.message import Message
+
+PAGE_SIZE = 64
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
+    """Full pages and a growing tail.
+
+    A new row copies at most one page, and once in 64 rows the list of pages; everything else is shared with
+    the value before. A tuple of all rows would copy the whole transcript each time.
+    """
+
+    pages: tuple[tuple[Message, ...], ...] = ()
+    tail: tuple[Message, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.pages) * PAGE_SIZE + len(self.tail)
+
+    def __iter__(self) -> Iterator[Message]:
+        for page in self.pages:
+            yield from page
+        yield from self.tail
+
+    def __reversed__(self) -> Iterator[Message]:
+        yield from reversed(self.tail)
+        for page in reversed(self.pages):
+            yield from reversed(page)
+
+    def __getitem__(self, place: int) -> Message:
+        at = place + len(self) if place < 0 else place
+        if not 0 <= at < len(self):
+            raise IndexError(f"row {place} of {len(self)}")
+        page, within = divmod(at, PAGE_SIZE)
+        return self.pages[page][within] if page < len(self.pages) else self.tail[within]
+
+    def last(self) -> Message | None:
+        return self[-1] if len(self) else None
+
+    def place_of(self, ts: int) -> int | None:
+        """Where the newest row with this `ts` is. Looks from the end, because only new rows change."""
+        last = len(self) - 1
+        return next((last - back for back, row in enumerate(reversed(self)) if row.ts == ts), None)
+
+    def appended(self, message: Message) -> "Rows":
+        tail = (*self.tail, message)
+        if len(tail) < PAGE_SIZE:
+            return Rows(pages=self.pages, tail=tail)
+        return Rows(pages=(*self.pages, tail))
+
+    def replaced(self, place: int, message: Message) -> "Rows":
+        page, within = divmod(place, PAGE_SIZE)
+        if page == len(self.pages):
+            return Rows(pages=self.pages, tail=_with(self.tail, within, message))
+        changed = _with(self.pages[page], within, message)
+        return Rows(pages=(*self.pages[:page], changed, *self.pages[page + 1 :]), tail=self.tail)
+
+
+def rows_of(messages: Iterable[Message]) -> Rows:
+    rows = tuple(messages)
+    full = len(rows) - len(rows) % PAGE_SIZE
+    pages = tuple(rows[start : start + PAGE_SIZE] for start in range(0, full, PAGE_SIZE))
+    return Rows(pages=pages, tail=rows[full:])
+
+
+def _with(page: tuple[Message, ...], within: int, message: Message) -> tuple[Message, ...]:
+    return (*page[:within], message, *page[within + 1 :])
