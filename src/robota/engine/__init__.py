@@ -1,0 +1,1 @@
+"""How a session and its tasks run. May use everything below; knows no client."""

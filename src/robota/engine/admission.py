@@ -1,0 +1,195 @@
+"""The stages before a call runs: may it, with these arguments, now?"""
+
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.hook import Block
+from robota.contracts.tool import AnyTool, ToolCall, ToolError, Touches
+from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.engine.call_context import CallContext
+from robota.engine.repetition import RepetitionGuard
+from robota.engine.scope import TaskScope
+from robota.log.kinds import VerdictRecord
+from robota.workspace.problems import FileProblem
+
+FIRST_ARGUMENT_HEAD: Final = 47
+FIRST_ARGUMENT_TAIL: Final = 30
+
+
+class CallStopped(Exception):
+    """A stage said no. `message` is for the model, `reason` for a person."""
+
+    def __init__(
+        self, status: str, reason: str, message: str = "", *, is_mistake: bool = False, closes_reply: str | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.message = message or reason
+        self.is_mistake = is_mistake
+        self.closes_reply = closes_reply
+
+    @property
+    def is_news(self) -> bool:
+        """Whether a person should be told: a rule said no, and not they themselves."""
+        return self.status == "denied" and self.closes_reply is None
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that may run, with what the person said when approving it."""
+
+    tool: AnyTool
+    call: ToolCall
+    params: Any
+    feedback: str = ""
+
+
+class Admission:
+    """Takes a call through the stages, in their order."""
+
+    def __init__(self, scope: TaskScope) -> None:
+        self._scope = scope
+        self._tools = {name: tool for tool in scope.parts.tools for name in (tool.name, *tool.aliases)}
+        self._repetition = RepetitionGuard(scope.options.mistake_limit)
+
+    def tool(self, name: str) -> AnyTool | None:
+        return self._tools.get(name)
+
+    async def admit(self, call: ToolCall) -> Admitted:
+        tool, params = self._read(call)
+        refusal = self._scope.parts.allows(tool, self._scope.mode)
+        if refusal is not None:
+            raise _mistake(refusal)
+        await self._guard_repetition(call)
+        call, params = await self._pre_hooks(tool, call, params)
+        self._require_log(tool)
+        verdict = self._judge(tool, call, params)
+        feedback = "" if verdict.decision is Decision.ALLOW else await self._approval(tool, call, params, verdict)
+        if verdict.decision is Decision.ALLOW:
+            await self._announce(tool, call, params)
+        return Admitted(tool=tool, call=call, params=params, feedback=feedback)
+
+    def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
+        if call.problem is not None:
+            raise _mistake(call.problem)
+        tool = self._tools.get(call.name)
+        if tool is None:
+            names = ", ".join(tool.name for tool in self._scope.parts.tools)
+            raise _mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
+        return tool, _decoded(tool, call.input)
+
+    async def _guard_repetition(self, call: ToolCall) -> None:
+        if not self._repetition.blocks(call.name, call.input):
+            return
+        if self._scope.options.attended:
+            await self._scope.ask("mistake_limit_reached", REPEATING)
+        raise _mistake(f"Tool call repetition limit reached for {call.name}. Please try a different approach.")
+
+    async def _pre_hooks(self, tool: AnyTool, call: ToolCall, params: Any) -> tuple[ToolCall, Any]:
+        for hook in self._scope.parts.pre_hooks:
+            outcome = await hook.before_tool(tool, call)
+            if isinstance(outcome, Block):
+                raise CallStopped("denied", outcome.reason)
+            if outcome.input is not None:
+                call = msgspec.structs.replace(call, input=outcome.input)
+                params = _decoded(tool, call.input)
+        return call, params
+
+    def _require_log(self, tool: AnyTool) -> None:
+        trouble = self._scope.journal.trouble
+        if trouble is not None and tool.changes_something:
+            raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
+
+    def _judge(self, tool: AnyTool, call: ToolCall, params: Any) -> Verdict:
+        scope = self._scope
+        touches = self._with_real_paths(tool.touches(params))
+        subject = Subject(tool=tool.name, label=tool.label, effects=tool.effects, touches=touches, mode=scope.mode)
+        verdict = scope.parts.judge(subject, scope.permission_mode)
+        scope.journal.write(
+            VerdictRecord(
+                task_id=scope.task_id,
+                call_id=call.id,
+                tool=tool.name,
+                decision=verdict.decision,
+                reason=verdict.reason,
+                rule=verdict.rule,
+            )
+        )
+        if verdict.decision is Decision.DENY:
+            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
+        return verdict
+
+    def _with_real_paths(self, touches: Touches) -> Touches:
+        """Add what the paths lead to: policy, being pure, does not see through a link."""
+        real: list[str] = []
+        for path in touches.paths:
+            try:
+                real.append(str(self._scope.parts.files.resolve(path)))
+            except FileProblem:
+                continue  # The file layer will refuse it too; policy judges the path as written.
+        return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
+
+    async def _approval(self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict) -> str:
+        """Ask. A no stops the call, and what was planned after it in the same reply."""
+        preview = await self._preview(tool, call, params)
+        answer = await self._scope.ask(preview[0], preview[1], call_id=call.id)
+        if answer.has_words:
+            self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+        if answer.is_yes:
+            return answer.text
+        said = _denied(feedback=answer.text) if answer.text else _denied(message="The user denied this operation.")
+        raise CallStopped("denied", "The user said no.", said, closes_reply=REJECTED)
+
+    async def _announce(self, tool: AnyTool, call: ToolCall, params: Any) -> None:
+        """A row for a call that needed no approval, so that the conversation shows what was done."""
+        kind, text = await self._preview(tool, call, params)
+        if kind == "tool":
+            self._scope.rows.say("tool", text, call_id=call.id)
+        elif kind == "command":
+            self._scope.rows.say("tool", _json({"tool": "executeCommand", "command": text}), call_id=call.id)
+
+    async def _preview(self, tool: AnyTool, call: ToolCall, params: Any) -> tuple[str, str]:
+        try:
+            preview = await tool.preview(params, CallContext(self._scope, call))
+        except ToolError as error:
+            # What cannot even be looked at cannot be done: the model learns it now, nobody is asked.
+            raise CallStopped("error", str(error), is_mistake=True) from error
+        return preview.ask, preview.text
+
+
+REJECTED: Final = "Skipped, because the user rejected an earlier call of this reply."
+REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
+
+
+def first_argument(arguments: dict[str, Any]) -> str:
+    """The first argument as one short line, for a list of calls."""
+    if not arguments:
+        return ""
+    value = next(iter(arguments.values()))
+    text = value if isinstance(value, str) else _json(value)
+    text = " ".join(text.split())
+    if len(text) <= FIRST_ARGUMENT_HEAD + FIRST_ARGUMENT_TAIL + 3:
+        return text
+    return f"{text[:FIRST_ARGUMENT_HEAD]}...{text[-FIRST_ARGUMENT_TAIL:]}"
+
+
+def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:
+    try:
+        # Not strict: models write "30" for 30, and the XML form has only text.
+        return msgspec.convert(arguments, tool.params, strict=False)
+    except msgspec.ValidationError as error:
+        names = ", ".join(field.encode_name for field in msgspec.structs.fields(tool.params))
+        raise _mistake(f"The arguments of {tool.name} do not fit: {error}. Its parameters are: {names}.") from error
+
+
+def _mistake(message: str) -> CallStopped:
+    return CallStopped("error", message, _json({"status": "error", "message": message}), is_mistake=True)
+
+
+def _denied(**why: str) -> str:
+    return _json({"status": "denied", **why})
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,47 @@
+"""What a running tool can reach."""
+
+from pathlib import Path
+
+from robota.contracts.tool import ToolCall
+from robota.engine.rows import StreamingRow
+from robota.engine.scope import TaskScope
+from robota.workspace.files import Files
+from robota.workspace.processes import Processes
+
+
+class CallContext:
+    """The `ToolContext` of one call."""
+
+    def __init__(self, scope: TaskScope, call: ToolCall) -> None:
+        self._scope = scope
+        self._call = call
+        self._output: StreamingRow | None = None
+
+    @property
+    def cwd(self) -> Path:
+        return self._scope.options.cwd
+
+    @property
+    def call_id(self) -> str:
+        return self._call.id
+
+    @property
+    def files(self) -> Files:
+        return self._scope.parts.files
+
+    @property
+    def processes(self) -> Processes:
+        return self._scope.parts.processes
+
+    def show(self, output: str) -> None:
+        if self._output is None:
+            self._output = self._scope.rows.stream("command_output", call_id=self._call.id)
+        self._output.append(output)
+
+    def keep(self, data: bytes) -> str:
+        return self._scope.journal.keep(data) or "(not kept: the session log cannot be written)"
+
+    def close(self, *, interrupted: bool = False) -> None:
+        """The tool has ended; so has its output."""
+        if self._output is not None:
+            self._output.finish(**({"interrupted": True} if interrupted else {}))

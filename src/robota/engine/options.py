@@ -1,0 +1,75 @@
+"""What is fixed for a session when it starts, and the parts it is made of."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.contracts.hook import Checkpoint, PostToolHook, PreToolHook
+from robota.contracts.tool import AnyTool
+from robota.contracts.verdict import Subject, Verdict
+from robota.engine.journal import LogPort
+from robota.providers.chunks import ToolSpec
+from robota.providers.definition import ModelInfo, Provider
+from robota.providers.retry import RetryPolicy
+from robota.workspace.files import Files
+from robota.workspace.processes import Processes
+
+MISTAKE_LIMIT: Final = 3
+DEFAULT_MODE: Final = "code"
+
+
+class Completion(StrEnum):
+    """How a reply without tool calls is read: as the answer, or as a mistake."""
+
+    IMPLICIT = "implicit"
+    EXPLICIT = "explicit"
+
+
+class ToolFormat(StrEnum):
+    NATIVE = "native"
+    XML = "xml"
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Choices of the person who starts the session."""
+
+    session_id: str
+    cwd: Path
+    model: str
+    provider_name: str = ""
+    name: str | None = None
+    mode: str = DEFAULT_MODE
+    permission_mode: str = "default"
+    completion: Completion = Completion.IMPLICIT
+    tool_format: ToolFormat = ToolFormat.NATIVE
+    max_turns: int | None = None
+    mistake_limit: int = MISTAKE_LIMIT
+    system_prompt: str | None = None
+    append_system_prompt: str | None = None
+    attended: bool = True  # whether somebody can answer an ask
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """The concrete things a session works with; `app` puts them together.
+
+    `judge` is policy: what may this call do under this permission mode. `allows` is the first look: may this
+    tool be used in this mode at all; it answers with a reason if not.
+    """
+
+    log: LogPort
+    provider: Provider
+    model_info: ModelInfo
+    retry: RetryPolicy
+    tools: Sequence[AnyTool]
+    specs: Sequence[ToolSpec]
+    judge: Callable[[Subject, str], Verdict]
+    files: Files
+    processes: Processes
+    random: Callable[[], float]
+    allows: Callable[[AnyTool, str], str | None] = lambda tool, mode: None
+    pre_hooks: Sequence[PreToolHook] = ()
+    post_hooks: Sequence[PostToolHook] = ()
+    checkpoint: Checkpoint | None = None

@@ -1,0 +1,67 @@
+"""Everything that belongs to one task and is shared by the parts that run it."""
+
+from typing import Final
+
+import msgspec
+
+from robota.engine.asks import Answer, AskTable
+from robota.engine.bus import EventBus
+from robota.engine.history import History
+from robota.engine.journal import Journal
+from robota.engine.meter import Meter
+from robota.engine.options import Options, Parts
+from robota.engine.queue import MessageQueue
+from robota.engine.rows import Rows
+from robota.log.kinds import AnswerRecord
+from robota.protocol.asks import is_idle_ask, is_resumable_ask
+from robota.protocol.events import Event, TaskActive, TaskAskResponded, TaskIdle, TaskInteractive, TaskResumable
+from robota.protocol.message import Fault
+
+# A queued message may answer these. It never answers a request for permission.
+ANSWERED_BY_QUEUE: Final = frozenset({"followup", "completion_result"})
+
+
+class TaskScope(msgspec.Struct, kw_only=True):
+    """The shared things of a task, and the one way to ask a person something. Only the modes and counts change."""
+
+    options: Options
+    parts: Parts
+    bus: EventBus
+    journal: Journal
+    asks: AskTable
+    queue: MessageQueue
+    rows: Rows
+    history: History
+    mode: str
+    permission_mode: str
+    meter: Meter = msgspec.field(default_factory=Meter)
+
+    @property
+    def task_id(self) -> str:
+        return self.rows.task_id
+
+    async def ask(
+        self, kind: str, text: str | None = None, *, call_id: str | None = None, fault: Fault | None = None
+    ) -> Answer:
+        """Ask, and wait until somebody answers."""
+        row = self.rows.ask(kind, text, call_id=call_id, fault=fault)
+        self.bus.emit(self._waiting_event(kind))
+        queued = self.queue.take() if kind in ANSWERED_BY_QUEUE else None
+        if queued is not None:
+            answer = Answer(response="messageResponse", text=queued.text, images=queued.images)
+        else:
+            answer = await self.asks.wait(row)
+        self.journal.write(
+            AnswerRecord(task_id=self.task_id, ts=row.ts, response=answer.response, text=answer.text or None)
+        )
+        self.rows.change(row, is_answered=True)
+        self.bus.emit(TaskActive(task_id=self.task_id))
+        self.bus.emit(TaskAskResponded(task_id=self.task_id, ts=row.ts, response=answer.response))
+        return answer
+
+    def _waiting_event(self, kind: str) -> Event:
+        if is_idle_ask(kind):
+            return TaskIdle(task_id=self.task_id)
+        if is_resumable_ask(kind):
+            return TaskResumable(task_id=self.task_id)
+        return TaskInteractive(task_id=self.task_id)

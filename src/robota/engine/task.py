@@ -1,0 +1,218 @@
+"""The loop of one task: ask the model, run its calls, until it hands the floor back."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.contracts.tool import Control, Delegate, Plan, Question, ToolCall, ToolResult
+from robota.engine.asks import Answer
+from robota.engine.dialect import Dialect
+from robota.engine.executor import Executed, ToolExecutor
+from robota.engine.images import image_blocks
+from robota.engine.options import Completion
+from robota.engine.prompt import NO_TOOL_USED, REPLY_CUT, system_prompt
+from robota.engine.reply import Reply
+from robota.engine.request import Requester
+from robota.engine.scope import TaskScope
+from robota.log.kinds import TodosRecord
+from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
+from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
+from robota.protocol.message import TodoItem
+
+MISTAKES_TEXT: Final = (
+    "The model made several mistakes in a row: calls that could not be read, or replies that led nowhere. "
+    "Say how to go on, or start a new task."
+)
+
+
+class AskModel(msgspec.Struct, frozen=True):
+    """The model is next."""
+
+
+class RunCalls(msgspec.Struct, frozen=True):
+    """The tools are next."""
+
+    calls: tuple[ToolCall, ...]
+
+
+class HandBack(msgspec.Struct, frozen=True):
+    """The person is next: the model considers the task done."""
+
+    result: str
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """Nobody is next. `result` is absent if the task was given up."""
+
+    result: str | None = None
+
+
+Step = AskModel | RunCalls | HandBack | Ended
+
+
+class Task:
+    """One conversation with one goal. `work` runs it; being cancelled at any await leaves it resumable."""
+
+    def __init__(
+        self,
+        scope: TaskScope,
+        dialect: Dialect,
+        delegate: Callable[[Delegate], Awaitable[str]],
+        *,
+        is_subtask: bool = False,
+    ) -> None:
+        self.scope = scope
+        self.todos: tuple[TodoItem, ...] = ()
+        self.is_subtask = is_subtask
+        self.is_complete = False
+        self._delegate = delegate
+        self._pending: list[UserBlock] = []
+        self._mistakes = 0
+        self._turns = 0
+        self._cut_text = ""
+        system = system_prompt(scope.options, dialect, tuple(scope.parts.specs))
+        self.requester = Requester(scope, dialect, system)
+        self._executor = ToolExecutor(scope, self._handle)
+
+    def hear(self, text: str, images: Sequence[str] = ()) -> None:
+        """Words of the person, for the model's next turn."""
+        self._pending.extend(image_blocks(images))
+        if text:
+            self._pending.append(TextBlock(text=text))
+        self.scope.bus.emit(TaskUserMessage(task_id=self.scope.task_id))
+
+    async def work(self) -> Ended:
+        step: Step = AskModel()
+        while not isinstance(step, Ended):
+            step = await self._advance(step)
+        return step
+
+    async def _advance(self, step: AskModel | RunCalls | HandBack) -> Step:
+        if isinstance(step, AskModel):
+            return await self._ask_model()
+        if isinstance(step, RunCalls):
+            return await self._run_calls(step.calls)
+        return await self._hand_back(step.result)
+
+    async def _ask_model(self) -> Step:
+        if not await self._within_limits():
+            return Ended()
+        self._take_queued()
+        self.scope.history.add_user(self._pending)
+        self._pending.clear()
+        self.scope.journal.sync_soon()
+        self._turns += 1
+        reply = await self.requester.reply()
+        if reply.calls:
+            self._cut_text = ""
+            return RunCalls(reply.calls)
+        return self._without_calls(reply)
+
+    def _without_calls(self, reply: Reply) -> Step:
+        text = self._cut_text + reply.turn.text
+        if reply.turn.stop_reason == "max_tokens":
+            self._cut_text = text
+            return self._correct(REPLY_CUT)
+        self._cut_text = ""
+        if self.scope.options.completion is Completion.EXPLICIT:
+            return self._correct(NO_TOOL_USED)
+        self._mistakes = 0
+        return HandBack(text)
+
+    def _correct(self, words: str) -> AskModel:
+        self._mistakes += 1
+        self._pending.append(TextBlock(text=words))
+        return AskModel()
+
+    async def _run_calls(self, calls: Sequence[ToolCall]) -> Step:
+        executed = await self._executor.run(calls)
+        self._count_mistakes(executed)
+        results = tuple(_result_block(each) for each in executed)
+        self.scope.history.add_user(results)
+        self.scope.bus.emit(TurnResults(task_id=self.scope.task_id, results=results))
+        completed = next((each.completion for each in executed if each.completion is not None), None)
+        return AskModel() if completed is None else HandBack(completed)
+
+    def _count_mistakes(self, executed: Sequence[Executed]) -> None:
+        """A reply that achieved nothing and was at fault counts once, however many calls it held."""
+        if any(each.status == "success" for each in executed):
+            self._mistakes = 0
+        elif any(each.is_mistake for each in executed):
+            self._mistakes += 1
+
+    async def _hand_back(self, result: str) -> Step:
+        self.is_complete = True
+        scope, meter = self.scope, self.scope.meter
+        scope.bus.emit(
+            TaskCompleted(
+                task_id=scope.task_id,
+                token_usage=meter.totals,
+                tool_usage={name: dict(counts) for name, counts in meter.tools.items()},
+                usage=meter.usage,
+                is_subtask=self.is_subtask,
+            )
+        )
+        scope.journal.sync_soon()
+        if self.is_subtask:
+            return Ended(result)
+        return self._after(await scope.ask("completion_result", ""), Ended(result))
+
+    def _after(self, answer: Answer, otherwise: Ended) -> Step:
+        """Words keep the task going; a plain yes or no ends it."""
+        if not answer.has_words:
+            return otherwise
+        self._turns, self.is_complete = 0, False
+        self._feedback(answer.text, answer.images)
+        return AskModel()
+
+    def _feedback(self, text: str, images: tuple[str, ...]) -> None:
+        self.scope.rows.say("user_feedback", text, images=images or None)
+        self.hear(text, images)
+
+    def _take_queued(self) -> None:
+        """What people typed meanwhile reaches the model with the next request."""
+        while (queued := self.scope.queue.take()) is not None:
+            self._feedback(queued.text, queued.images)
+
+    async def _within_limits(self) -> bool:
+        """Whether the loop may go on; asks if a limit is reached."""
+        options = self.scope.options
+        if 0 < options.mistake_limit <= self._mistakes:
+            answer = await self.scope.ask("mistake_limit_reached", MISTAKES_TEXT)
+            if not answer.is_yes and not answer.has_words:
+                return False
+            self._mistakes = 0
+            if answer.has_words:
+                self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
+        if options.max_turns is not None and self._turns >= options.max_turns:
+            limit = json.dumps({"count": options.max_turns, "type": "requests"})
+            answer = await self.scope.ask("auto_approval_max_req_reached", limit)
+            if not answer.is_yes:
+                return False
+            self._turns = 0
+        return True
+
+    async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
+        """What a tool asked of the engine."""
+        if isinstance(control, Question):
+            answer = await self.scope.ask("followup", control.text, call_id=call.id)
+            self.scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+            return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
+        if isinstance(control, Plan):
+            self.todos = control.todos
+            self.scope.journal.write(TodosRecord(task_id=self.scope.task_id, todos=control.todos))
+            self.scope.bus.emit(TodosUpdated(task_id=self.scope.task_id, todos=control.todos))
+            return ToolResult(content="Todo list updated successfully.")
+        if isinstance(control, Delegate):
+            return ToolResult(content=await self._delegate(control))
+        self.scope.rows.say("completion_result", control.result, call_id=call.id)
+        return ToolResult(content="The result was shown to the user.", control=control)
+
+
+def _result_block(executed: Executed) -> ToolResultBlock:
+    result = executed.result
+    return ToolResultBlock(
+        tool_use_id=executed.call.id, content=result.content, is_error=result.is_error, images=result.images
+    )

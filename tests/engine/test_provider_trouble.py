@@ -1,0 +1,102 @@
+"""What happens to a task when the model's server misbehaves."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.protocol.events import RetryScheduled, TurnReply
+from robota.protocol.state import AgentState
+from tests.engine.stage import Stage, call, play
+
+
+@pytest.mark.parametrize("kind", ["rate_limit", "overloaded", "server_error", "connection", "cut", "eof", "empty"])
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_passing_fault_is_retried_and_the_answer_is_not_doubled(workspace: Path, kind: str, after: int) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        (reply,) = stage.events_of(TurnReply)
+        assert reply.reply.text == "A whole answer."
+        assert len(stage.events_of(RetryScheduled)) == 1
+        assert [row.text for row in stage.rows if row.say == "text" and not row.interrupted][1:] == ["A whole answer."]
+
+    faulty = {"text": "A half answer that is cut somewhere.", "chunkSize": 4, "fault": {"kind": kind, "after": after}}
+    play(workspace, [faulty, {"text": "A whole answer."}], story)
+
+
+@pytest.mark.parametrize("kind", ["cut", "eof", "server_error"])
+def test_a_half_written_call_is_never_run(workspace: Path, kind: str) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert not (workspace / "danger").exists()
+
+    half = {
+        "calls": [call("execute_command", command="touch danger")],
+        "chunkSize": 4,
+        "fault": {"kind": kind, "after": 4},
+    }
+    play(workspace, [half, {"text": "ok"}], story, permission_mode="bypassPermissions")
+
+
+@pytest.mark.parametrize(
+    ("kind", "retryable"),
+    [
+        ("authentication_failed", False),
+        ("invalid_request", False),
+        ("server_error", True),
+        ("cut", True),
+        ("empty", True),
+    ],
+)
+def test_a_lasting_fault_is_asked_and_yes_tries_again(workspace: Path, kind: str, retryable: bool) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("api_req_failed")
+        assert stage.state is AgentState.IDLE
+        assert ask.fault is not None and ask.fault.retryable is retryable and ask.text
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+        assert stage.says("api_req_retried") == [""]
+
+    attempts = 3 if kind == "empty" else 4 if retryable else 1
+    turns: list[dict[str, Any]] = [{"fault": {"kind": kind}}] * attempts
+    play(workspace, [*turns, {"text": "Back again."}], story)
+
+
+def test_no_on_a_lasting_fault_ends_the_task(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        task = await stage.start()
+        await stage.until_ask("api_req_failed")
+        await stage.answer("noButtonClicked")
+        await stage.start("another")
+        await stage.until_ask("completion_result")
+        assert stage.logged().tasks[task].outcome == "failed"
+
+    play(workspace, [{"fault": {"kind": "authentication_failed"}}, {"text": "fine"}], story)
+
+
+def test_every_request_row_gets_a_cost_so_that_nothing_seems_to_stream_for_ever(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        requests = stage.says("api_req_started")
+        assert len(requests) == 3 and all('"cost"' in text for text in requests)
+        assert '"cancelReason": "streaming_failed"' in requests[0]
+
+    turns = [
+        {"text": "x", "fault": {"kind": "cut", "after": 1}},
+        {"calls": [call("list_files", path=".")]},
+        {"text": "done"},
+    ]
+    play(workspace, turns, story)
+
+
+def test_a_script_that_ran_out_says_so(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("api_req_failed")
+        assert ask.fault is not None and ask.fault.kind == "script" and not ask.fault.retryable
+
+    play(workspace, [], story)

@@ -1,0 +1,232 @@
+"""The places around a call where others step in: each is real, in its order, and cannot be gone around."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from robota.contracts.hook import Block, Proceed
+from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolCall, ToolContext, ToolResult, Touches
+from robota.engine.session import Session
+from robota.protocol.events import MessageCreated, ToolEnd
+from tests.engine.stage import Stage, call, play, tool_results
+
+DONE = {"text": "done"}
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    text: str = ""
+
+
+def make_tool(
+    run: Callable[[Note, ToolContext], Any], effects: frozenset[Effect], timeout_s: float | None = None
+) -> AnyTool:
+    async def preview(params: Note, context: ToolContext) -> Preview:
+        return Preview(ask="tool", text='{"tool":"note"}')
+
+    return Tool(
+        name="note",
+        label="Note",
+        params=Note,
+        description=lambda: "",
+        effects=effects,
+        run=run,
+        touches=lambda params: Touches(),
+        preview=preview,
+        timeout_s=timeout_s,
+    )
+
+
+def with_parts(stage: Stage, **parts: Any) -> Stage:
+    """The same stage with other parts; a new session on the same log."""
+    session = stage.opened.session
+    fresh = Session(session._options, msgspec.structs.replace(session._parts, **parts))
+    return Stage(msgspec.structs.replace(stage.opened, session=fresh))
+
+
+class Recorder:
+    """Hooks and a checkpoint that write down when they were called."""
+
+    def __init__(self, outcome: Proceed | Block | None = None) -> None:
+        self.order: list[str] = []
+        self.outcome = outcome or Proceed()
+
+    async def before_tool(self, tool: AnyTool, call: ToolCall) -> Proceed | Block:
+        self.order.append("pre")
+        return self.outcome
+
+    async def after_tool(self, tool: AnyTool, call: ToolCall, result: ToolResult) -> ToolResult:
+        self.order.append("post")
+        return msgspec.structs.replace(result, content=f"{result.content} (seen)")
+
+    async def before_change(self, tool: AnyTool, call: ToolCall) -> None:
+        self.order.append("checkpoint")
+
+
+def test_the_stages_run_in_their_order(workspace: Path) -> None:
+    recorder = Recorder()
+
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        recorder.order.append("run")
+        return ToolResult(content="noted")
+
+    async def story(stage: Stage) -> None:
+        tool = make_tool(run, frozenset({Effect.WRITE}))
+        stage = with_parts(stage, tools=[tool], pre_hooks=[recorder], post_hooks=[recorder], checkpoint=recorder)
+        await stage.start()
+        await stage.until_ask("tool")
+        assert recorder.order == ["pre"]
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+        assert recorder.order == ["pre", "checkpoint", "run", "post"]
+        assert tool_results(stage)[0].content == "noted (seen)"
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note", text="x")]}, DONE], story)
+
+
+def test_a_hook_that_blocks_stops_the_call_before_anybody_is_asked(workspace: Path) -> None:
+    recorder = Recorder(Block(reason="Out of scope."))
+
+    async def story(stage: Stage) -> None:
+        stage = with_parts(stage, pre_hooks=[recorder], checkpoint=recorder)
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert recorder.order == ["pre"]
+        assert tool_results(stage)[0].content == "Out of scope."
+        assert not (workspace / "x").exists()
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("write_to_file", path="x", content="y")]}, DONE], story)
+
+
+def test_a_hook_may_change_the_input_but_policy_judges_what_will_run(workspace: Path) -> None:
+    recorder = Recorder(Proceed(input={"path": "../outside", "content": "y"}))
+
+    async def story(stage: Stage) -> None:
+        stage = with_parts(stage, pre_hooks=[recorder])
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert stage.events_of(ToolEnd)[0].status == "denied"
+        assert not (workspace.parent / "outside").exists()
+        await stage.session.close()
+
+    turns = [{"calls": [call("write_to_file", path="x", content="y")]}, DONE]
+    play(workspace, turns, story, permission_mode="bypassPermissions")
+
+
+def test_a_tool_that_the_mode_does_not_have_is_refused(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        stage = with_parts(stage, allows=lambda tool, mode: f"{tool.label} is not available in {mode} mode.")
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert "not available in code mode" in tool_results(stage)[0].content
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("list_files", path=".")]}, DONE], story)
+
+
+def test_a_bug_in_a_tool_does_not_end_the_task(workspace: Path) -> None:
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        raise KeyError("oops")
+
+    async def story(stage: Stage) -> None:
+        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        await stage.start()
+        await stage.until_ask("completion_result")
+        (result,) = tool_results(stage)
+        assert result.is_error and "KeyError" in result.content
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note")]}, DONE], story)
+
+
+def test_a_tool_that_takes_too_long_is_stopped(workspace: Path) -> None:
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def story(stage: Stage) -> None:
+        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)])
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert "did not finish" in tool_results(stage)[0].content
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note")]}, DONE], story)
+
+
+def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        return ToolResult(content="a" * 150_000 + "z" * 150_000)
+
+    async def story(stage: Stage) -> None:
+        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        await stage.start()
+        await stage.until_ask("completion_result")
+        content = tool_results(stage)[0].content
+        assert len(content) < 101_000 and "200000 characters left out" in content
+        name = content.partition("kept as ")[2].split()[0]
+        assert len(stage.opened.log.artifact(name)) == 300_000
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note")]}, DONE], story)
+
+
+def test_reads_of_one_reply_run_side_by_side_and_keep_their_order(workspace: Path) -> None:
+    running, most = 0, 0
+    five = asyncio.Event()
+
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        if running == 5:
+            five.set()
+        await five.wait()
+        running -= 1
+        return ToolResult(content=params.text)
+
+    async def story(stage: Stage) -> None:
+        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert most == 5
+        assert [result.content for result in tool_results(stage)] == [str(number) for number in range(8)]
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note", text=str(number)) for number in range(8)]}, DONE], story)
+
+
+def test_a_write_waits_for_the_reads_before_it_and_the_next_read_for_the_write(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("old\n")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        before, _, after = tool_results(stage)
+        assert "old" in before.content and "new" in after.content
+
+    calls = [
+        call("read_file", path="a.txt"),
+        call("write_to_file", path="a.txt", content="new\n"),
+        call("read_file", path="a.txt"),
+    ]
+    play(workspace, [{"calls": calls}, DONE], story, permission_mode="acceptEdits")
+
+
+@pytest.mark.parametrize("target", [".git", ".robota"])
+def test_a_link_does_not_hide_a_protected_path(workspace: Path, target: str) -> None:
+    (workspace / "innocent").symlink_to(workspace / target)
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        event = await stage.until(lambda e: isinstance(e, MessageCreated) and e.message.ask is not None)
+        assert isinstance(event, MessageCreated) and event.message.ask == "tool"
+        assert not (workspace / target / "hook").exists()
+
+    turns = [{"calls": [call("write_to_file", path="innocent/hook", content="evil")]}]
+    play(workspace, turns, story, permission_mode="acceptEdits")
