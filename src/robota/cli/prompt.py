@@ -1,0 +1,139 @@
+"""`robota -p …`: from arguments to the headless client, with an answer on stdout whatever goes wrong."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from robota.cli.arguments import Arguments, UsageError, parse
+from robota.cli.stdin import StdinProblem, piped_input
+
+FAILED, USAGE, CONFIGURATION = 1, 2, 3
+
+
+def run(argv: Sequence[str]) -> int:
+    try:
+        arguments = parse(argv)
+        if arguments.configure_provider is not None:
+            code = _configure(arguments)
+            if code != 0 or not (arguments.prompt or arguments.print):
+                return code
+        prompt = _prompt(arguments)
+    except (UsageError, StdinProblem) as error:
+        return _fail(_wanted_format(argv), USAGE, f"{error}\nTry: robota --help")
+    if prompt is None:
+        return _explain()
+    return _run_prompt(arguments, prompt)
+
+
+def _prompt(arguments: Arguments) -> str | None:
+    """What was piped in comes first, then the arguments. None if nobody asked for anything."""
+    words = " ".join(arguments.prompt)
+    piped = piped_input(sys.stdin, prompt_given=bool(words), warn=_warn)
+    prompt = "\n\n".join(part for part in (piped, words) if part.strip())
+    if prompt:
+        return prompt
+    if arguments.print:
+        raise UsageError("There is no prompt: give it as an argument or on standard input.")
+    return None
+
+
+def _run_prompt(arguments: Arguments, prompt: str) -> int:
+    import asyncio
+
+    from robota.app import Wishes, open_session
+    from robota.clients.headless.client import run_headless
+    from robota.clients.headless.options import HeadlessOptions, OutputFormat
+    from robota.config.errors import ConfigError
+    from robota.log.errors import LogError
+
+    wishes = Wishes(
+        cwd=Path(arguments.cwd or "."),
+        provider=arguments.provider,
+        model=arguments.model,
+        permission_mode=arguments.permission_mode,
+        completion=arguments.completion,
+        allowed_tools=arguments.allowed_tools,
+        disallowed_tools=arguments.disallowed_tools,
+        max_turns=arguments.max_turns,
+        system_prompt=arguments.system_prompt,
+        append_system_prompt=arguments.append_system_prompt,
+        session_id=arguments.session_id,
+        name=arguments.name,
+        attended=False,
+    )
+    options = HeadlessOptions(
+        output_format=OutputFormat(arguments.output_format),
+        include_partial_messages=arguments.include_partial_messages,
+        verbose=arguments.verbose,
+    )
+
+    async def session() -> int:
+        opened = open_session(wishes, os.environ)
+        for notice in opened.notices:
+            _warn(notice)
+        try:
+            return await run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
+        finally:
+            await opened.close()
+
+    try:
+        return asyncio.run(session())
+    except (ConfigError, LogError) as error:
+        return _fail(arguments.output_format, CONFIGURATION, str(error))
+    except Exception as error:  # noqa: BLE001 - the last border: a script must get its result even from a bug of ours
+        if arguments.verbose:
+            sys.excepthook(*sys.exc_info())
+        return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
+
+
+def _configure(arguments: Arguments) -> int:
+    from robota.cli.configure import ProviderChoice, configure_provider
+
+    choice = ProviderChoice(
+        name=arguments.configure_provider or "",
+        type=arguments.type,
+        base_url=arguments.base_url,
+        api_key=arguments.api_key,
+        api_key_env=arguments.api_key_env,
+        model=arguments.model,
+        set_current=arguments.set_current,
+    )
+    return configure_provider(choice, os.environ)
+
+
+def _fail(output_format: str, code: int, message: str) -> int:
+    """Say what is wrong: to a person on stderr, to a script as the result it waits for."""
+    from robota.clients.headless.formats import print_failure
+    from robota.clients.headless.options import OutputFormat
+
+    known = output_format in set(OutputFormat)
+    print_failure(message, OutputFormat(output_format) if known else OutputFormat.TEXT, sys.stdout.buffer, sys.stderr)
+    if output_format in (OutputFormat.JSON, OutputFormat.STREAM_JSON):
+        _warn(message)
+    return code
+
+
+def _wanted_format(argv: Sequence[str]) -> str:
+    """The output format, from a command line that could not be parsed."""
+    for place, word in enumerate(argv):
+        if word.startswith("--output-format="):
+            return word.partition("=")[2]
+        if word == "--output-format" and place + 1 < len(argv):
+            return argv[place + 1]
+    return "text"
+
+
+def _explain() -> int:
+    print(
+        "Robota, a coding agent for the terminal.\n\n"
+        '  robota -p "fix the failing test"    run a task and print the answer\n'
+        "  robota demo                         watch it work on a built-in model: no key, no network\n"
+        "  robota --help                       all options\n\n"
+        "The interactive terminal is not built yet."
+    )
+    return USAGE
+
+
+def _warn(message: str) -> None:
+    print(f"robota: {message}", file=sys.stderr)

@@ -1,0 +1,31 @@
+"""`robota protocol …`: for authors of other clients."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from robota.protocol.codec import ProtocolError, decode_messages, encode
+from robota.protocol.schema import protocol_schema
+from robota.protocol.state import detect_agent_state
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="robota protocol", description="For authors of other clients.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("state", help="read a JSON array of messages on stdin, print the agent's state as JSON")
+    commands.add_parser("schema", help="print the JSON Schema of messages, commands and events")
+    if parser.parse_args(argv).command == "schema":
+        print(json.dumps(protocol_schema(), indent=2))
+        return 0
+    return _state()
+
+
+def _state() -> int:
+    try:
+        messages = decode_messages(sys.stdin.buffer.read())
+    except ProtocolError as error:
+        print(f"robota: cannot read the messages: {error}", file=sys.stderr)
+        return 1
+    print(encode(detect_agent_state(messages)).decode())
+    return 0

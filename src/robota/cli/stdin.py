@@ -1,0 +1,57 @@
+"""What was piped into the command."""
+
+import os
+import select
+import stat
+from collections.abc import Callable
+from typing import Final, TextIO
+
+LIMIT_BYTES: Final = 10_000_000
+PATIENCE_SECONDS: Final = 3.0
+
+
+class StdinProblem(Exception):
+    """Standard input cannot be used as a prompt."""
+
+
+def piped_input(
+    stdin: TextIO | None, *, prompt_given: bool, warn: Callable[[str], None], patience_s: float = PATIENCE_SECONDS
+) -> str:
+    """Everything on standard input, if it is not a terminal.
+
+    With a prompt given, a pipe that somebody merely left open must not hang us: if nothing arrives for a while
+    we go on without it and say so.
+    """
+    if stdin is None:
+        return ""
+    try:
+        descriptor = stdin.fileno()
+        if os.isatty(descriptor):
+            return ""
+        if prompt_given and not _has_something(descriptor, patience_s):
+            warn("nothing came on standard input; going on with the prompt alone.")
+            return ""
+        data = _read_all(descriptor)
+    except (OSError, ValueError):
+        return ""
+    if len(data) > LIMIT_BYTES:
+        limit = f"{LIMIT_BYTES:,} bytes"
+        raise StdinProblem(f"Standard input holds more than {limit}. Put it into a file and name the file.")
+    return data.decode("utf-8-sig", "replace").strip("\n")
+
+
+def _has_something(descriptor: int, patience_s: float) -> bool:
+    """Whether data or the end of it is there; only pipes and sockets can keep us waiting."""
+    mode = os.fstat(descriptor).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return True
+    return bool(select.select([descriptor], [], [], patience_s)[0])
+
+
+def _read_all(descriptor: int) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    while size <= LIMIT_BYTES and (piece := os.read(descriptor, 1 << 16)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)

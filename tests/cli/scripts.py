@@ -1,0 +1,33 @@
+"""Sets up the scripted model for a `robota` process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.harness.cli import Robota
+
+
+def script(robota: Robota, *turns: dict[str, Any], **options: Any) -> None:
+    """Make the scripted model, with these turns, the current provider of the person who runs `robota`."""
+    profile = {
+        "type": "scripted",
+        "model": "scripted",
+        "options": {"turns": list(turns), "retry": {"baseMs": 1, "maxRetries": 2}, **options},
+    }
+    write_settings(robota, {"currentProvider": "script", "providers": {"script": profile}})
+
+
+def write_settings(robota: Robota, settings: dict[str, Any]) -> Path:
+    path = robota.home / ".robota" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(settings))
+    return path
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
+
+
+def sessions(robota: Robota) -> list[Path]:
+    """The session directories of the workspace."""
+    return sorted((robota.workspace / ".robota" / "sessions").iterdir())

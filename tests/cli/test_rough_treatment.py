@@ -1,0 +1,158 @@
+"""Signals, closed pipes, kill -9, a full disk, two at once: nothing is lost and nothing hangs."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.log.reader import load
+from robota.log.verify import verify
+from robota.log.writer import SessionLog
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+
+SLOW_TEXT = {"text": "word " * 2000, "chunkSize": 10, "chunkDelayMs": 5}
+
+
+def start(robota: Robota, *arguments: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [str(EXECUTABLE), *arguments],
+        cwd=robota.workspace,
+        env=clean_environment(robota.home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def read_until(process: "subprocess.Popen[bytes]", words: bytes) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if words in line:
+            return
+    raise AssertionError(f"{words!r} never came")
+
+
+def log_of(robota: Robota) -> Path:
+    (directory,) = sessions(robota)
+    return directory / "log.jsonl"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_mid_answer_still_prints_the_result(robota: Robota, number: int, code: int) -> None:
+    script(robota, SLOW_TEXT)
+    process = start(robota, "-p", "talk", "--output-format", "stream-json", "--include-partial-messages")
+    read_until(process, b"text_delta")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    result = json.loads(out.splitlines()[-1])
+    assert process.returncode == code and err == b""
+    assert result["type"] == "result" and result["is_error"] and result["terminal_reason"] == "aborted_streaming"
+    assert verify(log_of(robota)).broken is None
+
+
+def test_a_signal_in_a_command_ends_the_command_too(robota: Robota) -> None:
+    command = "echo $$ > pid; exec sleep 1000"
+    script(robota, {"calls": [call("execute_command", command=command)]})
+    arguments = ("--output-format", "stream-json", "--permission-mode", "bypassPermissions")
+    process = start(robota, "-p", "wait", *arguments)
+    read_until(process, b"tool_use")
+    pid_file = robota.workspace / "pid"
+    while not (pid_file.exists() and pid_file.read_text().strip()):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out.splitlines()[-1])["terminal_reason"] == "aborted_tools"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)
+
+
+def test_a_closed_stdout_ends_quietly(robota: Robota) -> None:
+    script(robota, SLOW_TEXT)
+    process = start(robota, "-p", "talk", "--output-format", "stream-json", "--include-partial-messages")
+    read_until(process, b"text_delta")
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.wait(timeout=30) == 141
+    assert process.stderr.read() == b""
+    assert verify(log_of(robota)).broken is None
+
+
+def test_stdout_closed_before_the_answer(robota: Robota) -> None:
+    script(robota, {"text": "Nobody reads this."})
+    command = f"{EXECUTABLE} -p hello | true; echo ${{PIPESTATUS[0]}}"
+    env = clean_environment(robota.home)
+    done = subprocess.run(["bash", "-c", command], cwd=robota.workspace, env=env, capture_output=True, check=False)
+    assert done.stdout.strip() in (b"141", b"0")
+    assert b"Traceback" not in done.stderr
+
+
+def long_task() -> list[dict[str, Any]]:
+    work = [call("read_file", path="a.txt", limit="{n}"), call("execute_command", command="echo turn {n}")]
+    return [{"reasoning": "Step {n}.", "text": "Turn {n} of many.", "calls": work, "repeat": 300, "chunkSize": 6}]
+
+
+def test_kill_9_at_random_points_loses_no_complete_record(robota: Robota) -> None:
+    (robota.workspace / "a.txt").write_text("x\n" * 400)
+    script(robota, *long_task())
+    points = random.Random(7)
+    for attempt in range(50):
+        name = f"run-{attempt}"
+        process = start(robota, "-p", "work", "--session-id", name, "--permission-mode", "bypassPermissions")
+        log = robota.workspace / f".robota/sessions/{name}/log.jsonl"
+        size = points.randrange(0, 60_000)
+        while process.poll() is None and (not log.exists() or log.stat().st_size <= size):
+            pass
+        process.kill()
+        process.communicate()
+        complete = log.read_bytes().count(b"\n")
+        loaded = load(log)
+        assert len(loaded.records) >= complete
+        writer, _ = SessionLog.open(log.parent, lambda: 0)
+        writer.close()
+        assert verify(log).broken is None
+
+
+def test_a_task_of_300_tool_turns(robota: Robota) -> None:
+    (robota.workspace / "a.txt").write_text("x\n" * 400)
+    script(robota, {"calls": [call("read_file", path="a.txt", limit="{n}")], "repeat": 300}, {"text": "All read."})
+    done = robota("-p", "work", "--output-format", "json")
+    result = json.loads(done.stdout)
+    assert (done.code, result["num_turns"], result["result"]) == (0, 301, "All read.")
+
+
+def test_two_at_once_in_one_workspace(robota: Robota) -> None:
+    script(robota, {"text": "word " * 50, "chunkDelayMs": 2})
+    processes = [start(robota, "-p", "talk", "--session-id", name) for name in ("one", "two")]
+    assert [process.communicate()[0][:5] for process in processes] == [b"word ", b"word "]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert all(verify(directory / "log.jsonl").broken is None for directory in sessions(robota))
+
+
+def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None:
+    (robota.workspace / "a.txt").write_text("x\n" * 400)
+    read = {"calls": [call("read_file", path="a.txt", limit="{n}")], "repeat": 30}
+    script(robota, read, {"calls": [call("write_to_file", path="new.txt", content="y")]}, {"text": "Finished."})
+    command = f"ulimit -f 16; exec {EXECUTABLE} -p go --permission-mode bypassPermissions --output-format json"
+    env = clean_environment(robota.home)
+    done = subprocess.run(["bash", "-c", command], cwd=robota.workspace, env=env, capture_output=True, check=False)
+    result = json.loads(done.stdout)
+    assert result["result"] == "Finished."
+    assert result["permission_denials"][0]["tool_name"] == "write_to_file"
+    assert b"session log cannot be written" in done.stderr
+    assert not (robota.workspace / "new.txt").exists()
+    assert load(log_of(robota)).records
+
+
+def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    command = f"mkdir gone && cd gone && rmdir ../gone && exec {EXECUTABLE} -p hello"
+    env = clean_environment(robota.home)
+    done = subprocess.run(["bash", "-c", command], cwd=robota.workspace, env=env, capture_output=True, check=False)
+    assert done.returncode == 3 and b"Traceback" not in done.stderr and b"directory" in done.stderr

@@ -1,0 +1,40 @@
+"""What every test may ask for, and the rule that no test leaves this machine."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+# Importing it puts the guard in force for this process; children get it through `clean_environment`.
+import tests.harness.network_guard.sitecustomize  # noqa: F401
+from tests.harness.cli import Robota, clean_environment
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh home directory, for this process and for the ones it starts."""
+    directory = tmp_path / "home"
+    directory.mkdir()
+    monkeypatch.setenv("HOME", str(directory))
+    monkeypatch.setenv("ROBOTA_HOME", str(directory / ".robota"))
+    return directory
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """An empty git repository to work in."""
+    directory = tmp_path / "workspace"
+    directory.mkdir()
+    env = {**clean_environment(tmp_path), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+    for command in (
+        ["git", "init", "--quiet", "--initial-branch=main"],
+        ["git", "config", "user.name", "Test"],
+        ["git", "config", "user.email", "test@example.invalid"],
+    ):
+        subprocess.run(command, cwd=directory, env=env, check=True)
+    return directory
+
+
+@pytest.fixture
+def robota(workspace: Path, home: Path) -> Robota:
+    return Robota(workspace, home)

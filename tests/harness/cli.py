@@ -1,0 +1,56 @@
+"""The installed `robota` as a person runs it: a real process with a clean environment."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+EXECUTABLE = Path(sys.executable).with_name("robota")
+NETWORK_GUARD = Path(__file__).with_name("network_guard")
+LONGEST_RUN_S = 60
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that has ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class Robota:
+    """Call it with arguments; it runs in `workspace` with `home` as the user's home."""
+
+    def __init__(self, workspace: Path, home: Path) -> None:
+        self.workspace = workspace
+        self.home = home
+
+    def __call__(self, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Finished:
+        environment = {**clean_environment(self.home), **(env or {})}
+        return run([str(EXECUTABLE), *arguments], self.workspace, environment, stdin)
+
+    def python(self, *arguments: str) -> Finished:
+        """The same interpreter and environment, for looking inside a process."""
+        return run([sys.executable, *arguments], self.workspace, clean_environment(self.home), "")
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """Nothing of the caller's but PATH; no network but loopback."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "ROBOTA_HOME": str(home / ".robota"),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "PYTHONPATH": str(NETWORK_GUARD),
+    }
+
+
+def run(command: list[str], cwd: Path, env: Mapping[str, str], stdin: str) -> Finished:
+    done = subprocess.run(
+        command, cwd=cwd, env=env, input=stdin.encode(), capture_output=True, timeout=LONGEST_RUN_S, check=False
+    )
+    return Finished(code=done.returncode, stdout=done.stdout.decode(), stderr=done.stderr.decode())
