@@ -1,0 +1,53 @@
+# Everything a person or CI types. Set-up happens by itself: see scripts/setup.
+
+PYTHON ?=
+BENCH ?=
+TESTS ?= tests
+BIN := .venv/bin
+# The heaviest tests start processes and wait for them, so two workers pay off even on two cores.
+WORKERS ?= 2
+
+export PYTHON
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+# Checks report one after another, so that the first failure is the last thing on the screen.
+.NOTPARALLEL:
+.PHONY: help run test check lint types imports unit bench lock clean setup-run setup-dev
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: setup-run ## run a real task on the built-in scripted model: no key, no network
+	@$(BIN)/robota demo
+
+test: setup-dev check unit ## everything CI runs: check, then all tests
+
+check: lint types imports ## style, types and import contracts
+
+lint: setup-dev
+	$(BIN)/ruff check .
+
+types: setup-dev
+	$(BIN)/mypy
+
+imports: setup-dev
+	$(BIN)/lint-imports
+
+unit: setup-dev
+	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+bench: setup-dev ## measure speed against the targets; BENCH="--check --json FILE" for more
+	@$(BIN)/python -m benchmarks $(BENCH)
+
+lock: ## resolve requirements/*.in again into pinned and hashed *.txt
+	@scripts/lock
+
+clean: ## remove the virtual environment and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup-run:
+	@scripts/setup run
+
+setup-dev:
+	@scripts/setup dev

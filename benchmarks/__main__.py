@@ -1,0 +1,49 @@
+"""`make bench`: measure what the project promises about speed, side by side in one run."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.bench import Bench, bench
+from benchmarks.measurement import Measurement, table, write_json
+from benchmarks.startup import one_shot, version
+from benchmarks.streaming import chunks
+from benchmarks.turns import overhead, scripted
+
+PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
+    "version": version,
+    "one-shot": one_shot,
+    "overhead": overhead,
+    "chunks": chunks,
+    "scripted": scripted,
+}
+
+
+def main() -> int:
+    options = parse()
+    measurements: list[Measurement] = []
+    with bench() as place:
+        for name in options.parts or PARTS:
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            measurements += PARTS[name](place)
+    print(table(measurements))
+    if options.json:
+        write_json(measurements, options.json)
+    return 1 if options.check and not all(m.is_met for m in measurements) else 0
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help="only these: " + ", ".join(PARTS))
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the measurements there too")
+    options = parser.parse_args()
+    unknown = set(options.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"unknown part {', '.join(sorted(unknown))}; known are {', '.join(PARTS)}")
+    return options
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,109 @@
+"""The rooms: the contracts hold, they catch what they should, and the documentation names the same rooms."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+
+
+class Plant(msgspec.Struct, frozen=True, kw_only=True):
+    """A forbidden line, where it goes, and the contract that must object."""
+
+    file: str
+    line: str
+    contract: str
+
+
+LAYERS = "Rooms import only from rooms below"
+PLANTS = {
+    "upwards": Plant(file="tools/planted.py", line="import robota.engine", contract=LAYERS),
+    "upwards inside a function": Plant(
+        file="log/planted.py", line="def f() -> None:\n    from robota import engine", contract=LAYERS
+    ),
+    "sideways": Plant(file="policy/planted.py", line="import robota.tools", contract=LAYERS),
+    "a room nobody listed": Plant(file="stuff/__init__.py", line='"""New."""', contract=LAYERS),
+    "a client that knows the engine": Plant(
+        file="clients/view/planted.py",
+        line="def f() -> None:\n    import robota.engine",
+        contract="Clients see only the protocol and clients.view",
+    ),
+    "a view that knows a client": Plant(
+        file="clients/view/planted.py",
+        line="import robota.clients.headless",
+        contract="Clients do not know one another; view knows none of them",
+    ),
+    "a protocol that waits": Plant(
+        file="protocol/planted.py", line="import asyncio", contract="The protocol is a leaf and does no I/O"
+    ),
+    "a tool on the network": Plant(
+        file="tools/planted.py", line="import httpx2", contract="Only providers talk to the network"
+    ),
+    "an engine that draws": Plant(
+        file="engine/planted.py", line="from rich import print", contract="No UI library outside the TUI"
+    ),
+}
+
+
+def test_the_contracts_hold() -> None:
+    report = lint_imports(ROOT)
+    assert report.returncode == 0, report.stdout
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_violation_is_caught(name: str, tmp_path: Path) -> None:
+    plant = PLANTS[name]
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    target = tmp_path / "src/robota" / plant.file
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(plant.line + "\n")
+    report = lint_imports(tmp_path)
+    assert report.returncode == 1, report.stdout
+    assert re.search(re.escape(plant.contract) + r".*BROKEN", report.stdout), report.stdout
+
+
+def test_the_documentation_names_the_same_rooms_in_the_same_order() -> None:
+    assert documented_layers() == enforced_layers()
+
+
+def test_every_room_says_what_it_owns() -> None:
+    text = architecture()
+    rooms = {room for layer in enforced_layers() for room in layer if not room.startswith("_")}
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == rooms
+
+
+def lint_imports(directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run the checker as `make check` does, on the source of `directory`."""
+    return subprocess.run(
+        [LINT_IMPORTS, "--no-cache", "--config", "pyproject.toml"],
+        cwd=directory,
+        env={"PYTHONPATH": str(directory / "src"), "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def enforced_layers() -> list[frozenset[str]]:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["name"] == LAYERS)
+    return [frozenset(re.split(r"\s*\|\s*", layer)) for layer in layers]
+
+
+def documented_layers() -> list[frozenset[str]]:
+    """The diagram: one line a layer, room names first, two spaces before what the line says of them."""
+    diagram = architecture().split("## The rooms", 1)[1].split("```", 2)[1]
+    lines = [line for line in diagram.splitlines()[1:] if line.strip()]
+    return [frozenset(re.split(r"\s*\|\s*", re.split(r"\s{2,}", line)[0])) for line in lines]
+
+
+def architecture() -> str:
+    return (ROOT / "docs/architecture.md").read_text(encoding="utf-8")

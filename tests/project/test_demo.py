@@ -1,0 +1,17 @@
+"""`make run`: the demonstration works on any machine, with nothing configured and nobody at the keyboard."""
+
+from tests.harness.cli import Robota
+
+
+def test_the_demonstration_ends_well_and_says_how_to_go_on(robota: Robota) -> None:
+    shown = robota("demo")
+    assert shown.code == 0, shown.stderr
+    assert "FAILED (failures=1)" in shown.stdout
+    assert "Fixed." in shown.stdout
+    assert "--configure-provider" in shown.stdout
+
+
+def test_the_demonstration_leaves_nothing_behind(robota: Robota) -> None:
+    assert robota("demo", env={"TMPDIR": str(robota.workspace)}).code == 0
+    assert [path.name for path in robota.workspace.iterdir()] == [".git"]
+    assert list(robota.home.iterdir()) == []

@@ -1,0 +1,87 @@
+"""The documentation says what the code says."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from robota.clients.headless import exit_codes
+from robota.log.kinds import KINDS
+from robota.protocol.asks import KNOWN_ASKS
+from robota.protocol.codec import COMMAND_TYPES, EVENT_TYPES
+from robota.protocol.state import AgentState
+from robota.providers.scripted_script import FAULT_KINDS, ScriptedTurn, load_script
+from tests.harness.cli import Robota
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text_of(page))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_protocol_page_names_every_word_of_the_protocol() -> None:
+    words = {*KNOWN_ASKS, *COMMAND_TYPES, *EVENT_TYPES, *AgentState} - {"unknown"}
+    assert missing_from("docs/protocol.md", words) == []
+
+
+def test_the_log_page_names_every_kind() -> None:
+    assert missing_from("docs/log.md", KINDS.values()) == []
+
+
+def test_the_page_on_the_scripted_model_names_every_key_and_every_fault() -> None:
+    keys = {field.encode_name for field in msgspec.structs.fields(ScriptedTurn)}
+    assert missing_from("docs/scripted-model.md", keys | FAULT_KINDS) == []
+
+
+def test_the_script_of_that_page_is_valid(tmp_path: Path) -> None:
+    script = tmp_path / "answers.yaml"
+    script.write_text(block("docs/scripted-model.md", "yaml"), encoding="utf-8")
+    assert len(load_script(script)) == 4
+
+
+def test_the_readme_names_every_exit_code() -> None:
+    constants = {name: value for name, value in vars(exit_codes).items() if name.isupper()}
+    codes = set(constants.values()) - {exit_codes.SIGNAL_BASE}
+    table = re.findall(r"^\| ([\d, ]+) \|", text_of(ROOT / "README.md"), re.MULTILINE)
+    assert {int(code) for row in table for code in row.split(",")} == codes
+
+
+def test_every_option_that_the_readme_names_exists(robota: Robota) -> None:
+    described = set(re.findall(r"--[a-z][a-z-]+", robota("--help").stdout))
+    named = set(re.findall(r"(?<!\w)--[a-z][a-z-]+", text_of(ROOT / "README.md")))
+    assert named
+    assert named <= described
+
+
+def test_the_client_of_the_protocol_page_is_valid_python_against_the_real_protocol() -> None:
+    names: dict[str, object] = {}
+    exec(compile(block("docs/protocol.md", "python"), "docs/protocol.md", "exec"), names)
+    assert callable(names["run"])
+
+
+def test_every_make_target_that_the_pages_name_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
+    named = {target for page in PAGES for target in re.findall(r"(?:`|\$ )make ([a-z]+)", text_of(page))}
+    assert named <= targets
+
+
+def missing_from(page: str, words: Iterable[str]) -> list[str]:
+    text = text_of(ROOT / page)
+    return sorted(word for word in words if not re.search(rf"\b{re.escape(word)}\b", text))
+
+
+def block(page: str, language: str) -> str:
+    """The first code block in that language."""
+    found = re.search(rf"```{language}\n(.*?)```", text_of(ROOT / page), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Files and functions stay small, packages stay plain, and no file names a machine or an index."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LONGEST_FILE = 500
+LONGEST_FUNCTION = 60
+PYTHON_FILES = sorted(path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+FORBIDDEN = {
+    "an index address": re.compile(r"\b(?:pypi|pythonhosted|npmjs|debian)\.org"),
+    "an index option": re.compile(r"--(?:extra-)?index-url\b|--find-links\b|--trusted-host\b"),
+    "a path of one machine": re.compile(rf"(?<!\w)(?:/root|/work/(?:main|shared)|{re.escape(str(ROOT))})/"),
+}
+
+
+def test_files_are_short() -> None:
+    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PYTHON_FILES}
+    assert {file: length for file, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_functions_fit_a_screen() -> None:
+    too_long = {
+        f"{name(path)}:{function.lineno} {function.name}": length
+        for path in PYTHON_FILES
+        for function in functions(path)
+        if (length := (function.end_lineno or function.lineno) - function.lineno + 1) > LONGEST_FUNCTION
+    }
+    assert too_long == {}
+
+
+def test_package_files_hold_only_their_docstring() -> None:
+    for path in (ROOT / "src").rglob("__init__.py"):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        assert len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant), name(path)
+
+
+def test_no_type_error_is_silenced() -> None:
+    silenced = re.compile(r"#\s*type:\s*ignore")
+    assert [name(path) for path in PYTHON_FILES if silenced.search(read(path))] == []
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_file_names(what: str) -> None:
+    pattern = FORBIDDEN[what]
+    assert [f"{name(path)}: {match[0]}" for path in text_files() for match in pattern.finditer(read(path))] == []
+
+
+@pytest.mark.parametrize("lock", ["run.txt", "dev.txt"])
+def test_every_requirement_is_pinned_and_hashed(lock: str) -> None:
+    text = (ROOT / "requirements" / lock).read_text(encoding="utf-8")
+    entries = [entry for entry in re.split(r"\n(?=\S)", text) if entry.strip() and not entry.startswith("#")]
+    assert len(entries) > 10
+    for entry in entries:
+        assert re.match(r"[a-z0-9._-]+==[^\s;]+", entry), f"not an exact pin: {entry.splitlines()[0]}"
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), f"no hash: {entry.splitlines()[0]}"
+
+
+def test_what_runs_is_what_is_tested() -> None:
+    """Every pin of run.txt stands in dev.txt with the same version."""
+    assert pins("run.txt").items() <= pins("dev.txt").items()
+
+
+def pins(lock: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^\s;]+)", read(ROOT / "requirements" / lock), re.MULTILINE))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def text_files() -> list[Path]:
+    """What git tracks or would track, but this file, which names what it forbids."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    paths = [ROOT / entry for entry in listed.split("\0") if entry]
+    return [path for path in paths if path.is_file() and path != Path(__file__)]
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
