@@ -40,6 +40,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     provider: str | None = None
     profile: Profile | None = None  # instead of one from the settings
     model: str | None = None
+    fallback_models: tuple[str, ...] = ()
     permission_mode: str = "default"
     completion: str | None = None
     allowed_tools: tuple[str, ...] = ()
@@ -70,13 +71,13 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
     """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
-    root = _workspace(wishes.cwd)
+    root = workspace_root(wishes.cwd)
     profile = ready(wishes.profile or _profile_from_settings(wishes, env), env)
     kind = definition(profile.type)
-    judge = _judge(wishes, root)
+    judge = make_judge(wishes, root)
     retry = policy_from_options(profile.options.get("retry"))
     provider = kind.create_provider(profile)
-    log, session_id, notices = _new_log(wishes, root, env)
+    log, session_id, notices = new_log(wishes, root, env)
     processes = Processes()
     tools = builtin_tools()
     parts = Parts(
@@ -97,7 +98,7 @@ def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
     )
 
 
-def _workspace(cwd: Path) -> Path:
+def workspace_root(cwd: Path) -> Path:
     try:
         root = cwd.resolve(strict=True)
     except OSError as error:
@@ -111,7 +112,7 @@ def _profile_from_settings(wishes: Wishes, env: Mapping[str, str]) -> Profile:
     return select_profile(load_settings(settings_path(env)), wishes.provider, wishes.model)
 
 
-def _new_log(wishes: Wishes, root: Path, env: Mapping[str, str]) -> tuple[SessionLog, str, tuple[str, ...]]:
+def new_log(wishes: Wishes, root: Path, env: Mapping[str, str]) -> tuple[SessionLog, str, tuple[str, ...]]:
     if wishes.session_id is not None and not is_valid_session_id(wishes.session_id):
         raise ConfigError(
             f"{wishes.session_id!r} cannot be a session id: use letters, digits, dots, dashes and underscores."
@@ -130,6 +131,7 @@ def _options(wishes: Wishes, profile: Profile, root: Path, session_id: str) -> O
         session_id=session_id,
         cwd=root,
         model=profile.model or "",
+        fallback_models=wishes.fallback_models,
         provider_name=profile.name or profile.type,
         name=wishes.name,
         permission_mode=wishes.permission_mode,
@@ -155,7 +157,7 @@ def _tool_format(profile: Profile) -> ToolFormat:
         raise ConfigError(f"{problem} Nothing was started.") from error
 
 
-def _judge(wishes: Wishes, root: Path) -> Callable[[Subject, str], Verdict]:
+def make_judge(wishes: Wishes, root: Path) -> Callable[[Subject, str], Verdict]:
     allow, deny = _rules(wishes.allowed_tools), _rules(wishes.disallowed_tools)
 
     def judge(subject: Subject, permission_mode: str) -> Verdict:

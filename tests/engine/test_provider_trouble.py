@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from robota.protocol.events import RetryScheduled, TurnReply
+from robota.protocol.events import Notice, RetryScheduled, TurnReply
 from robota.protocol.state import AgentState
 from tests.engine.stage import Stage, call, play
 
@@ -100,3 +100,15 @@ def test_a_script_that_ran_out_says_so(workspace: Path) -> None:
         assert ask.fault is not None and ask.fault.kind == "script" and not ask.fault.retryable
 
     play(workspace, [], story)
+
+
+def test_a_fallback_model_takes_over_when_the_first_does_not_answer(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        (reply,) = stage.events_of(TurnReply)
+        assert reply.reply.model == "second"
+        assert "second" in stage.events_of(Notice)[0].text
+
+    turns: list[dict[str, Any]] = [{"fault": {"kind": "overloaded"}}] * 4
+    play(workspace, [*turns, {"text": "Here."}], story, fallback_models=("second",))

@@ -41,19 +41,20 @@ def test_a_long_output_loses_its_middle_and_is_kept_whole(bench: Workbench, size
     assert f"[… {size - 30_000:,} characters cut here …]" in output
     assert (output[0], output[-1]) == ("a", "z")
     assert len(output) < 30_100
-    assert "The whole output was kept as artifact-0" in head
-    assert bench.kept["artifact-0"] == b"a" + b"x" * (size - 2) + b"z"
+    assert "The whole output was kept as " in head
+    assert bench.all_kept == [b"a" + b"x" * (size - 2) + b"z"]
 
 
-def test_a_very_long_output_is_kept_in_part_and_says_so(
+def test_a_very_long_output_is_moved_beside_the_log_and_leaves_no_temporary_file(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spools = tmp_path / "spools"
     spools.mkdir()
     monkeypatch.setenv("TMPDIR", str(spools))
     content = bench.call("execute_command", command="head -c 20000000 /dev/zero | tr '\\0' x").content
-    assert "The first 16,777,216 bytes of the output was kept as artifact-0 (20,000,000 bytes" in content
-    assert list(spools.iterdir()) == []
+    assert "(20,000,000 bytes were printed)" in content
+    assert [len(data) for data in bench.all_kept] == [20_000_000]
+    assert not list(spools.iterdir())
 
 
 def test_it_runs_where_it_is_told_inside_the_workspace(bench: Workbench, tmp_path: Path) -> None:

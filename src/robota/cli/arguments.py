@@ -25,6 +25,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     include_partial_messages: bool = False
     verbose: bool = False
     model: str | None = None
+    fallback_model: str | None = None
     provider: str | None = None
     permission_mode: str = "default"
     max_turns: int | None = None
@@ -84,6 +85,7 @@ def _add_output_options(group: Any) -> None:
 def _add_task_options(group: Any) -> None:
     group.add_argument("--provider", metavar="NAME", help="provider profile to use")
     group.add_argument("--model", metavar="MODEL", help="model to use instead of the profile's")
+    group.add_argument("--fallback-model", metavar="A,B", help="models to go on with when the first does not answer")
     group.add_argument(
         "--permission-mode", choices=PERMISSION_MODES, default="default", metavar="|".join(PERMISSION_MODES)
     )

@@ -51,6 +51,7 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
         cwd=Path(arguments.cwd or "."),
         provider=arguments.provider,
         model=arguments.model,
+        fallback_models=tuple(name for name in (arguments.fallback_model or "").split(",") if name),
         permission_mode=arguments.permission_mode,
         completion=arguments.completion,
         allowed_tools=arguments.allowed_tools,

@@ -109,6 +109,19 @@ class ToolContext(Protocol):
         """Store something too big for the model beside the log; the name can be given to the model."""
         ...
 
+    def keep_file(self, path: Path) -> str:
+        """The same for a file, which is moved and not read into memory."""
+        ...
+
+    def kept(self, name: str) -> Path:
+        """Where something kept under that name lies, to read from; a `ToolError` if there is no such thing."""
+        ...
+
+    @property
+    def sees_images(self) -> bool:
+        """Whether the model that will read the result can look at an image."""
+        ...
+
 
 P = TypeVar("P", bound=msgspec.Struct)
 

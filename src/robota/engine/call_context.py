@@ -1,12 +1,16 @@
 """What a running tool can reach."""
 
 from pathlib import Path
+from typing import Final
 
-from robota.contracts.tool import ToolCall
+from robota.contracts.tool import ToolCall, ToolError
 from robota.engine.rows import StreamingRow
 from robota.engine.scope import TaskScope
+from robota.log.errors import ArtifactMissing
 from robota.workspace.files import Files
 from robota.workspace.processes import Processes
+
+NOT_KEPT: Final = "(not kept: the session log cannot be written)"
 
 
 class CallContext:
@@ -39,7 +43,20 @@ class CallContext:
         self._output.append(output)
 
     def keep(self, data: bytes) -> str:
-        return self._scope.journal.keep(data) or "(not kept: the session log cannot be written)"
+        return self._scope.journal.keep(data) or NOT_KEPT
+
+    def keep_file(self, path: Path) -> str:
+        return self._scope.journal.keep_file(path) or NOT_KEPT
+
+    def kept(self, name: str) -> Path:
+        try:
+            return self._scope.journal.kept(name)
+        except ArtifactMissing as error:
+            raise ToolError(str(error)) from error
+
+    @property
+    def sees_images(self) -> bool:
+        return self._scope.parts.model_info.sees_images
 
     def close(self, *, interrupted: bool = False) -> None:
         """The tool has ended; so has its output."""

@@ -1,5 +1,6 @@
 """The engine's pen: every durable thing passes here on its way to the log."""
 
+from pathlib import Path
 from typing import Protocol
 
 from robota.engine.bus import EventBus
@@ -20,6 +21,10 @@ class LogPort(Protocol):
     def sync_soon(self) -> None: ...
 
     def keep(self, data: bytes) -> str: ...
+
+    def keep_file(self, path: Path) -> str: ...
+
+    def artifact_path(self, name: str) -> Path: ...
 
 
 class Journal:
@@ -62,6 +67,18 @@ class Journal:
         except LogWriteError as error:
             self._fail(error)
             return None
+
+    def keep_file(self, path: Path) -> str | None:
+        """The same for a file, which is moved."""
+        try:
+            return self._log.keep_file(path)
+        except LogWriteError as error:
+            self._fail(error)
+            return None
+
+    def kept(self, name: str) -> Path:
+        """Where something kept lies; raises `ArtifactMissing`."""
+        return self._log.artifact_path(name)
 
     def next_ts(self) -> int:
         return self._log.next_ts()

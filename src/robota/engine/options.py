@@ -39,6 +39,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     cwd: Path
     model: str
+    fallback_models: tuple[str, ...] = ()
     provider_name: str = ""
     name: str | None = None
     mode: str = DEFAULT_MODE

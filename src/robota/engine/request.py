@@ -11,7 +11,7 @@ from robota.engine.dialect import Dialect
 from robota.engine.reply import Reply, ReplyReader
 from robota.engine.scope import TaskScope
 from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
-from robota.protocol.events import ContextUpdate, RetryScheduled, TaskTokenUsageUpdated, Thinking, TurnReply
+from robota.protocol.events import ContextUpdate, Notice, RetryScheduled, TaskTokenUsageUpdated, Thinking, TurnReply
 from robota.protocol.message import Fault, Message
 from robota.providers.chunks import ModelRequest
 from robota.providers.fault import FaultKind, ProviderFault
@@ -34,6 +34,7 @@ class Requester:
         self._dialect = dialect
         self._system = system
         self._parts = scope.parts
+        self._models = (scope.options.model, *scope.options.fallback_models)
         self._model = scope.options.model
         self._rows = scope.rows
         self._history = scope.history
@@ -57,7 +58,8 @@ class Requester:
             except ProviderFault as fault:
                 pause = self._next_pause(fault, attempt, waited)
                 if pause is None:
-                    await self._ask_to_retry(fault)
+                    if not self._fall_back(fault):
+                        await self._ask_to_retry(fault)
                     attempt, waited, self._empty_replies = 0, 0.0, 0
                 else:
                     attempt += 1
@@ -67,6 +69,15 @@ class Requester:
         if fault.kind is FaultKind.EMPTY_REPLY and self._empty_replies >= EMPTY_REPLIES:
             return None
         return delay(self._parts.retry, attempt, fault, waited, self._parts.random())
+
+    def _fall_back(self, fault: ProviderFault) -> bool:
+        """Go on with the next model, if there is one and the fault is the model's or its server's."""
+        next_place = self._models.index(self._model) + 1
+        if next_place == len(self._models) or not (fault.retryable or fault.kind is FaultKind.MODEL_NOT_FOUND):
+            return False
+        failed, self._model = self._model, self._models[next_place]
+        self._bus.emit(Notice(level="warning", text=f"{failed} does not answer ({fault.message}) Using {self._model}."))
+        return True
 
     async def _attempt(self) -> Reply:
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": API_PROTOCOL}))

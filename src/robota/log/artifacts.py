@@ -1,5 +1,6 @@
 """What is too big for a record: files beside the log, named by their content."""
 
+import errno
 import os
 from hashlib import sha256
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Final
 from robota.log.errors import ArtifactMissing, LogWriteError
 
 NAME_LENGTH: Final = 32
+COPY_BYTES: Final = 1024 * 1024
 HEX_DIGITS: Final = frozenset("0123456789abcdef")
 
 
@@ -28,12 +30,38 @@ def keep_artifact(directory: Path, data: bytes) -> tuple[str, bool]:
     return name, True
 
 
-def read_artifact(directory: Path, name: str) -> bytes:
-    """The bytes that were kept under `name`, exactly."""
+def keep_artifact_file(directory: Path, source: Path) -> tuple[str, bool]:
+    """The same for a file, which is moved and never held in memory."""
+    try:
+        name = _name_of_file(source)
+        path = directory / name
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if path.is_file() and path.stat().st_size == source.stat().st_size:
+            source.unlink()
+            return name, False
+        _move(source, path)
+    except OSError as error:
+        raise LogWriteError(
+            f"Could not keep {source} in {directory}: {error.strerror}. "
+            "The log itself is untouched. Free some space or check the directory, then try again."
+        ) from error
+    return name, True
+
+
+def artifact_path(directory: Path, name: str) -> Path:
+    """Where the artifact lies, for readers that want only a part of it."""
     if len(name) != NAME_LENGTH or not HEX_DIGITS.issuperset(name):
         raise ArtifactMissing(f"{name!r} is not the name of an artifact: those have {NAME_LENGTH} hex digits.")
+    path = directory / name
+    if not path.is_file():
+        raise ArtifactMissing(f"There is no artifact {name} in {directory}.")
+    return path
+
+
+def read_artifact(directory: Path, name: str) -> bytes:
+    """The bytes that were kept under `name`, exactly."""
     try:
-        data = (directory / name).read_bytes()
+        data = artifact_path(directory, name).read_bytes()
     except OSError as error:
         raise ArtifactMissing(f"There is no artifact {name} in {directory}: {error.strerror}.") from error
     if artifact_name(data) != name:
@@ -43,6 +71,31 @@ def read_artifact(directory: Path, name: str) -> bytes:
 
 def artifact_name(data: bytes) -> str:
     return sha256(data).hexdigest()[:NAME_LENGTH]
+
+
+def _name_of_file(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as stream:
+        while piece := stream.read(COPY_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()[:NAME_LENGTH]
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename where that works; across file systems copy, and only then remove."""
+    source.chmod(0o600)
+    try:
+        source.replace(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        unfinished = target.with_name(f"{target.name}.part")
+        with source.open("rb") as reader, unfinished.open("wb") as writer:
+            unfinished.chmod(0o600)
+            while piece := reader.read(COPY_BYTES):
+                writer.write(piece)
+        unfinished.replace(target)
+        source.unlink()
 
 
 def write_whole(path: Path, data: bytes) -> None:

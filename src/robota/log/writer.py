@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from robota.log.artifacts import keep_artifact, read_artifact
+from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file, read_artifact
 from robota.log.durability import Durability
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
 from robota.log.kinds import Payload, encode_payload, kind_of
@@ -115,8 +115,18 @@ class SessionLog:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
 
+    def keep_file(self, path: Path) -> str:
+        """The same for a file, which is moved; returns its name."""
+        name, is_new = keep_artifact_file(self._artifacts, path)
+        if is_new:
+            self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
+        return name
+
     def artifact(self, name: str) -> bytes:
         return read_artifact(self._artifacts, name)
+
+    def artifact_path(self, name: str) -> Path:
+        return artifact_path(self._artifacts, name)
 
     def close(self) -> None:
         """Let other processes write the log. Closing twice does nothing."""

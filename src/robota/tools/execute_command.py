@@ -14,9 +14,6 @@ DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
 MAX_CHARACTERS = 30_000
 
-# `ToolContext.keep` takes bytes in memory, so what is kept of a very long output is bounded too.
-MAX_KEPT_BYTES = 16 * 1024 * 1024
-
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=MAX_TIMEOUT_S)]
 
 
@@ -89,11 +86,9 @@ def _keep_whole(outcome: CommandOutcome, context: ToolContext) -> str:
         is_whole = len(outcome.output_head) + len(outcome.output_tail) == outcome.total_characters
         what = "The whole output" if is_whole else "Beginning and end of the output (there was no room for all of it)"
         return f"{what} was kept as {context.keep(data)}."
-    with outcome.output_file.open("rb") as file:
-        data = file.read(MAX_KEPT_BYTES)
-    outcome.output_file.unlink(missing_ok=True)
-    what = "The whole output" if len(data) == outcome.total_bytes else f"The first {len(data):,} bytes of the output"
-    return f"{what} was kept as {context.keep(data)} ({outcome.total_bytes:,} bytes were printed)."
+    size = outcome.output_file.stat().st_size
+    what = "The whole output" if size == outcome.total_bytes else f"The first {size:,} bytes of the output"
+    return f"{what} was kept as {context.keep_file(outcome.output_file)} ({outcome.total_bytes:,} bytes were printed)."
 
 
 TOOL = Tool(
