@@ -1,12 +1,19 @@
 """The entry point: quick answers at once, sub-commands by name, everything else is a prompt."""
 
+import gc
+import os
 import sys
-from collections.abc import Sequence
 
 from robota.cli.subcommands import SUBCOMMANDS
 
+# What typing.TYPE_CHECKING is, without the time it takes to import typing.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn, TextIO
 
-def main(argv: Sequence[str] | None = None) -> int:
+
+def main(argv: "Sequence[str] | None" = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"]):
         from robota.version import VERSION
@@ -25,21 +32,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """The `robota` command. A reader that has gone away and Ctrl-C end it quietly."""
+    # Imports make many objects and no garbage; whoever runs for longer switches the collector on again.
+    gc.disable()
     try:
         code = main()
         sys.stdout.flush()
     except BrokenPipeError:
-        _send_output_nowhere()
         code = 141
     except KeyboardInterrupt:
         code = 130
-    sys.exit(code)
+    except SystemExit as leaving:
+        code = 0 if leaving.code is None else leaving.code if isinstance(leaving.code, int) else 1
+    _leave(code)
 
 
-def _send_output_nowhere() -> None:
-    """Nobody reads any more; Python would complain when it closes stdout at exit."""
-    import os
+def _leave(code: int) -> "NoReturn":
+    """End here and now. Taking every module apart first would cost a fifth of a short run and change nothing."""
+    _flush(sys.stdout)
+    _flush(sys.stderr)
+    os._exit(code)
 
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+
+def _flush(stream: "TextIO") -> None:
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        return  # Nobody reads any more.

@@ -1,5 +1,6 @@
 """`robota -p …`: from arguments to the headless client, with an answer on stdout whatever goes wrong."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -71,6 +72,8 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
 
     async def session() -> int:
         opened = open_session(wishes, os.environ)
+        gc.freeze()
+        gc.enable()
         for notice in opened.notices:
             _warn(notice)
         try:
