@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import Block
+from robota.contracts.hook import Block, Moment, Proceed
 from robota.contracts.tool import AnyTool, ToolCall, ToolError, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.engine.call_context import CallContext
@@ -43,6 +43,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     call: ToolCall
     params: Any
     feedback: str = ""
+    context: str = ""
 
 
 class Admission:
@@ -62,13 +63,17 @@ class Admission:
         if refusal is not None:
             raise _mistake(refusal)
         await self._guard_repetition(call)
-        call, params = await self._pre_hooks(tool, call, params)
+        said = await self._pre_hooks(tool, call)
+        if said.input is not None:
+            call = msgspec.structs.replace(call, input=said.input)
+            params = _decoded(tool, call.input)
         self._require_log(tool)
-        verdict = self._judge(tool, call, params)
-        feedback = "" if verdict.decision is Decision.ALLOW else await self._approval(tool, call, params, verdict)
-        if verdict.decision is Decision.ALLOW:
+        feedback = ""
+        if await self._needs_approval(tool, call, params, said):
+            feedback = await self._approval(tool, call, params)
+        else:
             await self._announce(tool, call, params)
-        return Admitted(tool=tool, call=call, params=params, feedback=feedback)
+        return Admitted(tool=tool, call=call, params=params, feedback=feedback, context=said.context)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
@@ -86,29 +91,58 @@ class Admission:
             await self._scope.ask("mistake_limit_reached", REPEATING)
         raise _mistake(f"Tool call repetition limit reached for {call.name}. Please try a different approach.")
 
-    async def _pre_hooks(self, tool: AnyTool, call: ToolCall, params: Any) -> tuple[ToolCall, Any]:
+    async def _pre_hooks(self, tool: AnyTool, call: ToolCall) -> Proceed:
+        """What the hooks say together; each one sees the input as the one before it left it."""
+        said = Proceed()
         for hook in self._scope.parts.pre_hooks:
             outcome = await hook.before_tool(tool, call)
             if isinstance(outcome, Block):
                 raise CallStopped("denied", outcome.reason)
             if outcome.input is not None:
                 call = msgspec.structs.replace(call, input=outcome.input)
-                params = _decoded(tool, call.input)
-        return call, params
+            said = Proceed(
+                input=outcome.input if outcome.input is not None else said.input,
+                vouched=outcome.vouched or said.vouched,
+                must_ask=outcome.must_ask or said.must_ask,
+                context="\n".join(part for part in (said.context, outcome.context) if part),
+            )
+        return said
 
     def _require_log(self, tool: AnyTool) -> None:
         trouble = self._scope.journal.trouble
         if trouble is not None and tool.changes_something:
             raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
 
-    def _judge(self, tool: AnyTool, call: ToolCall, params: Any) -> Verdict:
+    async def _needs_approval(self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed) -> bool:
+        """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
         scope = self._scope
         touches = self._with_real_paths(tool.touches(params))
         subject = Subject(tool=tool.name, label=tool.label, effects=tool.effects, touches=touches, mode=scope.mode)
-        verdict = scope.parts.judge(subject, scope.permission_mode)
-        scope.journal.write(
+        verdict = _with_hooks(scope.parts.judge(subject, scope.permission_mode), said)
+        if verdict.decision is Decision.ASK:
+            verdict = await self._asked_of_hooks(tool, call, verdict)
+        if verdict.decision is Decision.ASK and not scope.options.attended:
+            verdict = scope.parts.decline(verdict, subject)
+        self._record(call, tool, verdict)
+        if verdict.decision is Decision.DENY:
+            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
+        return verdict.decision is Decision.ASK
+
+    async def _asked_of_hooks(self, tool: AnyTool, call: ToolCall, verdict: Verdict) -> Verdict:
+        """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
+        said = await self._scope.fire(
+            Moment.PERMISSION_REQUEST, tool.label, tool_name=tool.label, tool_input=call.input, tool_use_id=call.id
+        )
+        if said.decision == "deny":
+            return Verdict(decision=Decision.DENY, reason=said.reason or "A hook said no.")
+        if said.decision == "allow" and verdict.rule is None:
+            return Verdict(decision=Decision.ALLOW, reason=said.reason or "A hook approved it.")
+        return verdict
+
+    def _record(self, call: ToolCall, tool: AnyTool, verdict: Verdict) -> None:
+        self._scope.journal.write(
             VerdictRecord(
-                task_id=scope.task_id,
+                task_id=self._scope.task_id,
                 call_id=call.id,
                 tool=tool.name,
                 decision=verdict.decision,
@@ -116,9 +150,6 @@ class Admission:
                 rule=verdict.rule,
             )
         )
-        if verdict.decision is Decision.DENY:
-            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
-        return verdict
 
     def _with_real_paths(self, touches: Touches) -> Touches:
         """Add what the paths lead to: policy, being pure, does not see through a link."""
@@ -130,7 +161,7 @@ class Admission:
                 continue  # The file layer will refuse it too; policy judges the path as written.
         return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
 
-    async def _approval(self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict) -> str:
+    async def _approval(self, tool: AnyTool, call: ToolCall, params: Any) -> str:
         """Ask. A no stops the call, and what was planned after it in the same reply."""
         preview = await self._preview(tool, call, params)
         answer = await self._scope.ask(preview[0], preview[1], call_id=call.id)
@@ -172,6 +203,14 @@ def first_argument(arguments: dict[str, Any]) -> str:
     if len(text) <= FIRST_ARGUMENT_HEAD + FIRST_ARGUMENT_TAIL + 3:
         return text
     return f"{text[:FIRST_ARGUMENT_HEAD]}...{text[-FIRST_ARGUMENT_TAIL:]}"
+
+
+def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
+    if verdict.decision is Decision.ALLOW and said.must_ask is not None:
+        return Verdict(decision=Decision.ASK, reason=said.must_ask, rule="hook")
+    if verdict.decision is Decision.ASK and verdict.rule is None and said.must_ask is None and said.vouched is not None:
+        return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.vouched}")
+    return verdict
 
 
 def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:

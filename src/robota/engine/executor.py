@@ -127,7 +127,7 @@ class ToolExecutor:
             result = await hook.after_tool(admitted.tool, admitted.call, result)
         return Executed(
             call=call,
-            result=self._capped(_with_feedback(result, admitted.feedback)),
+            result=self._capped(_with_words(result, admitted)),
             status="error" if result.is_error else "success",
             is_mistake=is_mistake,
             closes_reply=closes,
@@ -211,11 +211,11 @@ def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
     )
 
 
-def _with_feedback(result: ToolResult, feedback: str) -> ToolResult:
-    """What the person said along with the approval comes first."""
-    if not feedback:
-        return result
-    note = msgspec.json.encode({"status": "approved", "feedback": feedback}).decode()
-    return msgspec.structs.replace(result, content=f"{note}\n{result.content}")
-
-
+def _with_words(result: ToolResult, admitted: Admitted) -> ToolResult:
+    """What the person said along with the approval comes first, what hooks have to add comes last."""
+    parts = [result.content]
+    if admitted.feedback:
+        parts.insert(0, msgspec.json.encode({"status": "approved", "feedback": admitted.feedback}).decode())
+    if admitted.context:
+        parts.append(f"<hook>\n{admitted.context}\n</hook>")
+    return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))

@@ -23,6 +23,11 @@ class History:
     def turns(self) -> Sequence[Turn]:
         return self._turns
 
+    @property
+    def awaits_reply(self) -> bool:
+        """Whether the model is the one to speak next."""
+        return bool(self._turns) and isinstance(self._turns[-1], UserTurn)
+
     def outgoing(self) -> tuple[Turn, ...]:
         """What to send: every tool call has its result, and the person or a tool spoke last."""
         self.close_calls()

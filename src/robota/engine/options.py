@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.hook import Checkpoint, PostToolHook, PreToolHook
+from robota.contracts.hook import Checkpoint, LifecycleHooks, PostToolHook, PreToolHook
 from robota.contracts.tool import AnyTool
 from robota.contracts.verdict import Subject, Verdict
 from robota.engine.journal import LogPort
@@ -56,8 +56,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """The concrete things a session works with; `app` puts them together.
 
-    `judge` is policy: what may this call do under this permission mode. `allows` is the first look: may this
-    tool be used in this mode at all; it answers with a reason if not.
+    `judge` is policy: what may this call do under this permission mode; `decline` makes a denial of what would have
+    to be asked when nobody is there to answer. `allows` is the first look: may this tool be used in this mode at
+    all; it answers with a reason if not.
     """
 
     log: LogPort
@@ -74,3 +75,5 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     pre_hooks: Sequence[PreToolHook] = ()
     post_hooks: Sequence[PostToolHook] = ()
     checkpoint: Checkpoint | None = None
+    lifecycle: LifecycleHooks | None = None
+    decline: Callable[[Verdict, Subject], Verdict] = lambda verdict, subject: verdict

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from robota.contracts.hook import Moment
 from robota.contracts.tool import Delegate
 from robota.engine.bus import EventBus
 from robota.engine.journal import Journal
@@ -26,6 +27,7 @@ class TaskRunner:
         self._new_subtask = new_subtask
         self._changed = changed
         self.stack: list[Task] = []
+        self._has_begun = False
         self._driver: asyncio.Task[None] | None = None
         self._work: asyncio.Task[Ended] | None = None
 
@@ -70,6 +72,7 @@ class TaskRunner:
         self._bus.emit(TaskSpawned(task_id=parent_id, child_task_id=child_id))
         self._bus.emit(TaskPaused(task_id=parent_id))
         self._open(child, order.message)
+        child.remind((await child.scope.fire(Moment.SUBAGENT_START, order.mode, agent_id=child_id)).context)
         ended = await child.work()
         self.stack.remove(child)
         self._journal.write(EndRecord(task_id=child_id, outcome=_outcome(ended)))
@@ -91,6 +94,7 @@ class TaskRunner:
         """Let the task work; after an interruption offer to resume it, as often as needed."""
         outcome = None
         try:
+            await self._begin_session(task)
             outcome = await self._until_end(task)
         finally:
             outcome = outcome or ("completed" if task.is_complete else "interrupted")
@@ -99,6 +103,11 @@ class TaskRunner:
                 await asyncio.wait([self._work])
             self._close_books(task)
             self._journal.write(EndRecord(task_id=task.scope.task_id, outcome=outcome))
+
+    async def _begin_session(self, task: Task) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            task.remind((await task.scope.fire(Moment.SESSION_START, "startup", source="startup")).context)
 
     async def _until_end(self, task: Task) -> str:
         while True:

@@ -1,9 +1,11 @@
 """Everything that belongs to one task and is shared by the parts that run it."""
 
-from typing import Final
+import asyncio
+from typing import Any, Final
 
 import msgspec
 
+from robota.contracts.hook import NOTHING_SAID, Moment, Outcome
 from robota.engine.asks import Answer, AskTable
 from robota.engine.bus import EventBus
 from robota.engine.history import History
@@ -14,7 +16,7 @@ from robota.engine.queue import MessageQueue
 from robota.engine.rows import Rows
 from robota.log.kinds import AnswerRecord
 from robota.protocol.asks import is_idle_ask, is_resumable_ask
-from robota.protocol.events import Event, TaskActive, TaskAskResponded, TaskIdle, TaskInteractive, TaskResumable
+from robota.protocol.events import Event, Notice, TaskActive, TaskAskResponded, TaskIdle, TaskInteractive, TaskResumable
 from robota.protocol.message import Fault
 
 # A queued message may answer these. It never answers a request for permission.
@@ -35,10 +37,21 @@ class TaskScope(msgspec.Struct, kw_only=True):
     mode: str
     permission_mode: str
     meter: Meter = msgspec.field(default_factory=Meter)
+    background: set[asyncio.Task[Outcome]] = msgspec.field(default_factory=set)
 
     @property
     def task_id(self) -> str:
         return self.rows.task_id
+
+    async def fire(self, moment: Moment, target: str = "", **fields: Any) -> Outcome:
+        """Run the hooks of a moment; what they have to say to the person is shown."""
+        hooks = self.parts.lifecycle
+        if hooks is None:
+            return NOTHING_SAID
+        outcome = await hooks.fire(moment, target, permission_mode=self.permission_mode, **fields)
+        for message in outcome.messages:
+            self.bus.emit(Notice(level="info", text=message))
+        return outcome
 
     async def ask(
         self, kind: str, text: str | None = None, *, call_id: str | None = None, fault: Fault | None = None
@@ -46,6 +59,7 @@ class TaskScope(msgspec.Struct, kw_only=True):
         """Ask, and wait until somebody answers."""
         row = self.rows.ask(kind, text, call_id=call_id, fault=fault)
         self.bus.emit(self._waiting_event(kind))
+        self._notify(kind, text or "")
         queued = self.queue.take() if kind in ANSWERED_BY_QUEUE else None
         if queued is not None:
             answer = Answer(response="messageResponse", text=queued.text, images=queued.images)
@@ -58,6 +72,15 @@ class TaskScope(msgspec.Struct, kw_only=True):
         self.bus.emit(TaskActive(task_id=self.task_id))
         self.bus.emit(TaskAskResponded(task_id=self.task_id, ts=row.ts, response=answer.response))
         return answer
+
+    def _notify(self, kind: str, text: str) -> None:
+        """Tell hooks that a person is waited for, while we wait."""
+        if self.parts.lifecycle is None or not self.options.attended:
+            return
+        sort = "idle_prompt" if is_idle_ask(kind) else "permission_prompt"
+        job = asyncio.create_task(self.fire(Moment.NOTIFICATION, sort, message=text, notification_type=sort))
+        self.background.add(job)
+        job.add_done_callback(self.background.discard)
 
     def _waiting_event(self, kind: str) -> Event:
         if is_idle_ask(kind):

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.contracts.hook import Moment
 from robota.engine.asks import AskTable
 from robota.engine.bus import EventBus
 from robota.engine.dialect import Dialect, NativeDialect, XmlDialect
@@ -89,6 +90,8 @@ class Session:
     async def close(self) -> None:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
         await self._runner.stop()
+        if self._parts.lifecycle is not None:
+            await self._parts.lifecycle.fire(Moment.SESSION_END, "other", reason="other")
         await self._journal.sync()
         self._bus.close()
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from robota.contracts.hook import Moment
 from robota.contracts.tool import Control, Delegate, Plan, Question, ToolCall, ToolResult
 from robota.engine.asks import Answer
 from robota.engine.dialect import Dialect
@@ -21,10 +22,18 @@ from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
 from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
 from robota.protocol.message import TodoItem
 
+STOP_HOOK_LIMIT: Final = 8
 MISTAKES_TEXT: Final = (
     "The model made several mistakes in a row: calls that could not be read, or replies that led nowhere. "
     "Say how to go on, or start a new task."
 )
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person said."""
+
+    text: str
+    images: tuple[str, ...] = ()
 
 
 class AskModel(msgspec.Struct, frozen=True):
@@ -68,7 +77,9 @@ class Task:
         self.is_subtask = is_subtask
         self.is_complete = False
         self._delegate = delegate
+        self._heard: list[Words] = []
         self._pending: list[UserBlock] = []
+        self._held_back = 0
         self._mistakes = 0
         self._turns = 0
         self._cut_text = ""
@@ -78,10 +89,13 @@ class Task:
 
     def hear(self, text: str, images: Sequence[str] = ()) -> None:
         """Words of the person, for the model's next turn."""
-        self._pending.extend(image_blocks(images))
-        if text:
-            self._pending.append(TextBlock(text=text))
+        self._heard.append(Words(text=text, images=tuple(images)))
         self.scope.bus.emit(TaskUserMessage(task_id=self.scope.task_id))
+
+    def remind(self, text: str) -> None:
+        """Words of ours or of a hook that the model should know beside those of the person."""
+        if text:
+            self._pending.append(TextBlock(text=f"<system-reminder>\n{text}\n</system-reminder>"))
 
     async def work(self) -> Ended:
         step: Step = AskModel()
@@ -99,7 +113,9 @@ class Task:
     async def _ask_model(self) -> Step:
         if not await self._within_limits():
             return Ended()
-        self._take_queued()
+        await self._listen()
+        if not self._pending and not self.scope.history.awaits_reply:
+            return HandBack("")
         self.scope.history.add_user(self._pending)
         self._pending.clear()
         self.scope.journal.sync_soon()
@@ -143,6 +159,8 @@ class Task:
             self._mistakes += 1
 
     async def _hand_back(self, result: str) -> Step:
+        if await self._held_back_by_hook(result):
+            return AskModel()
         self.is_complete = True
         scope, meter = self.scope, self.scope.meter
         scope.bus.emit(
@@ -159,6 +177,19 @@ class Task:
             return Ended(result)
         return self._after(await scope.ask("completion_result", ""), Ended(result))
 
+    async def _held_back_by_hook(self, result: str) -> bool:
+        """A hook may find that there is more to do. It is heard a few times in a row, not for ever."""
+        moment = Moment.SUBAGENT_STOP if self.is_subtask else Moment.STOP
+        active = self._held_back > 0
+        said = await self.scope.fire(moment, last_assistant_message=result, stop_hook_active=active)
+        wish = said.blocked or said.context
+        if not wish or said.stopped is not None or self._held_back >= STOP_HOOK_LIMIT:
+            self._held_back = 0
+            return False
+        self._held_back += 1
+        self.remind(wish)
+        return True
+
     def _after(self, answer: Answer, otherwise: Ended) -> Step:
         """Words keep the task going; a plain yes or no ends it."""
         if not answer.has_words:
@@ -171,10 +202,21 @@ class Task:
         self.scope.rows.say("user_feedback", text, images=images or None)
         self.hear(text, images)
 
-    def _take_queued(self) -> None:
-        """What people typed meanwhile reaches the model with the next request."""
+    async def _listen(self) -> None:
+        """Take in what people said since the last request. A hook may refuse a prompt, or add to it."""
         while (queued := self.scope.queue.take()) is not None:
             self._feedback(queued.text, queued.images)
+        heard, self._heard = self._heard, []
+        for words in heard:
+            said = await self.scope.fire(Moment.USER_PROMPT_SUBMIT, prompt=words.text)
+            refusal = said.stopped or said.blocked
+            if refusal is not None:
+                self.scope.rows.say("error", f"The prompt was not sent: {refusal}")
+                continue
+            self._pending.extend(image_blocks(words.images))
+            if words.text:
+                self._pending.append(TextBlock(text=words.text))
+            self.remind(said.context)
 
     async def _within_limits(self) -> bool:
         """Whether the loop may go on; asks if a limit is reached."""
