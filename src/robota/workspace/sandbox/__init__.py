@@ -1,0 +1,1 @@
+"""What a command cannot do whatever it is: the operating system's own walls around it."""

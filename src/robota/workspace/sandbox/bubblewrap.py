@@ -1,0 +1,41 @@
+"""The walls as arguments for bubblewrap. Pure."""
+
+from typing import Final
+
+from robota.workspace.sandbox.profile import Profile
+
+# Written through by real root even without capabilities, because these files look at the uid and at nothing else.
+KERNEL_DOORS: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
+NAMESPACES: Final = ("user", "pid", "ipc", "uts")
+
+
+def arguments(executable: str, profile: Profile, seccomp_descriptor: int | None = None) -> list[str]:
+    """The command line up to and including `--`. Later mounts lie on top of earlier ones."""
+    words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
+    words += ["--bind", str(profile.temporary), "/tmp"]
+    for place in (profile.root, *profile.writable):
+        words += ["--bind", str(place), str(place)]
+    for place in profile.protected:
+        words += ["--ro-bind", str(place), str(place)]
+    words += _masks(profile)
+    words += [f"--unshare-{name}" for name in NAMESPACES]
+    words.append("--unshare-cgroup-try")
+    if not profile.network:
+        words.append("--unshare-net")
+    words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    for door in KERNEL_DOORS:
+        words += ["--ro-bind-try", door, door]
+    words += ["--cap-drop", "ALL"]
+    if seccomp_descriptor is not None:
+        words += ["--seccomp", str(seccomp_descriptor)]
+    return [*words, "--chdir", str(profile.root), "--"]
+
+
+def _masks(profile: Profile) -> list[str]:
+    """Empty and read-only in place of what must not be read, or must not come into being."""
+    words: list[str] = []
+    for place in (*profile.hidden_directories, *profile.missing_directories):
+        words += ["--tmpfs", str(place), "--remount-ro", str(place)]
+    for place in (*profile.hidden_files, *profile.missing_files):
+        words += ["--ro-bind", "/dev/null", str(place)]
+    return words

@@ -1,0 +1,51 @@
+"""Which sandbox works here: found out by running something in it, not by looking at version numbers."""
+
+import shutil
+import subprocess
+from typing import Final
+
+from robota.workspace.sandbox.profile import Profile
+from robota.workspace.sandbox.walls import Kind, Sandbox
+
+PROBE: Final = ("/bin/true",)
+PROBE_SECONDS: Final = 5.0
+
+
+def find_sandbox(profile: Profile) -> Sandbox:
+    """The strongest kind in which a program can be started with exactly these walls."""
+    reasons: list[str] = []
+    executable = shutil.which("bwrap")
+    if executable is None:
+        reasons.append("bubblewrap is not installed")
+    else:
+        candidate = Sandbox(kind=Kind.BUBBLEWRAP, profile=profile, executable=executable)
+        problem = _problem(candidate)
+        if problem is None:
+            return candidate
+        reasons.append(f"bubblewrap does not work here ({problem})")
+    candidate = Sandbox(kind=Kind.LANDLOCK, profile=profile, reason="; ".join(reasons))
+    problem = _problem(candidate)
+    if problem is None:
+        return candidate
+    reasons.append(f"Landlock does not work here ({problem})")
+    return Sandbox(kind=Kind.NONE, profile=profile, reason="; ".join(reasons))
+
+
+def _problem(sandbox: Sandbox) -> str | None:
+    wrapped = sandbox.wrap(PROBE)
+    try:
+        done = subprocess.run(
+            wrapped.argv,
+            pass_fds=wrapped.descriptors,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return type(error).__name__
+    finally:
+        wrapped.clean_up()
+    if done.returncode == 0:
+        return None
+    return done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0] if done.stderr else "it failed"

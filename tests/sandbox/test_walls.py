@@ -1,0 +1,173 @@
+"""What a command cannot do from inside, tried for real in every kind of sandbox this machine has."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import Profile, workspace_profile
+from robota.workspace.sandbox.walls import LAUNCHER, Kind, Sandbox
+
+KINDS = [Kind.BUBBLEWRAP, Kind.LANDLOCK]
+
+
+class Cell:
+    """A workspace, a home with secrets, and a way to run things inside."""
+
+    def __init__(self, kind: Kind, base: Path, *, network: bool = False) -> None:
+        self.root, self.home, self.outside = base / "ws", base / "home", base / "outside"
+        temporary = base / "tmp"
+        for place in (self.root, self.home / ".ssh", self.outside, temporary, self.root / ".git" / "hooks"):
+            place.mkdir(parents=True)
+        (self.home / ".ssh" / "id").write_text("secret")
+        (self.home / ".netrc").write_text("secret")
+        (self.root / ".git" / "config").write_text("[core]\n")
+        profile = workspace_profile(self.root, temporary, home=self.home, network=network)
+        self.sandbox = make(kind, profile)
+
+    def run(self, command: str) -> "subprocess.CompletedProcess[str]":
+        wrapped = self.sandbox.wrap(["/bin/sh", "-c", command])
+        try:
+            return subprocess.run(
+                wrapped.argv, pass_fds=wrapped.descriptors, cwd=self.root, capture_output=True, text=True, check=False
+            )
+        finally:
+            wrapped.clean_up()
+
+
+def make(kind: Kind, profile: Profile) -> Sandbox:
+    executable = shutil.which("bwrap") or ""
+    sandbox = Sandbox(kind=kind, profile=profile, executable=executable)
+    found = find_sandbox(profile)
+    if kind is Kind.BUBBLEWRAP and found.kind is not Kind.BUBBLEWRAP:
+        pytest.skip(f"no bubblewrap: {found.reason}")
+    return sandbox
+
+
+@pytest.fixture(params=KINDS)
+def cell(request: pytest.FixtureRequest, tmp_path: Path) -> Cell:
+    return Cell(request.param, tmp_path)
+
+
+@pytest.fixture
+def strong(tmp_path: Path) -> Cell:
+    return Cell(Kind.BUBBLEWRAP, tmp_path)
+
+
+def test_ordinary_work_in_the_workspace_goes_on(cell: Cell) -> None:
+    done = cell.run("echo hi > a && mkdir -p d && mv a d/b && cat d/b && rm -r d && echo x > /dev/null")
+    assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
+
+
+def test_nothing_outside_can_be_written(cell: Cell) -> None:
+    for command in ("echo x > {0}/f", "mkdir {0}/d", "ln -s x {0}/l", "touch {0}/t", "echo x >> /etc/hostname"):
+        assert cell.run(command.format(cell.outside)).returncode != 0
+    (cell.outside / "victim").write_text("intact")
+    for command in ("rm {0}/victim", "mv {0}/victim .", ": > {0}/victim", "truncate -s 0 {0}/victim"):
+        cell.run(command.format(cell.outside))
+    assert (cell.outside / "victim").read_text() == "intact"
+    assert [path.name for path in cell.outside.iterdir()] == ["victim"]
+
+
+def test_a_link_does_not_lead_out(cell: Cell) -> None:
+    (cell.root / "door").symlink_to(cell.outside)
+    assert cell.run("echo x > door/f").returncode != 0
+    assert not list(cell.outside.iterdir())
+
+
+def test_the_kernel_cannot_be_reconfigured_even_by_root(cell: Cell) -> None:
+    before = Path("/proc/sys/kernel/core_pattern").read_text()
+    done = cell.run("echo '|/tmp/evil' > /proc/sys/kernel/core_pattern")
+    assert done.returncode != 0
+    assert Path("/proc/sys/kernel/core_pattern").read_text() == before
+
+
+def test_the_network_is_off(cell: Cell) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 3)"
+        done = cell.run(f"{sys.executable} -c \"{connect}\"")
+    assert done.returncode != 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_network_can_be_allowed(kind: Kind, tmp_path: Path) -> None:
+    cell = Cell(kind, tmp_path, network=True)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 3)"
+        assert cell.run(f"{sys.executable} -c \"{connect}\"").returncode == 0
+
+
+def test_dangerous_system_calls_are_refused(cell: Cell) -> None:
+    trace = "import ctypes; raise SystemExit(0 if ctypes.CDLL(None).ptrace(0, 0, 0, 0) == -1 else 1)"
+    assert cell.run(f"{sys.executable} -c '{trace}'").returncode == 0
+    assert cell.run("unshare -m true").returncode != 0
+
+
+def test_protected_names_are_read_only(strong: Cell) -> None:
+    for name in (".git/config", ".git/hooks/pre-commit"):
+        assert strong.run(f"echo evil >> {name}").returncode != 0
+    assert (strong.root / ".git" / "config").read_text() == "[core]\n"
+
+
+def test_protected_names_that_do_not_exist_cannot_be_made(strong: Cell) -> None:
+    for name in (".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".envrc", ".robota/settings.json"):
+        strong.run(f"mkdir -p {Path(name).parent}; echo evil > {name}")
+    assert sorted(path.name for path in strong.root.iterdir()) == [".git"]
+
+
+def test_no_mount_point_is_left_behind_and_nothing_of_anybody_is_removed(strong: Cell) -> None:
+    wrapped = strong.sandbox.wrap(["/bin/true"])
+    subprocess.run(wrapped.argv, pass_fds=wrapped.descriptors, check=True)
+    (strong.root / ".mcp.json").write_text("{}")
+    wrapped.clean_up()
+    assert sorted(path.name for path in strong.root.iterdir()) == [".git", ".mcp.json"]
+
+
+def test_secrets_are_hidden(strong: Cell) -> None:
+    done = strong.run(f"cat {strong.home}/.ssh/id {strong.home}/.netrc")
+    assert "secret" not in done.stdout
+
+
+def test_other_processes_are_out_of_sight_and_reach(strong: Cell) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as bystander:
+        done = strong.run(f"kill -9 {bystander.pid}; ls /proc | grep -c '^[0-9]'")
+        assert bystander.poll() is None
+        assert int(done.stdout.split()[-1]) < 10
+        bystander.kill()
+
+
+def test_what_was_started_dies_with_the_command(strong: Cell) -> None:
+    strong.run(f"setsid sleep 4242 & {sys.executable} -c pass")
+    listing = subprocess.run(["pgrep", "-f", "sleep 4242"], capture_output=True, check=False)
+    assert listing.stdout == b""
+
+
+def test_tmp_is_the_sessions_own(strong: Cell) -> None:
+    assert strong.run("echo x > /tmp/mine").returncode == 0
+    assert strong.run("cat /tmp/mine").stdout == "x\n"
+    assert not Path("/tmp/mine").exists()
+
+
+def test_without_bubblewrap_landlock_is_found_and_the_reason_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    profile = workspace_profile(tmp_path, tmp_path, home=None)
+    found = find_sandbox(profile)
+    assert found.kind is Kind.LANDLOCK and "not installed" in found.reason
+
+
+def test_a_sandbox_that_cannot_be_built_does_not_run_the_command(tmp_path: Path) -> None:
+    specification = json.dumps({"writable": [str(tmp_path / "missing")], "filter": "", "network": False})
+    command = [sys.executable, "-I", "-S", str(LAUNCHER), specification, "/bin/touch", str(tmp_path / "ran")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode != 0
+    assert not (tmp_path / "ran").exists()
