@@ -2,6 +2,7 @@
 
 PYTHON ?=
 BENCH ?=
+FUZZ ?=
 TESTS ?= tests
 BIN := .venv/bin
 # The heaviest tests start processes and wait for them, so two workers pay off even on two cores.
@@ -12,7 +13,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports unit bench lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports unit bench fuzz lock clean setup-run setup-dev
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +39,9 @@ unit: setup-dev
 
 bench: setup-dev ## measure speed against the targets; BENCH="--check --json FILE" for more
 	@$(BIN)/python -m benchmarks $(BENCH)
+
+fuzz: setup-dev ## look for a command that bash runs otherwise than policy judged it; FUZZ="--minutes 1"
+	@$(BIN)/python -m tests.fuzz.shell_fuzz $(FUZZ)
 
 lock: ## resolve requirements/*.in again into pinned and hashed *.txt
 	@scripts/lock

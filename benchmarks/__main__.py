@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.bench import Bench, bench
+from benchmarks.commands import commands
+from benchmarks.edits import edits
 from benchmarks.measurement import Measurement, table, write_json
+from benchmarks.search import search
 from benchmarks.startup import one_shot, version
-from benchmarks.streaming import chunks
+from benchmarks.streaming import chunks, dialects
 from benchmarks.turns import overhead, scripted
 
 PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
@@ -16,7 +19,11 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "one-shot": one_shot,
     "overhead": overhead,
     "chunks": chunks,
+    "dialects": dialects,
     "scripted": scripted,
+    "edits": edits,
+    "commands": commands,
+    "search": search,
 }
 
 

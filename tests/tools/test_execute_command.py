@@ -1,12 +1,22 @@
 """Commands as a model runs them."""
 
+import asyncio
+import re
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from robota.contracts.tool import ToolError
+from robota.contracts.tool import ToolError, ToolResult
 from robota.protocol.views import TerminalView
+from robota.tools.command_output import MAX_CHARACTERS, shortened
+from robota.tools.execute_command import TOOL, ExecuteCommandParams
+from robota.workspace.output import HeadAndTail
+from robota.workspace.processes import Processes
+from robota.workspace.watchdog import CommandLimits
 from tests.tools.workbench import Workbench
 
 
@@ -25,7 +35,7 @@ def test_silence_is_said(bench: Workbench) -> None:
 def test_signal_and_time_out_are_named(bench: Workbench) -> None:
     assert bench.call("execute_command", command="kill -KILL $$").content.startswith("Ended by signal: SIGKILL")
     result = bench.call("execute_command", command="echo x; exec sleep 1000", timeout=1)
-    assert result.content == "Timed out: the command was stopped after 1 s.\nOutput:\nx\n"
+    assert result.content == "Timed out: the command was stopped after 1 s (signal SIGTERM).\nOutput:\nx\n"
     assert result.is_error
 
 
@@ -80,3 +90,100 @@ def test_time_limits_have_limits(bench: Workbench, timeout: int) -> None:
 def test_the_ask_is_the_command_itself(bench: Workbench) -> None:
     preview = bench.preview("execute_command", command="rm -r build")
     assert (preview.ask, preview.text) == ("command", "rm -r build")
+
+
+def test_at_the_time_limit_it_can_go_on_in_the_background(bench: Workbench) -> None:
+    async def scenario() -> ToolResult:
+        params = ExecuteCommandParams(command="echo x; exec sleep 1000", timeout=1, on_timeout="background")
+        try:
+            return await TOOL.run(params, bench)
+        finally:
+            bench.processes.close()
+
+    result = asyncio.run(scenario())
+    assert result.content.startswith("Still running after 1 s. It goes on as background process bg1, without input;")
+    assert result.content.endswith("\nOutput so far:\nx\n")
+    assert result.view == TerminalView(command="echo x; exec sleep 1000", output="x\n")
+    assert not result.is_error
+
+
+def test_a_command_that_waits_for_typing_is_stopped_and_told_what_to_do(bench: Workbench) -> None:
+    bench.processes = Processes(CommandLimits(silence_s=0.1))
+    asking = f"{sys.executable} -c \"import pty; pty.spawn(['bash', '-c', 'printf Name:; read x'])\""
+    result = bench.call("execute_command", command=asking)
+    assert result.content.startswith("Stopped: the command waited for keyboard input (signal SIGTERM).\nThere is no")
+    assert result.content.endswith("Output:\nName:")
+    assert result.is_error
+
+
+def test_a_question_that_read_the_end_of_the_input_is_recognised(bench: Workbench) -> None:
+    asked = bench.call("execute_command", command="printf 'Go on? [y/N] '; read x || exit 1").content
+    assert "It looks as if it asked a question." in asked
+    assert "question" not in bench.call("execute_command", command="echo 'What?'; exit 1").content
+    assert "question" not in bench.call("execute_command", command="printf 'What?'").content
+
+
+def test_the_limit_of_the_user_is_told(bench: Workbench) -> None:
+    bench.processes = Processes(CommandLimits(total_s=0.1))
+    content = bench.call("execute_command", command="sleep 1000", timeout=600).content
+    assert content.startswith("Stopped at the time limit of the user, so do not run it again as it is (signal SIG")
+
+
+def test_c36_a_flood_is_cut_and_its_beginning_kept(bench: Workbench) -> None:
+    """More than is kept of any output."""
+    content = bench.call("execute_command", command="truncate -s 300M big; cat big; yes | head -n 1000").content
+    assert "characters cut here" in content and len(content) < 31_000
+    assert "The first 268,435,456 bytes of the output were kept as " in content
+    assert "[the line above comes 998 more times]" in content
+
+
+@pytest.mark.parametrize("made", ["seq -s ' ' 1000000 | head -c 5000000", "seq 500000"])
+def test_r17_five_megabytes_with_and_without_line_ends(bench: Workbench, made: str) -> None:
+    content = bench.call("execute_command", command=made).content
+    assert len(content) < 31_000 and "The whole output was kept as " in content
+
+
+def test_lines_are_cut_only_between_lines(bench: Workbench) -> None:
+    _, _, output = bench.call("execute_command", command="seq 100000").content.partition("Output:\n")
+    before, _, after = output.partition("[…")
+    assert [int(line) for line in before.split()] == list(range(1, before.count("\n") + 1))
+    rest = [int(line) for line in after.splitlines()[1:]]
+    assert rest == list(range(rest[0], 100_001))
+    shown = len(before) + len("".join(f"{number}\n" for number in rest))
+    assert f" {588_895 - shown:,} characters cut here …]" in after
+
+
+@given(
+    lines=st.lists(st.tuples(st.sampled_from(["", "a", "long " * 20, "é" * 4000]), st.integers(1, 300)), max_size=12),
+    side=st.sampled_from([20_000, 70_000]),
+)
+def test_what_is_shown_is_true(lines: list[tuple[str, int]], side: int) -> None:
+    """Unfolding the repetitions and adding what was cut gives the length of the output; both ends are its own."""
+    text = "".join(f"{line}\n" * count for line, count in lines)
+    kept = HeadAndTail(side)
+    kept.add(text)
+    shown = shortened(kept.head, kept.tail, kept.total)
+    assert len(shown) <= MAX_CHARACTERS + 100
+    unfolded = re.sub(
+        r"([^\n]*\n)\[the line above comes ([\d,]+) more times\]\n",
+        lambda found: found[1] * (int(found[2].replace(",", "")) + 1),
+        shown,
+    )
+    before, cut, after = unfolded.partition("[… ")
+    if not cut:
+        assert unfolded == text
+        return
+    missing, _, end = after.partition(" characters cut here …]\n")
+    begin = before if text.startswith(before) else before.removesuffix("\n")
+    assert text.startswith(begin) and text.endswith(end)
+    assert len(begin) + int(missing.replace(",", "")) + len(end) == len(text)
+
+
+@given(pieces=st.lists(st.text(max_size=30)), side=st.integers(1, 20))
+def test_head_and_tail_are_those_of_the_text(pieces: list[str], side: int) -> None:
+    kept, text = HeadAndTail(side), "".join(pieces)
+    for piece in pieces:
+        kept.add(piece)
+    assert kept.total == len(text)
+    assert kept.head == text[:side]
+    assert kept.tail == text[side:][-side:]

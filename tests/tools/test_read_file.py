@@ -77,3 +77,73 @@ def test_the_ask_names_path_and_range(bench: Workbench, tmp_path: Path) -> None:
         "reason": "(lines 5-14)",
         "startLine": 5,
     }
+
+
+def test_a_text_too_long_for_one_result_is_cut_at_a_line_and_can_be_read_on(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text(("w" * 1500 + "\n") * 100)
+    content = bench.call("read_file", path="f").content
+    assert len(content) < 100_000
+    following = int(content.split("offset=")[1].split(" ")[0])
+    assert content.endswith(f"{following - 1} | " + "w" * 1500)
+    assert bench.call("read_file", path="f", offset=following).content.endswith("100 | " + "w" * 1500)
+
+
+CODE = """\
+import os
+
+
+class First:
+    def one(self):
+        return 1
+
+    # About two.
+    @cached
+    def two(self):
+        if os.name:
+            return 2
+
+        return 3
+
+    def three(self):
+        return 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("indentation", "first", "last"),
+    [
+        ({"anchor_line": 12, "max_levels": 1}, 11, 14),
+        ({"anchor_line": 12, "max_levels": 2}, 8, 16),
+        ({"anchor_line": 12, "max_levels": 2, "include_header": False}, 10, 16),
+        ({"anchor_line": 12, "max_levels": 2, "include_siblings": True}, 5, 17),
+        ({"anchor_line": 12}, 4, 17),
+        ({"anchor_line": 12, "max_lines": 1}, 12, 12),
+        ({"anchor_line": 12, "max_lines": 3}, 11, 12),
+    ],
+)
+def test_the_block_around_a_line(
+    bench: Workbench, tmp_path: Path, indentation: dict[str, object], first: int, last: int
+) -> None:
+    (tmp_path / "f").write_text(CODE)
+    content = bench.call("read_file", path="f", mode="indentation", indentation=indentation).content
+    lines = content.split("\n")
+    assert f"lines {first}-{last} of 17" in lines[1]
+    assert (lines[2].split(" | ")[0].strip(), lines[-1].split(" | ")[0].strip()) == (str(first), str(last))
+
+
+def test_a_block_beyond_the_end_is_refused(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a\n")
+    with pytest.raises(ToolError, match="anchor_line"):
+        bench.call("read_file", path="f", mode="indentation", indentation={"anchor_line": 2})
+
+
+def test_bytes_that_are_no_text_are_shown_so_that_they_can_be_sent(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes("äöü ".encode() + b"\xff\n")
+    assert bench.call("read_file", path="f").content == "File: f\n1 | äöü \ufffd"
+
+
+def test_an_ignored_file_is_refused(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / ".robotaignore").write_text("*.key\n")
+    (tmp_path / "a.key").write_text("secret")
+    with pytest.raises(ToolError, match="kept from you"):
+        bench.call("read_file", path="a.key")

@@ -15,7 +15,7 @@ def test_tools_are_found_by_id_label_and_alias() -> None:
     names = by_name(TOOLS)
     assert names["write_to_file"] is names["Write"] is names["write_file"]
     assert names["execute_command"] is names["Bash"]
-    assert "Edit" not in names
+    assert names["edit_file"] is names["Edit"]
 
 
 def test_two_tools_cannot_share_an_id() -> None:

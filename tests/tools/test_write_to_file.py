@@ -26,6 +26,7 @@ def test_content_is_written_exactly_as_given(bench: Workbench, tmp_path: Path) -
 
 def test_an_existing_file_keeps_mark_and_line_endings(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfold\r\n")
+    bench.call("read_file", path="f")
     result = json.loads(bench.call("write_file", path="f", content="new\nlines\n").content)
     assert (tmp_path / "f").read_bytes() == b"\xef\xbb\xbfnew\r\nlines\r\n"
     assert result["operation"] == "modified"
@@ -34,16 +35,18 @@ def test_an_existing_file_keeps_mark_and_line_endings(bench: Workbench, tmp_path
 
 def test_a_latin_1_file_stays_one_or_is_left_alone(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"caf\xe9\n")
+    bench.call("read_file", path="f")
     bench.call("write_to_file", path="f", content="déjà\n")
     assert (tmp_path / "f").read_bytes() == b"d\xe9j\xe0\n"
     with pytest.raises(ToolError, match="Nothing was written"):
-        bench.call("write_to_file", path="f", content="5 €\n")
+        bench.call("write_to_file", path="f", content="→\n")
     assert (tmp_path / "f").read_bytes() == b"d\xe9j\xe0\n"
 
 
 def test_the_ask_shows_the_difference_and_changes_nothing(bench: Workbench, tmp_path: Path) -> None:
     old = "".join(f"{n}\n" for n in range(1, 21))
     (tmp_path / "f").write_text(old)
+    bench.call("read_file", path="f")
     new = old.replace("10\n", "ten\n")
     preview = bench.preview("write_to_file", path="f", content=new)
     say = json.loads(preview.text)
@@ -71,13 +74,51 @@ def test_the_ask_for_a_new_file_makes_nothing(bench: Workbench, tmp_path: Path) 
 def test_what_must_not_be_overwritten_is_left_alone(bench: Workbench, tmp_path: Path, path: str, message: str) -> None:
     (tmp_path / "bin").write_bytes(b"\0\1")
     (tmp_path / "ro").touch(mode=0o444)
+    bench.call("read_file", path="ro")
     with pytest.raises(ToolError, match=message):
         bench.call("write_to_file", path=path, content="x")
     assert (tmp_path / "bin").read_bytes() == b"\0\1"
 
 
 def test_other_hard_links_are_mentioned(bench: Workbench, tmp_path: Path) -> None:
+    """P07"""
     (tmp_path / "a").write_text("old")
     os.link(tmp_path / "a", tmp_path / "b")
+    bench.call("read_file", path="a")
     assert "hard links" in bench.call("write_to_file", path="a", content="new").content
     assert (tmp_path / "b").read_text() == "old"
+
+
+def test_a_file_that_was_never_read_is_not_overwritten(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("precious")
+    for attempt in (bench.call, bench.preview):
+        with pytest.raises(ToolError, match="read_file first"):
+            attempt("write_to_file", path="f", content="x")
+    assert (tmp_path / "f").read_text() == "precious"
+
+
+def test_a_file_changed_since_it_was_read_is_not_overwritten(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("old")
+    bench.call("read_file", path="f")
+    (tmp_path / "f").write_text("theirs")
+    with pytest.raises(ToolError, match="Read it again"):
+        bench.call("write_to_file", path="f", content="ours")
+    assert (tmp_path / "f").read_text() == "theirs"
+    bench.call("read_file", path="f")
+    bench.call("write_to_file", path="f", content="ours")
+    bench.call("write_to_file", path="f", content="ours again")
+    assert (tmp_path / "f").read_text() == "ours again"
+
+
+def test_unchanged_lines_of_a_file_with_mixed_endings_keep_theirs(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"a\r\nb\nc\rd\r\n")
+    bench.call("read_file", path="f")
+    bench.call("write_to_file", path="f", content="new\na\nb\nC\nd\n")
+    assert (tmp_path / "f").read_bytes() == b"new\r\na\r\nb\nC\rd\r\n"
+
+
+def test_an_ignored_path_is_refused(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / ".robotaignore").write_text("*.key\n")
+    with pytest.raises(ToolError, match="kept from you"):
+        bench.call("write_to_file", path="a.key", content="x")
+    assert not (tmp_path / "a.key").exists()

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.beneath import DirectoryOpener, walk_to_directory
 from robota.workspace.files import Files
+from robota.workspace.openat2 import openat2_or_walk
 from robota.workspace.problems import (
+    Changed,
     FileProblem,
     InvalidPath,
     Missing,
@@ -23,20 +26,24 @@ from robota.workspace.problems import (
 LIMIT = 1_000_000
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
+@pytest.fixture(params=[openat2_or_walk, walk_to_directory], ids=["openat2", "walk"])
+def files(tmp_path: Path, request: pytest.FixtureRequest) -> Files:
+    """Both ways of opening directories, whatever this kernel would choose."""
     root = tmp_path / "ws"
     root.mkdir()
-    return Files(root)
+    opener: DirectoryOpener = request.param
+    return Files(root, opener)
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "//etc/passwd", "/proc/self/root/etc/passwd"])
 def test_paths_that_lead_out_are_refused(files: Files, path: str) -> None:
+    """P01"""
     with pytest.raises(OutsideWorkspace):
         files.resolve(path)
 
 
 def test_a_neighbour_with_the_same_beginning_is_outside(files: Files) -> None:
+    """P02"""
     evil = files.root.with_name("ws-evil")
     evil.mkdir()
     with pytest.raises(OutsideWorkspace):
@@ -45,8 +52,23 @@ def test_a_neighbour_with_the_same_beginning_is_outside(files: Files) -> None:
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, "n" * 300, "~/x", "file:///etc/passwd", "\ud800"])
 def test_unusable_paths_are_refused(files: Files, path: str) -> None:
+    """P08, P14"""
     with pytest.raises(InvalidPath):
         files.resolve(path)
+
+
+def test_a_variable_in_a_path_is_taken_literally(files: Files) -> None:
+    """P14"""
+    assert files.write("$HOME/x", b"1").path == files.root / "$HOME/x"
+
+
+def test_a_directory_that_cannot_be_looked_into_is_a_refusal(files: Files) -> None:
+    """P08: what leads through a file, a loop or a name too long is refused, never tried as written."""
+    (files.root / "loop").symlink_to("loop")
+    for path in ("loop/x", "d/" + "n" * 256 + "/x"):
+        with pytest.raises(InvalidPath):
+            files.write(path, b"")
+    assert [place.name for place in files.root.iterdir()] == ["loop"]
 
 
 def test_absolute_paths_inside_and_paths_not_there_yet_resolve(files: Files) -> None:
@@ -56,6 +78,7 @@ def test_absolute_paths_inside_and_paths_not_there_yet_resolve(files: Files) -> 
 
 
 def test_a_link_that_leads_out_is_refused_for_reading_and_writing(files: Files, tmp_path: Path) -> None:
+    """P03, P04"""
     secret = tmp_path / "secret"
     secret.write_text("s")
     (files.root / "file").symlink_to(secret)
@@ -78,6 +101,7 @@ def test_a_loop_of_links_is_refused(files: Files) -> None:
 
 
 def test_special_files_are_refused_at_once(files: Files) -> None:
+    """P15"""
     os.mkfifo(files.root / "pipe")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(files.root / "sock"))
@@ -89,6 +113,7 @@ def test_special_files_are_refused_at_once(files: Files) -> None:
 
 
 def test_an_endless_device_is_refused() -> None:
+    """P15"""
     with pytest.raises(NotARegularFile, match="character device"):
         Files(Path("/dev")).read("zero", LIMIT)
 
@@ -98,6 +123,7 @@ def test_a_file_without_a_size_is_read_to_its_end() -> None:
 
 
 def test_reading_is_limited(files: Files) -> None:
+    """R16"""
     (files.root / "f").write_bytes(b"12345")
     assert files.read("f", 5).data == b"12345"
     with pytest.raises(TooBig, match="5 bytes"):
@@ -131,6 +157,7 @@ def test_a_new_file_gets_the_mode_the_umask_allows(files: Files) -> None:
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o4755])
 def test_mode_bits_survive_a_write(files: Files, mode: int) -> None:
+    """R16"""
     script = files.root / "run.sh"
     script.write_bytes(b"old")
     script.chmod(mode)
@@ -139,6 +166,7 @@ def test_mode_bits_survive_a_write(files: Files, mode: int) -> None:
 
 
 def test_a_write_protected_file_is_left_alone(files: Files) -> None:
+    """R16"""
     (files.root / "f").write_bytes(b"old")
     (files.root / "f").chmod(0o444)
     with pytest.raises(NotPermitted, match="write-protected"):
@@ -148,6 +176,7 @@ def test_a_write_protected_file_is_left_alone(files: Files) -> None:
 
 
 def test_a_linked_file_is_written_through_to_its_target(files: Files) -> None:
+    """R16"""
     (files.root / "target").write_bytes(b"old")
     (files.root / "link").symlink_to("target")
     files.write("link", b"new")
@@ -156,6 +185,7 @@ def test_a_linked_file_is_written_through_to_its_target(files: Files) -> None:
 
 
 def test_other_hard_links_keep_the_old_content_and_are_reported(files: Files, tmp_path: Path) -> None:
+    """P07"""
     other = tmp_path / "other"
     other.write_bytes(b"old")
     os.link(other, files.root / "f")
@@ -175,3 +205,40 @@ def test_no_descriptor_is_left_open(files: Files, path: str) -> None:
     with suppress(FileProblem):
         files.list(path, True, 10)
     assert list(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_extended_attributes_survive_a_write(files: Files) -> None:
+    place = files.root / "f"
+    place.write_bytes(b"old")
+    try:
+        os.setxattr(place, "user.note", b"mine")
+    except OSError:
+        pytest.skip("this file system has no extended attributes")
+    files.write("f", b"new")
+    assert os.getxattr(place, "user.note") == b"mine"
+
+
+@pytest.mark.parametrize("touch", ["content", "gone", "link"])
+def test_a_file_that_changed_after_an_edit_was_worked_out_is_left_alone(files: Files, touch: str) -> None:
+    """P05: also when a link was put in its place."""
+    place = files.root / "f"
+    place.write_bytes(b"old")
+    read = files.read("f", LIMIT)
+    place.unlink()
+    if touch == "content":
+        place.write_bytes(b"theirs")
+    if touch == "link":
+        (files.root / "other").write_bytes(b"other")
+        place.symlink_to("other")
+    with pytest.raises(Changed, match="changed by somebody else"):
+        files.write("f", b"ours", over=read)
+    with pytest.raises(Changed):
+        files.remove("f", over=read)
+    assert touch == "gone" or place.read_bytes() in {b"theirs", b"other"}
+    assert not list(files.root.glob(".robota-*"))
+
+
+def test_removing_deletes_the_file_that_was_read(files: Files) -> None:
+    (files.root / "f").write_bytes(b"old")
+    files.remove("f", over=files.read("f", LIMIT))
+    assert list(files.root.iterdir()) == []

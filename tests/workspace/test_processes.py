@@ -1,4 +1,4 @@
-"""Commands as real processes. A named pipe tells when a process is gone: its reader sees the end of the file."""
+"""Commands as real processes."""
 
 import asyncio
 import os
@@ -8,60 +8,29 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.ending import Ending, StopReason
+from robota.workspace.foreground import CommandOutcome
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.processes import CommandOutcome, Processes
-
-
-def run(
-    command: str, cwd: Path, timeout_s: float | None = 60, on_output: Callable[[str], None] = lambda _: None
-) -> CommandOutcome:
-    return asyncio.run(Processes().run(command, cwd, timeout_s, on_output))
-
-
-class Witness:
-    """A named pipe that a process under test holds open for writing; its end is the end of the process."""
-
-    def __init__(self, directory: Path) -> None:
-        self.path = directory / "witness"
-        os.mkfifo(self.path)
-        self._reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
-        os.set_blocking(self._reader, True)
-
-    def wait_until_gone(self) -> bytes:
-        """Blocks until no process holds the pipe; the time limit of the test suite is the only clock."""
-        said = b""
-        while piece := os.read(self._reader, 4096):
-            said += piece
-        os.close(self._reader)
-        return said
-
-
-def open_descriptors() -> list[str]:
-    return [place.name for place in Path("/proc/self/fd").iterdir()]
-
-
-def children() -> str:
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+from robota.workspace.processes import Processes
+from tests.workspace.commanding import Witness, leaving_nothing, run
 
 
 @pytest.fixture(autouse=True)
 def nothing_leaks() -> Iterator[None]:
-    before = open_descriptors()
-    yield
-    assert children() == ""
-    assert open_descriptors() == before
+    with leaving_nothing():
+        yield
 
 
 def test_exit_code_and_both_outputs_in_order(tmp_path: Path) -> None:
     outcome = run("echo one; echo two >&2; echo three; exit 7", tmp_path)
     assert outcome.output_head == "one\ntwo\nthree\n"
-    assert (outcome.exit_code, outcome.signal, outcome.timed_out) == (7, None, False)
+    assert outcome.ending == Ending(exit_code=7)
     assert outcome.output_file is None
 
 
 def test_a_signal_is_named(tmp_path: Path) -> None:
     outcome = run("kill -SEGV $$", tmp_path)
-    assert (outcome.exit_code, outcome.signal) == (None, "SIGSEGV")
+    assert outcome.ending == Ending(signal="SIGSEGV")
 
 
 def test_there_is_no_terminal_and_no_input(tmp_path: Path) -> None:
@@ -95,8 +64,7 @@ def test_a_character_split_over_two_writes_is_one_character(tmp_path: Path) -> N
 def test_time_out_ends_the_whole_tree(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
     outcome = run("(sleep 1000 3> witness & sleep 1000 3> witness & wait) & echo before; wait", tmp_path, 1)
-    assert outcome.timed_out
-    assert outcome.signal == "SIGTERM"
+    assert outcome.ending == Ending(signal="SIGTERM", stopped_for=StopReason.TIME_OUT)
     assert outcome.output_head == "before\n"
     assert witness.wait_until_gone() == b""
 
@@ -105,7 +73,7 @@ def test_who_ignores_term_is_killed_even_if_the_shell_obeys(tmp_path: Path) -> N
     witness = Witness(tmp_path)
     stubborn = "bash -c 'trap \"\" TERM; echo up; while :; do sleep 1000; done' 3> witness"
     outcome = run(f"{stubborn} & wait", tmp_path, 1)
-    assert outcome.timed_out
+    assert outcome.ending.stopped_for is StopReason.TIME_OUT
     assert witness.wait_until_gone() == b""
 
 
@@ -167,14 +135,8 @@ def test_a_grandchild_that_holds_the_output_does_not_hold_us(tmp_path: Path) -> 
     witness = Witness(tmp_path)
     outcome = run("sleep 1000 3> witness & echo done", tmp_path, None)
     assert (outcome.exit_code, outcome.output_head) == (0, "done\n")
-    assert outcome.left_behind
+    assert outcome.ending.left_behind
     assert witness.wait_until_gone() == b""
-
-
-def test_even_one_that_left_the_group_does_not_hold_us(tmp_path: Path) -> None:
-    outcome = run("setsid sleep 1000 & echo $!", tmp_path, None)
-    os.kill(int(outcome.output_head), 9)
-    assert outcome.exit_code == 0
 
 
 def test_close_ends_what_runs_and_the_waiter_hears_of_it(tmp_path: Path) -> None:
@@ -185,7 +147,7 @@ def test_close_ends_what_runs_and_the_waiter_hears_of_it(tmp_path: Path) -> None
         processes.close()
         return await task
 
-    assert asyncio.run(scenario()).signal == "SIGKILL"
+    assert asyncio.run(scenario()).ending == Ending(signal="SIGKILL")
 
 
 def test_100_megabytes_are_kept_on_disk_and_not_in_memory(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.workspace.problems import BinaryContent, Unencodable
-from robota.workspace.text import TextForm, decode, encode, in_form_of
+from robota.workspace.text import TextForm, decode, encode
 
 MARKS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff"]
 
@@ -36,15 +36,19 @@ def test_the_line_ending_is_the_one_all_lines_share(data: bytes, newline: str | 
     assert decode(data).form.newline == newline
 
 
-def test_a_crlf_file_stays_one_whatever_the_model_wrote() -> None:
-    form = decode(b"\xef\xbb\xbfa\r\n").form
-    assert encode(in_form_of("\ufeffx\ny\r\nz", form), form) == b"\xef\xbb\xbfx\r\ny\r\nz"
-
-
-def test_bytes_that_are_not_utf8_are_read_one_character_each() -> None:
-    text = decode(b"caf\xe9\n")
-    assert text.content == "café\n"
-    assert encode("naïve\n", text.form) == b"na\xefve\n"
+@pytest.mark.parametrize(
+    ("data", "content", "encoding"),
+    [
+        (b"caf\xe9\n", "café\n", "cp1252"),
+        (b"\x93quoted\x94 \x80", "“quoted” €", "cp1252"),
+        (b"\x81\xe9", "\x81é", "latin-1"),
+        ("äöü ".encode() + b"\xff", "äöü \udcff", "utf-8"),
+    ],
+)
+def test_bytes_that_are_not_utf8_are_read_as_what_they_look_most_like(data: bytes, content: str, encoding: str) -> None:
+    text = decode(data)
+    assert (text.content, text.form.encoding) == (content, encoding)
+    assert encode(text.content, text.form) == data
 
 
 def test_a_character_the_encoding_lacks_is_refused_by_name() -> None:

@@ -30,6 +30,7 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     command: str | None = None
     host: str | None = None
+    outside_sandbox: bool = False  # a command that wants to go without the walls
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +140,11 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     preview: Callable[[P, ToolContext], Awaitable[Preview]]
     aliases: tuple[str, ...] = ()
     timeout_s: float | None = None
+    narrowed: Callable[[P], frozenset[Effect]] | None = None
+
+    def effects_of(self, params: P) -> frozenset[Effect]:
+        """What this one call can do, where that is less than what the tool can."""
+        return self.effects if self.narrowed is None else self.narrowed(params) & self.effects
 
     @property
     def is_read_only(self) -> bool:

@@ -13,12 +13,35 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What policy says of one simple command of many."""
+
+    text: str
+    decision: Decision
+    reason: str
+    rule: str | None = None
+
+
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules that, allowed together, would stop this question. `covers` says in words what else they let through."""
+
+    rules: tuple[str, ...]
+    covers: str
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision with its reason in words and the rule that made it, if one did."""
+    """A decision with its reason in words and the rule that made it, if one did.
+
+    `steps` are the stages it went through; the last one decided. `parts` are there for a shell command,
+    `suggestions`, the narrowest first, for a question that a rule could answer.
+    """
 
     decision: Decision
     reason: str
     rule: str | None = None
+    parts: tuple[Part, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,12 +25,17 @@ class CancelTask(ClientCommand, frozen=True, kw_only=True, tag="cancelTask"):
 
 
 class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
-    """An answer. `ts` names the ask; without it the pending ask is meant, as the seed's clients do."""
+    """An answer. `ts` names the ask; without it the pending ask is meant, as the seed's clients do.
+
+    With a yes, `grant` names rules that allow such calls for the rest of the session. An `objectResponse` whose text
+    is JSON `{"input": {…}}` is a yes to the call with that input instead.
+    """
 
     ask_response: str
     text: str | None = None
     images: tuple[str, ...] = ()
     ts: int | None = None
+    grant: tuple[str, ...] = ()
 
 
 class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalOperation"):

@@ -38,8 +38,10 @@ class Message(OpenValue, frozen=True, kw_only=True):
     is_protected: bool | None = None
     api_protocol: str | None = None
     is_answered: bool | None = None
-    # Ours, beyond the seed: which tool call a row belongs to, what failed, and whether the row was cut short.
+    # Ours, beyond the seed: which tool call a row belongs to, why it is asked and which rules would stop the asking,
+    # what failed, and whether the row was cut short.
     call_id: str | None = None
+    verdict: dict[str, Any] | None = None
     fault: Fault | None = None
     interrupted: bool | None = None
 

@@ -34,6 +34,12 @@ class DiffView(OpenValue, frozen=True, kw_only=True, tag="diff", tag_field="kind
     is_new: bool = False
 
 
+class DiffsView(OpenValue, frozen=True, kw_only=True, tag="diffs", tag_field="kind"):
+    """Changes to several files at once."""
+
+    files: tuple[DiffView, ...]
+
+
 class TableView(OpenValue, frozen=True, kw_only=True, tag="table", tag_field="kind"):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -53,4 +59,4 @@ class TodoView(OpenValue, frozen=True, kw_only=True, tag="todos", tag_field="kin
     items: tuple[dict[str, Any], ...]
 
 
-View = TextView | DiffView | TableView | TerminalView | TodoView
+View = TextView | DiffView | DiffsView | TableView | TerminalView | TodoView

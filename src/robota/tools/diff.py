@@ -1,16 +1,18 @@
 """The difference between two texts, for people (a view) and for the ask (unified text)."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 import msgspec
 
 from robota.protocol.views import DiffHunk, DiffLine, DiffView
+from robota.workspace.source import Span, common_prefix, common_suffix
 
 CONTEXT_LINES = 3
 
-# Above this many pairs of lines a careful comparison takes seconds; one big replacement is true as well.
-MAX_PAIRS = 4_000_000
+# Above this much work a careful comparison takes seconds; one big replacement is true as well.
+MAX_WORK = 500_000
 
 Opcode = tuple[str, int, int, int, int]
 
@@ -20,13 +22,46 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     unified: str
 
 
+class Region(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines from the first change to the last, a few around them included; `above` counts the lines before."""
+
+    above: int
+    before: list[str]
+    after: list[str]
+
+
 def difference(path: str, old: str | None, new: str) -> Difference:
     """How `new` differs from `old`; `old` is None if there was no file."""
-    before, after = _lines(old or ""), _lines(new)
-    hunks = tuple(_hunk(group, before, after) for group in _groups(_opcodes(before, after)))
+    before = old or ""
+    head = common_prefix(before, new)
+    tail = common_suffix(before, new, min(len(before), len(new)) - head)
+    change = Span(start=head, end=len(before) - tail, new=new[head : len(new) - tail])
+    return difference_by(path, before, [change], is_new=old is None)
+
+
+def difference_by(path: str, text: str, spans: Sequence[Span], *, is_new: bool = False) -> Difference:
+    """What replacing some stretches of `text` changes. Only the lines around them are looked at."""
+    region = _region(text, sorted(spans, key=lambda span: span.start))
+    hunks = tuple(_hunk(group, region) for group in _groups(_opcodes(region.before, region.after)))
     kinds = [line.kind for hunk in hunks for line in hunk.lines]
-    view = DiffView(path=path, added=kinds.count("add"), removed=kinds.count("remove"), hunks=hunks, is_new=old is None)
+    view = DiffView(path=path, added=kinds.count("add"), removed=kinds.count("remove"), hunks=hunks, is_new=is_new)
     return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks))
+
+
+def _region(text: str, spans: list[Span]) -> Region:
+    start = text.rfind("\n", 0, spans[0].start) + 1
+    for _ in range(CONTEXT_LINES):
+        start = text.rfind("\n", 0, max(0, start - 1)) + 1
+    end = spans[-1].end
+    for _ in range(CONTEXT_LINES + 1):
+        end = text.find("\n", end) + 1 or len(text)
+    pieces: list[str] = []
+    place = start
+    for span in spans:
+        pieces += [text[place : span.start], span.new]
+        place = span.end
+    after = "".join([*pieces, text[place:end]])
+    return Region(above=text.count("\n", 0, start), before=_lines(text[start:end]), after=_lines(after))
 
 
 def _lines(text: str) -> list[str]:
@@ -37,20 +72,22 @@ def _lines(text: str) -> list[str]:
 
 
 def _opcodes(before: list[str], after: list[str]) -> list[Opcode]:
-    """Like `SequenceMatcher.get_opcodes`, with equal beginning and end set aside first."""
+    """Like `SequenceMatcher.get_opcodes`, unless that would take too long."""
+    if _work(before, after) <= MAX_WORK:
+        return list(SequenceMatcher(None, before, after).get_opcodes())
     shortest = min(len(before), len(after))
     top = next((at for at in range(shortest) if before[at] != after[at]), shortest)
     room = shortest - top
     end = next((at for at in range(room) if before[-1 - at] != after[-1 - at]), room)
-    old, new = before[top : len(before) - end], after[top : len(after) - end]
-    if len(old) * len(new) > MAX_PAIRS:
-        middle: list[Opcode] = [("replace", 0, len(old), 0, len(new))]
-    else:
-        middle = list(SequenceMatcher(None, old, new).get_opcodes())
-    moved = [(tag, i1 + top, i2 + top, j1 + top, j2 + top) for tag, i1, i2, j1, j2 in middle]
-    head: list[Opcode] = [("equal", 0, top, 0, top)] if top else []
-    tail: list[Opcode] = [("equal", len(before) - end, len(before), len(after) - end, len(after))] if end else []
-    return [*head, *moved, *tail]
+    changed: Opcode = ("replace", top, len(before) - end, top, len(after) - end)
+    tail: Opcode = ("equal", len(before) - end, len(before), len(after) - end, len(after))
+    return [("equal", 0, top, 0, top), changed, tail]
+
+
+def _work(before: list[str], after: list[str]) -> int:
+    """About how many pairs of equal lines the comparison looks at each time it searches."""
+    often = Counter(after)
+    return len(after) + sum(often[line] for line in before)
 
 
 def _groups(opcodes: list[Opcode]) -> Iterator[list[Opcode]]:
@@ -79,28 +116,30 @@ def _with_short_end(group: list[Opcode]) -> list[Opcode]:
     return [*group[:-1], (tag, i1, min(i2, i1 + CONTEXT_LINES), j1, min(j2, j1 + CONTEXT_LINES))]
 
 
-def _hunk(group: list[Opcode], before: list[str], after: list[str]) -> DiffHunk:
+def _hunk(group: list[Opcode], region: Region) -> DiffHunk:
     _, old_start, _, new_start, _ = group[0]
     _, _, old_end, _, new_end = group[-1]
     return DiffHunk(
-        old_start=old_start + 1 if old_end > old_start else old_start,
+        old_start=region.above + old_start + (old_end > old_start),
         old_count=old_end - old_start,
-        new_start=new_start + 1 if new_end > new_start else new_start,
+        new_start=region.above + new_start + (new_end > new_start),
         new_count=new_end - new_start,
-        lines=tuple(line for opcode in group for line in _hunk_lines(opcode, before, after)),
+        lines=tuple(line for opcode in group for line in _hunk_lines(opcode, region)),
     )
 
 
-def _hunk_lines(opcode: Opcode, before: list[str], after: list[str]) -> Iterator[DiffLine]:
+def _hunk_lines(opcode: Opcode, region: Region) -> Iterator[DiffLine]:
     tag, i1, i2, j1, j2 = opcode
+    number = region.above + 1
     if tag == "equal":
         for old, new in zip(range(i1, i2), range(j1, j2), strict=True):
-            yield DiffLine(kind="context", text=_bare(before[old]), old_line=old + 1, new_line=new + 1)
+            text = _bare(region.before[old])
+            yield DiffLine(kind="context", text=text, old_line=number + old, new_line=number + new)
         return
     for old in range(i1, i2):
-        yield DiffLine(kind="remove", text=_bare(before[old]), old_line=old + 1)
+        yield DiffLine(kind="remove", text=_bare(region.before[old]), old_line=number + old)
     for new in range(j1, j2):
-        yield DiffLine(kind="add", text=_bare(after[new]), new_line=new + 1)
+        yield DiffLine(kind="add", text=_bare(region.after[new]), new_line=number + new)
 
 
 def _bare(line: str) -> str:

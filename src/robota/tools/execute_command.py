@@ -1,18 +1,29 @@
 """Run a shell command."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
 from robota.protocol.views import TerminalView
+from robota.tools.command_output import MAX_CHARACTERS, shortened
+from robota.tools.command_report import (
+    NO_INPUT,
+    SANDBOX_NOTE,
+    how_it_ended,
+    how_to_look,
+    keep_output,
+    seems_to_be_the_sandbox,
+    seems_to_have_asked,
+)
 from robota.tools.description import description_beside
 from robota.tools.refusal import problems_told_to_model
-from robota.workspace.processes import CommandOutcome
+from robota.workspace.background import BackgroundProcess
+from robota.workspace.ending import StopReason
+from robota.workspace.foreground import CommandOutcome
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
-MAX_CHARACTERS = 30_000
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=MAX_TIMEOUT_S)]
 
@@ -25,32 +36,32 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     timeout: Annotated[
         Seconds | None,
-        msgspec.Meta(description=f"Seconds until it is stopped. Default {DEFAULT_TIMEOUT_S}, at most {MAX_TIMEOUT_S}."),
+        msgspec.Meta(
+            description=f"Seconds until the time limit. Default {DEFAULT_TIMEOUT_S}, at most {MAX_TIMEOUT_S}."
+        ),
     ] = None
+    on_timeout: Annotated[
+        Literal["stop", "background"],
+        msgspec.Meta(description="At the time limit it is stopped (the default) or goes on in the background."),
+    ] = "stop"
+    without_sandbox: Annotated[
+        bool,
+        msgspec.Meta(description="Run it without the sandbox. The user is always asked. Only after it failed inside."),
+    ] = False
 
 
 async def run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     if not params.command.strip() or "\0" in params.command:
         raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
     timeout_s = params.timeout or DEFAULT_TIMEOUT_S
+    processes = context.processes
+    run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
     with problems_told_to_model():
         cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-        outcome = await context.processes.run(params.command, cwd, timeout_s, context.show)
-    output = _for_model(outcome)
-    ending = [_how_it_ended(outcome, timeout_s)]
-    if outcome.left_behind:
-        ending.append("Processes it had left running were stopped.")
-    if outcome.total_characters > MAX_CHARACTERS:
-        ending.append(_keep_whole(outcome, context))
-    view = TerminalView(
-        command=params.command,
-        output=output,
-        exit_code=outcome.exit_code,
-        signal=outcome.signal,
-        timed_out=outcome.timed_out,
-    )
-    content = "\n".join([*ending, f"Output:\n{output}" if output else "No output."])
-    return ToolResult(content=content, view=view, is_error=outcome.timed_out)
+        outcome = await run_it(params.command, cwd, timeout_s, context.show, outside=params.without_sandbox)
+    if isinstance(outcome, BackgroundProcess):
+        return _handed_over(outcome, timeout_s)
+    return _ended(outcome, params, timeout_s, context)
 
 
 async def preview(params: ExecuteCommandParams, context: ToolContext) -> Preview:
@@ -58,37 +69,57 @@ async def preview(params: ExecuteCommandParams, context: ToolContext) -> Preview
 
 
 def touches(params: ExecuteCommandParams) -> Touches:
-    return Touches(command=params.command, paths=(params.cwd,) if params.cwd else ())
+    return Touches(
+        command=params.command, paths=(params.cwd,) if params.cwd else (), outside_sandbox=params.without_sandbox
+    )
 
 
-def _how_it_ended(outcome: CommandOutcome, timeout_s: float) -> str:
-    if outcome.timed_out:
-        return f"Timed out: the command was stopped after {timeout_s:g} s."
-    if outcome.signal is not None:
-        return f"Ended by signal: {outcome.signal}"
-    return f"Exit code: {outcome.exit_code}"
+def _ended(
+    outcome: CommandOutcome, params: ExecuteCommandParams, timeout_s: float, context: ToolContext
+) -> ToolResult:
+    ending = outcome.ending
+    output = shortened(outcome.output_head, outcome.output_tail, outcome.total_characters)
+    lines = how_it_ended(ending, timeout_s)
+    if seems_to_have_asked(ending, output):
+        lines.append(f"It looks as if it asked a question. {NO_INPUT}")
+    was_confined = context.processes.has_walls and not params.without_sandbox
+    if was_confined and seems_to_be_the_sandbox(ending, output):
+        lines.append(SANDBOX_NOTE)
+    if outcome.total_characters > MAX_CHARACTERS:
+        lines.append(_keep_whole(outcome, context))
+    view = TerminalView(
+        command=params.command,
+        output=output,
+        exit_code=ending.exit_code,
+        signal=ending.signal,
+        timed_out=ending.stopped_for is StopReason.TIME_OUT,
+    )
+    content = "\n".join([*lines, f"Output:\n{output}" if output else "No output."])
+    return ToolResult(content=content, view=view, is_error=ending.stopped_for is not None)
 
 
-def _for_model(outcome: CommandOutcome) -> str:
-    """The output, with the middle cut out of a long one."""
-    everything_held = outcome.output_head + outcome.output_tail
-    if outcome.total_characters <= MAX_CHARACTERS:
-        return everything_held
-    half = MAX_CHARACTERS // 2
-    cut = outcome.total_characters - 2 * half
-    return f"{everything_held[:half]}\n[… {cut:,} characters cut here …]\n{everything_held[-half:]}"
+def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:
+    text = process.so_far
+    output = shortened(text.head, text.tail, text.total)
+    lines = [
+        f"Still running after {timeout_s:g} s. It goes on as background process {process.id}, without input; use "
+        "background_process with this id to read or stop it. It is stopped at the latest when the session ends.",
+        f"Output so far:\n{output}" if output else "No output so far.",
+    ]
+    return ToolResult(content="\n".join(lines), view=TerminalView(command=process.command, output=output))
 
 
 def _keep_whole(outcome: CommandOutcome, context: ToolContext) -> str:
-    if outcome.output_file is None:
-        # Either all of it is in memory, or the disk had no room and only both ends are left.
-        data = (outcome.output_head + outcome.output_tail).encode()
-        is_whole = len(outcome.output_head) + len(outcome.output_tail) == outcome.total_characters
-        what = "The whole output" if is_whole else "Beginning and end of the output (there was no room for all of it)"
-        return f"{what} was kept as {context.keep(data)}."
-    size = outcome.output_file.stat().st_size
-    what = "The whole output" if size == outcome.total_bytes else f"The first {size:,} bytes of the output"
-    return f"{what} was kept as {context.keep_file(outcome.output_file)} ({outcome.total_bytes:,} bytes were printed)."
+    if outcome.output_file is not None:
+        _, sentence = keep_output(outcome.output_file, outcome.total_bytes, context)
+        outcome.output_file.unlink(missing_ok=True)
+        return sentence
+    # Either all of it is in memory, or the disk had no room and only both ends are left.
+    data = (outcome.output_head + outcome.output_tail).encode()
+    is_whole = len(outcome.output_head) + len(outcome.output_tail) == outcome.total_characters
+    what = "The whole output" if is_whole else "Beginning and end of the output (there was no room for all of it)"
+    name = context.keep(data)
+    return f"{what} was kept as {name}. {how_to_look(name)}"
 
 
 TOOL = Tool(

@@ -1,6 +1,8 @@
 """List the files and directories in a directory."""
 
-from typing import Annotated
+import asyncio
+import re
+from typing import Annotated, Final
 
 import msgspec
 
@@ -11,7 +13,8 @@ from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
 
-MAX_ENTRIES = 200
+MAX_ENTRIES: Final = 200
+DIGITS: Final = re.compile(r"(\d+)")
 
 
 class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,10 +26,10 @@ class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
 
 async def run(params: ListFilesParams, context: ToolContext) -> ToolResult:
     with problems_told_to_model():
-        listing = context.files.list(params.path, params.recursive, MAX_ENTRIES)
+        listing = await asyncio.to_thread(context.files.list, params.path, params.recursive, MAX_ENTRIES)
     if not listing.entries:
         return ToolResult(content="No files found.", view=TextView(text="Empty."))
-    names = "\n".join(printable(entry) for entry in listing.entries)
+    names = "\n".join(printable(entry) for entry in sorted(listing.entries, key=_tree_order))
     if listing.truncated:
         names += f"\n\n(File list truncated at {MAX_ENTRIES} entries. List a directory further down to see more.)"
     count = f"{len(listing.entries)}{'+' if listing.truncated else ''} entries."
@@ -40,6 +43,17 @@ async def preview(params: ListFilesParams, context: ToolContext) -> Preview:
 
 def touches(params: ListFilesParams) -> Touches:
     return Touches(paths=(params.path,))
+
+
+def _tree_order(entry: str) -> list[tuple[bool, list[tuple[int, str]]]]:
+    """A directory before what is in it, directories before files, and `2.txt` before `10.txt`."""
+    *above, name = entry.removesuffix("/").split("/")
+    return [*((False, _numerically(part)) for part in above), (not entry.endswith("/"), _numerically(name))]
+
+
+def _numerically(name: str) -> list[tuple[int, str]]:
+    """Text and numbers by turns; what is no number counts as none."""
+    return [(int(part) if place % 2 and len(part) < 20 else -1, part) for place, part in enumerate(DIGITS.split(name))]
 
 
 TOOL = Tool(

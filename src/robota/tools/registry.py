@@ -7,13 +7,21 @@ import msgspec
 
 from robota.contracts.tool import AnyTool
 from robota.tools import (
+    apply_diff,
+    apply_patch,
     ask_followup_question,
     attempt_completion,
+    background_process,
+    edit_file,
     execute_command,
+    glob,
     list_files,
     new_task,
+    read_command_output,
     read_file,
+    search_files,
     update_todo_list,
+    web_fetch,
     write_to_file,
 )
 
@@ -25,8 +33,16 @@ def builtin_tools() -> tuple[AnyTool, ...]:
     return (
         read_file.TOOL,
         list_files.TOOL,
+        glob.TOOL,
+        search_files.TOOL,
         write_to_file.TOOL,
+        edit_file.TOOL,
+        apply_diff.TOOL,
+        apply_patch.TOOL,
         execute_command.TOOL,
+        read_command_output.TOOL,
+        background_process.TOOL,
+        web_fetch.TOOL,
         update_todo_list.TOOL,
         ask_followup_question.TOOL,
         attempt_completion.TOOL,

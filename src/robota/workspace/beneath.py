@@ -1,4 +1,4 @@
-"""Paths beneath a root: resolved by name first, then opened one directory at a time without following links.
+"""Paths beneath a root: resolved by name first, then opened by descriptor without following links.
 
 Resolving by name answers *where* a path leads. Opening by descriptor makes sure that what is opened is what
 was resolved, even if somebody swaps a directory for a symbolic link in between.
@@ -6,7 +6,7 @@ was resolved, even if somebody swaps a directory for a symbolic link in between.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,13 +19,20 @@ from robota.workspace.problems import (
 )
 
 MAX_PATH_BYTES = 4096
+MAX_NAME_BYTES = 255
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+# Opens a directory, given a descriptor of the root and a resolved path relative to it; follows no link.
+DirectoryOpener = Callable[[int, str], int]
 
 
 def resolve_beneath(root: Path, path: str) -> Path:
     """The real path that `path` means; `root` must be a real path itself."""
     _check_spelling(path)
-    real = Path(os.path.realpath(root / path))
+    try:
+        real = Path(os.path.realpath(root / path))
+    except OSError as error:  # a link was there and then was not
+        raise InvalidPath(f"{path!r} cannot be resolved: {error.strerror}. Nothing was touched. Try again.") from error
     if not real.is_relative_to(root):
         raise OutsideWorkspace(
             f"{path!r} is outside the workspace {str(root)!r}. Nothing was touched. Use a path inside the workspace."
@@ -35,17 +42,31 @@ def resolve_beneath(root: Path, path: str) -> Path:
 
 
 @contextmanager
-def directory_beneath(root: Path, directory: Path, *, create: bool = False) -> Iterator[int]:
+def directory_beneath(
+    root: Path, directory: Path, open_directory: DirectoryOpener, *, create: bool = False
+) -> Iterator[int]:
     """A descriptor of `directory`, which must be a resolved path beneath `root`."""
-    descriptor = os.open(root, DIRECTORY_FLAGS)
+    top = os.open(root, DIRECTORY_FLAGS)
     try:
-        for name in directory.relative_to(root).parts:
-            deeper = _open_or_make(name, descriptor, create=create)
-            os.close(descriptor)
-            descriptor = deeper
+        descriptor = _open_or_make(top, str(directory.relative_to(root)), open_directory, create=create)
+    finally:
+        os.close(top)
+    try:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def walk_to_directory(root: int, relative: str) -> int:
+    """Open one directory after the other, following no link: works on every kernel."""
+    descriptor = os.dup(root)
+    for name in Path(relative).parts:
+        try:
+            deeper = os.open(name, DIRECTORY_FLAGS, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = deeper
+    return descriptor
 
 
 @contextmanager
@@ -69,11 +90,13 @@ def _check_spelling(path: str) -> None:
     if path == "~" or path.startswith(("~/", "file://")):
         raise InvalidPath(f"{path!r} is not expanded. Give a plain path relative to the workspace.")
     try:
-        size = len(os.fsencode(path))
+        encoded = os.fsencode(path)
     except UnicodeEncodeError as error:
         raise InvalidPath(f"{path!r} contains characters that no file name can have.") from error
-    if size > MAX_PATH_BYTES:
-        raise InvalidPath(f"The path is {size} bytes long; the limit is {MAX_PATH_BYTES}.")
+    if len(encoded) > MAX_PATH_BYTES:
+        raise InvalidPath(f"The path is {len(encoded)} bytes long; the limit is {MAX_PATH_BYTES}.")
+    if any(len(name) > MAX_NAME_BYTES for name in encoded.split(b"/")):
+        raise InvalidPath(f"A name in the path is longer than {MAX_NAME_BYTES} bytes, which no file name can be.")
 
 
 def _check_fully_resolved(real: Path, root: Path, path: str) -> None:
@@ -91,12 +114,24 @@ def _check_fully_resolved(real: Path, root: Path, path: str) -> None:
             raise InvalidPath(f"{path!r} cannot be resolved: its symbolic links form a loop.")
 
 
-def _open_or_make(name: str, parent: int, *, create: bool) -> int:
+def _open_or_make(root: int, relative: str, open_directory: DirectoryOpener, *, create: bool) -> int:
     try:
-        return os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
+        return open_directory(root, relative)
     except FileNotFoundError:
         if not create:
             raise
-    with suppress(FileExistsError):  # made by somebody else meanwhile; if it is no directory, opening it says so
+    descriptor = os.dup(root)
+    for name in Path(relative).parts:
+        try:
+            _make(name, descriptor)
+            deeper = os.open(name, DIRECTORY_FLAGS, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = deeper
+    return descriptor
+
+
+def _make(name: str, parent: int) -> None:
+    with suppress(FileExistsError):  # there already, or made by somebody else; if it is no directory, opening says so
         os.mkdir(name, dir_fd=parent)
-    return os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
+        os.fsync(parent)

@@ -1,44 +1,67 @@
-"""One shell command as a process group of its own: started, watched without a thread, ended with all it started."""
+"""One shell command as a process of its own session: started, watched without a thread, ended with all it started."""
 
 import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
-from robota.workspace.environment import command_environment
+import msgspec
+
+from robota.workspace.environment import command_environment, marked, without_secrets
 from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process_tree import ProcessTree
+from robota.workspace.sandbox.wrapped import Wrap, Wrapped, unwrapped
 
-GRACE_S = 2.0
-DRAIN_S = 0.2
-READ_BYTES = 64 * 1024
+GRACE_S: Final = 2.0
+DRAIN_S: Final = 0.2
+LOOK_S: Final = 0.05
+READ_BYTES: Final = 64 * 1024
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start. With `has_input` the command can be written to; otherwise it reads the end of the file."""
+
+    command: str
+    cwd: Path
+    mark: str
+    has_input: bool = False
+    wrap: Wrap = unwrapped
+    environment: Mapping[str, str] = {}
 
 
 class Child:
-    """A running command. `exited` is set when the shell ended, `drained` when nobody holds its output any more."""
+    """A running command. `exited` is set when the shell ended, `drained` when nobody holds its output any more.
 
-    def __init__(self, command: str, cwd: Path, on_bytes: Callable[[bytes], None]) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._on_bytes = on_bytes
+    `on_bytes` and `on_exit` are called from the event loop and may be replaced while it runs.
+    """
+
+    def __init__(self, launch: Launch, on_bytes: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
+        self.on_bytes = on_bytes
+        self.on_exit = on_exit
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
-        self._output, output_end = os.pipe()
+        self._loop = asyncio.get_running_loop()
+        self._wrapped = launch.wrap([_shell(), "-c", launch.command], launch.cwd)
         try:
-            self._process = _start(command, cwd, output_end)
+            self._process, self._output, self.input = _start(launch, self._wrapped)
         except BaseException:
-            os.close(self._output)
+            self._wrapped.clean_up()
             raise
-        finally:
-            os.close(output_end)
-        os.set_blocking(self._output, False)
+        self.tree = ProcessTree(self._process.pid, launch.mark)
         self._loop.add_reader(self._output, self._read)
         self._exit_notice = self._watch_exit()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def return_code(self) -> int | None:
-        """As `subprocess` has it: negative for a signal."""
+        """As `subprocess` has it: negative for a signal. Known after `finish`."""
         return self._process.returncode
 
     async def drain(self) -> None:
@@ -48,10 +71,11 @@ class Child:
 
     async def stop(self) -> None:
         """TERM to everybody, KILL to whoever is still there after the grace. Safe to cancel: then KILL at once."""
-        self._signal_group(signal.SIGTERM)
+        self.tree.signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(GRACE_S):
                 await self.exited.wait()
+                await self._until_all_are_gone()
                 await self.drained.wait()
         except TimeoutError:
             pass
@@ -59,26 +83,30 @@ class Child:
             self.kill()
         await self.exited.wait()
 
-    def terminate(self) -> None:
-        """TERM to everybody, without waiting for the end."""
-        self._signal_group(signal.SIGTERM)
-
     def kill(self) -> None:
         """KILL to everybody, without waiting for the end."""
-        self._signal_group(signal.SIGKILL)
+        self.tree.kill()
 
     def finish(self) -> bool:
         """End whatever is left and give everything back. Returns whether the command left processes behind."""
-        left_behind = False
-        if self.exited.is_set():
-            self._process.wait()
-            left_behind = self._signal_group(signal.SIGKILL)
-        else:
-            self.kill()
-            self._process.wait()
+        ended_by_itself = self.exited.is_set()
+        somebody = self.tree.kill()
+        self._process.wait()
         self._read_leftovers()
         self._close()
-        return left_behind
+        return somebody and ended_by_itself
+
+    def close_input(self) -> None:
+        """The command reads the end of its input. Doing it twice does nothing."""
+        if self.input is not None:
+            os.close(self.input)
+            self.input = None
+
+    async def _until_all_are_gone(self) -> None:
+        for _ in range(int(GRACE_S / LOOK_S)):
+            if not self.tree.members():
+                return
+            await asyncio.sleep(LOOK_S)
 
     def _watch_exit(self) -> int | None:
         try:
@@ -86,16 +114,20 @@ class Child:
         except (AttributeError, OSError):
             # Systems without pidfd: a thread waits. It ends with the process, which `finish` sees to.
             waiting = self._loop.run_in_executor(None, self._process.wait)
-            waiting.add_done_callback(lambda _: self.exited.set())
+            waiting.add_done_callback(lambda _: self._tell_exit())
             return None
-        self._loop.add_reader(notice, self._on_exit)
+        self._loop.add_reader(notice, self._notice_exit)
         return notice
 
-    def _on_exit(self) -> None:
-        # Not reaped yet: as long as it is a zombie, nobody else can get its process group number.
+    def _notice_exit(self) -> None:
+        # Not reaped yet: as long as it is a zombie, nobody else can get its number.
         assert self._exit_notice is not None
         self._loop.remove_reader(self._exit_notice)
+        self._tell_exit()
+
+    def _tell_exit(self) -> None:
         self.exited.set()
+        self.on_exit()
 
     def _read(self) -> None:
         try:
@@ -103,7 +135,7 @@ class Child:
         except BlockingIOError:
             return
         if data:
-            self._on_bytes(data)
+            self.on_bytes(data)
         else:
             self._loop.remove_reader(self._output)
             self.drained.set()
@@ -115,35 +147,57 @@ class Child:
                 return
             self._read()
 
-    def _signal_group(self, number: signal.Signals) -> bool:
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
-
     def _close(self) -> None:
+        self.close_input()
         self._loop.remove_reader(self._output)
         os.close(self._output)
         if self._exit_notice is not None:
             self._loop.remove_reader(self._exit_notice)
             os.close(self._exit_notice)
+        self._wrapped.clean_up()
 
 
-def _start(command: str, cwd: Path, output_end: int) -> "subprocess.Popen[bytes]":
-    shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+def _shell() -> str:
+    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+
+
+def _start(launch: Launch, wrapped: Wrapped) -> tuple["subprocess.Popen[bytes]", int, int | None]:
+    """The process, and our ends of its output and its input."""
+    output, output_end = os.pipe()
+    input_end, input_ = os.pipe() if launch.has_input else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), None)
+    try:
+        process = _spawn(launch, wrapped, input_end, output_end)
+    except BaseException:
+        os.close(output)
+        if input_ is not None:
+            os.close(input_)
+        raise
+    finally:
+        os.close(output_end)
+        os.close(input_end)
+    os.set_blocking(output, False)
+    if input_ is not None:
+        os.set_blocking(input_, False)
+    return process, output, input_
+
+
+def _spawn(launch: Launch, wrapped: Wrapped, input_end: int, output_end: int) -> "subprocess.Popen[bytes]":
+    environment = command_environment({**os.environ, **launch.environment})
+    if wrapped.has_walls:
+        environment = without_secrets(environment)
     try:
         return subprocess.Popen(
-            [shell, "-c", command],
-            cwd=cwd,
-            env=command_environment(os.environ),
-            stdin=subprocess.DEVNULL,
+            wrapped.argv,
+            cwd=launch.cwd,
+            env=marked(environment, launch.mark),
+            pass_fds=wrapped.descriptors,
+            stdin=input_end,
             stdout=output_end,
             stderr=output_end,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise CommandNotStarted(_why_not_started(error, cwd)) from error
+        raise CommandNotStarted(_why_not_started(error, launch.cwd)) from error
 
 
 def _why_not_started(error: OSError | ValueError, cwd: Path) -> str:

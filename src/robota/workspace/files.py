@@ -2,24 +2,32 @@
 
 import os
 import stat
-from contextlib import suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
 
-from robota.workspace.beneath import directory_beneath, resolve_beneath, system_errors_as_problems
+from robota.workspace.beneath import (
+    DirectoryOpener,
+    directory_beneath,
+    resolve_beneath,
+    system_errors_as_problems,
+)
+from robota.workspace.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles
 from robota.workspace.listing import Listing, list_directory
-from robota.workspace.problems import NotADirectory, NotARegularFile, NotPermitted, TooBig
+from robota.workspace.problems import Changed, Ignored, NotADirectory, NotARegularFile, NotPermitted, TooBig
+from robota.workspace.replace import create_file, replace_file
+from robota.workspace.seen import Seen
 
 READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
-CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FileData(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole content of a file; `path` is its real path."""
+    """The whole content of a file; `path` is its real path, `stamp` changes whenever the file does."""
 
     path: Path
     data: bytes
+    stamp: tuple[int, ...]
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +39,19 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Files:
-    """The files beneath `root`. No path leads out of it, neither by `..` nor through a symbolic link."""
+    """The files beneath `root`. No path leads out of it, neither by `..` nor through a symbolic link.
 
-    def __init__(self, root: Path) -> None:
+    It remembers what the model has read (`note_seen`) and written, so that nothing is overwritten blindly, and
+    refuses what a `.robotaignore` keeps from the model.
+    """
+
+    def __init__(self, root: Path, open_directory: DirectoryOpener | None = None) -> None:
+        """`open_directory` is how directories are opened; the best way this system has, unless given."""
         self._root = Path(os.path.realpath(root))
+        self._opener = open_directory
+        self._seen = Seen()
+        self._kept = IgnoreFiles(self._root, KEPT_FROM_THE_MODEL)
+        self._uninteresting = IgnoreFiles(self._root, LEFT_OUT_OF_LISTINGS)
 
     @property
     def root(self) -> Path:
@@ -48,39 +65,73 @@ class Files:
         """The same as seen from the root, for showing to people."""
         return str(self.resolve(path).relative_to(self._root))
 
+    def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
+        """Whether a `.robotaignore` keeps this path, given from the root on, from the model."""
+        return self._kept.match(Path(relative).parts, is_directory=is_directory)
+
     def read(self, path: str, max_bytes: int) -> FileData:
         """The content of a regular file of at most `max_bytes`."""
-        real = self.resolve(path)
-        if real == self._root:
-            raise _not_regular(path, os.lstat(real).st_mode)
-        with system_errors_as_problems(path), directory_beneath(self._root, real.parent) as parent:
-            _check_regular(path, os.lstat(real.name, dir_fd=parent).st_mode)
+        real = self._file(path)
+        with system_errors_as_problems(path), self._directory(real.parent) as parent:
+            check_regular(path, os.lstat(real.name, dir_fd=parent).st_mode)
             # O_NONBLOCK: should a pipe take the file's place just now, opening it must not hang.
-            with os.fdopen(os.open(real.name, READ_FLAGS, dir_fd=parent), "rb") as file:
+            with os.fdopen(os.open(real.name, READ_FLAGS, dir_fd=parent), "rb", buffering=0) as file:
                 status = os.fstat(file.fileno())
-                _check_regular(path, status.st_mode)
+                check_regular(path, status.st_mode)
                 if status.st_size > max_bytes:
                     raise _too_big(path, status.st_size, max_bytes)
-                data = file.read(max_bytes + 1)
+                data = _read_all(file.fileno(), status.st_size, max_bytes)
         if len(data) > max_bytes:
             raise _too_big(path, len(data), max_bytes)
-        return FileData(path=real, data=data)
+        return FileData(path=real, data=data, stamp=_stamp(status))
 
-    def write(self, path: str, data: bytes) -> Written:
-        """Replace the whole file at once; readers see the old or the new content, never a part."""
-        real = self.resolve(path)
-        if real == self._root:
-            raise _not_regular(path, os.lstat(real).st_mode)
-        with system_errors_as_problems(path), directory_beneath(self._root, real.parent, create=True) as parent:
+    def note_seen(self, file: FileData) -> None:
+        """The model has now been shown this content."""
+        self._seen.note_read(file.path, file.data, file.stamp)
+
+    def check_seen(self, path: str, file: FileData, *, required: bool) -> None:
+        """Raise `Changed` if the model has read other content; `required`: `NotRead` if it has read none."""
+        self._seen.check(path, file.path, file.data, file.stamp, required=required)
+
+    def write(self, path: str, data: bytes, *, over: FileData | None = None) -> Written:
+        """Replace the whole file at once. `over` is what the new content was worked out from: it must still be there.
+
+        Without `over` whatever is there is replaced.
+        """
+        real = self._file(path)
+        self._check_not_rules(path, real)
+        with system_errors_as_problems(path), self._directory(real.parent, create=True) as parent:
             before = _status_for_writing(path, real.name, parent)
-            _replace(real.name, parent, data, before)
+            _check_unchanged(path, before, over)
+            if before is None:
+                create_file(parent, real.name, data)
+                stamp = None
+            else:
+                stamp = _stamp(replace_file(parent, real.name, data, before))
+        self._seen.note_written(real, data, stamp)
         return Written(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
 
+    def remove(self, path: str, *, over: FileData) -> None:
+        """Delete the file if it is still `over`. Other hard links keep the content."""
+        real = self._file(path)
+        self._check_not_rules(path, real)
+        with system_errors_as_problems(path), self._directory(real.parent) as parent:
+            _check_unchanged(path, _status_for_writing(path, real.name, parent), over)
+            os.unlink(real.name, dir_fd=parent)
+            os.fsync(parent)
+        self._seen.forget(real)
+
     def list(self, path: str, recursive: bool, limit: int) -> Listing:
-        """What is in a directory, in tree order, at most `limit` entries."""
+        """What is in a directory, in tree order, at most `limit` entries; nothing that an ignore file leaves out."""
         real = self.resolve(path)
-        with system_errors_as_problems(path), directory_beneath(self._root, real) as directory:
-            return list_directory(directory, recursive=recursive, limit=limit)
+        above = real.relative_to(self._root).parts
+        if above and self._kept.match(above, is_directory=True):
+            raise _ignored(path)
+        rules = [self._kept]
+        if recursive and not self._uninteresting.match(above, is_directory=True):
+            rules.append(self._uninteresting)
+        with system_errors_as_problems(path), self._directory(real) as directory:
+            return list_directory(directory, recursive=recursive, limit=limit, above=above, rules=rules)
 
     def directory(self, path: str) -> Path:
         """The real path of a directory that exists."""
@@ -89,53 +140,77 @@ class Files:
             raise NotADirectory(f"{path!r} is not an existing directory.")
         return real
 
+    def _file(self, path: str) -> Path:
+        """The real path of something that could be a file and that the model may know of."""
+        real = self.resolve(path)
+        if real == self._root:
+            raise not_regular(path, os.lstat(real).st_mode)
+        as_written = Path(os.path.normpath(self._root / path))
+        for place in {real, as_written}:
+            if place.is_relative_to(self._root) and self._kept.match(place.relative_to(self._root).parts):
+                raise _ignored(path)
+        return real
+
+    def _directory(self, real: Path, *, create: bool = False) -> AbstractContextManager[int]:
+        if self._opener is None:
+            # Loading it takes longer than the whole of `robota --version`.
+            from robota.workspace.openat2 import best_opener
+
+            self._opener = best_opener()
+        return directory_beneath(self._root, real, self._opener, create=create)
+
+    def _check_not_rules(self, path: str, real: Path) -> None:
+        if real.name == KEPT_FROM_THE_MODEL:
+            raise Ignored(f"{path!r} says what is kept from you, so only a person may change it. It was not changed.")
+
+
+def check_regular(path: str, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise not_regular(path, mode)
+
+
+def not_regular(path: str, mode: int) -> NotARegularFile:
+    if stat.S_ISDIR(mode):
+        return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
+    kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
+    return NotARegularFile(f"{path!r} is a {kind}, not a regular file, and was not opened.")
+
+
+def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
+    """What is in the file, and a byte more than allowed if there is more. Its size is a hint: /proc says 0."""
+    pieces: list[bytes] = []
+    room = max_bytes + 1
+    while room and (piece := os.read(descriptor, min(room, max(size + 1, 65_536)))):
+        pieces.append(piece)
+        room -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _check_unchanged(path: str, before: os.stat_result | None, over: FileData | None) -> None:
+    if over is not None and (before is None or _stamp(before) != over.stamp):
+        raise Changed(f"{path!r} was changed by somebody else just now. It was left as it is. Read it again.")
+
 
 def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | None:
     try:
         status = os.lstat(name, dir_fd=parent)
     except FileNotFoundError:
         return None
-    _check_regular(path, status.st_mode)
+    check_regular(path, status.st_mode)
     if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=parent):
         raise NotPermitted(f"{path!r} is write-protected. It was not changed. Ask the person before changing its mode.")
     return status
 
 
-def _replace(name: str, parent: int, data: bytes, before: os.stat_result | None) -> None:
-    draft = f".robota-{os.urandom(8).hex()}.tmp"
-    # A file that exists may be private, so its draft starts private; a new one gets what the umask allows.
-    descriptor = os.open(draft, CREATE_FLAGS, 0o666 if before is None else 0o600, dir_fd=parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            if before is not None:
-                _copy_owner_and_mode(before, file.fileno())
-            os.fsync(file.fileno())
-        os.rename(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(draft, dir_fd=parent)
-        raise
-    os.fsync(parent)
-
-
-def _copy_owner_and_mode(before: os.stat_result, descriptor: int) -> None:
-    with suppress(PermissionError):  # only root may give a file away; the content matters more
-        os.fchown(descriptor, before.st_uid, before.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
-
-
-def _check_regular(path: str, mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        raise _not_regular(path, mode)
-
-
-def _not_regular(path: str, mode: int) -> NotARegularFile:
-    if stat.S_ISDIR(mode):
-        return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
-    kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
-    return NotARegularFile(f"{path!r} is a {kind}, not a regular file, and was not opened.")
+def _ignored(path: str) -> Ignored:
+    return Ignored(
+        f"{path!r} is kept from you by a {KEPT_FROM_THE_MODEL} file. Nothing was read or changed. "
+        "Do without it, or ask the person."
+    )
 
 
 def _too_big(path: str, size: int, limit: int) -> TooBig:

@@ -2,9 +2,12 @@
 
 import os
 from collections import deque
+from collections.abc import Sequence
 from heapq import nsmallest
 
 import msgspec
+
+from robota.workspace.ignore import IgnoreFiles, Parts, Patterns
 
 # Named, but not entered: they are large, generated, or not the project's own.
 NOT_ENTERED = frozenset(
@@ -16,7 +19,7 @@ NOT_ENTERED_PAIRS = frozenset({("target", "dependency"), ("build", "dependencies
 MAX_SCANNED = 50_000
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-Parts = tuple[str, ...]
+Row = tuple[bool, str]  # whether it is a file, so that directories sort first, and its name
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,19 +29,27 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool
 
 
-def list_directory(directory: int, *, recursive: bool, limit: int) -> Listing:
-    """List the directory open at the descriptor, level by level, so that a cut listing still shows the top."""
+def list_directory(
+    directory: int, *, recursive: bool, limit: int, above: Parts = (), rules: Sequence[IgnoreFiles] = ()
+) -> Listing:
+    """List the directory open at the descriptor, level by level, so that a cut listing still shows the top.
+
+    `above` is its path from the root that the ignore files in `rules` start from.
+    """
     found: list[tuple[Parts, bool]] = []
     waiting: deque[Parts] = deque([()])
     scanned = 0
     truncated = False
     while waiting and not truncated:
-        above = waiting.popleft()
-        names, seen, cut = _scan(directory, above, limit - len(found), MAX_SCANNED - scanned)
-        scanned += seen
-        truncated = cut
-        for is_file, name in names:
-            parts = (*above, name)
+        parent = waiting.popleft()
+        rows, cut = _scan(directory, parent, MAX_SCANNED - scanned)
+        scanned += len(rows)
+        place = (*above, *parent)
+        rows = _shown(rows, place, [files.patterns(place) for files in rules])
+        room = limit - len(found)
+        truncated = cut or len(rows) > room
+        for is_file, name in nsmallest(room, rows):
+            parts = (*parent, name)
             found.append((parts, not is_file))
             if recursive and not is_file and _is_entered(parts):
                 waiting.append(parts)
@@ -46,21 +57,32 @@ def list_directory(directory: int, *, recursive: bool, limit: int) -> Listing:
     return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in found), truncated=truncated)
 
 
-def _scan(directory: int, parts: Parts, room: int, budget: int) -> tuple[list[tuple[bool, str]], int, bool]:
-    """The first `room` names, directories before files; how many were looked at; whether any were left out."""
+def _scan(directory: int, parts: Parts, budget: int) -> tuple[list[Row], bool]:
+    """At most `budget` entries, and whether there are more."""
     descriptor = _open(directory, parts)
     if descriptor is None:
-        return [], 0, False
-    rows: list[tuple[bool, str]] = []
+        return [], False
+    rows: list[Row] = []
     try:
         with os.scandir(descriptor) as entries:
             for entry in entries:
                 if len(rows) == budget:
-                    return nsmallest(room, rows), len(rows), True
+                    return rows, True
                 rows.append((not entry.is_dir(follow_symlinks=False), entry.name))
     finally:
         os.close(descriptor)
-    return nsmallest(room, rows), len(rows), len(rows) > room
+    return rows, False
+
+
+def _shown(rows: list[Row], place: Parts, patterns: list[Patterns]) -> list[Row]:
+    speaking = [each for each in patterns if each.files]
+    if not speaking:
+        return rows
+    return [
+        (is_file, name)
+        for is_file, name in rows
+        if not any(each.match((*place, name), is_directory=not is_file) for each in speaking)
+    ]
 
 
 def _open(directory: int, parts: Parts) -> int | None:

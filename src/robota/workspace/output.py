@@ -1,10 +1,8 @@
-"""What a command prints: kept in bounded memory, spooled whole to disk when it is long, shown in paced pieces."""
+"""What a command prints: kept in bounded memory, spooled whole to disk when it is long."""
 
-import asyncio
 import codecs
 import os
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,24 +10,53 @@ MEMORY_BYTES = 128 * 1024
 SIDE_CHARACTERS = 64 * 1024
 SPOOL_BYTES = 256 * 1024 * 1024
 
-PIECE_CHARACTERS = 16 * 1024
-PIECE_PAUSE_S = 0.03
+
+class HeadAndTail:
+    """The beginning and the end of a text of any length."""
+
+    def __init__(self, side: int = SIDE_CHARACTERS) -> None:
+        self.total = 0
+        self._side = side
+        self._head: list[str] = []
+        self._head_room = side
+        self._tail: deque[str] = deque()
+        self._tail_size = 0
+
+    def add(self, text: str) -> None:
+        self.total += len(text)
+        rest = text
+        if self._head_room and text:
+            self._head.append(text[: self._head_room])
+            rest = text[self._head_room :]
+            self._head_room -= len(text) - len(rest)
+        if rest:
+            self._tail.append(rest[-self._side :])
+            self._tail_size += len(self._tail[-1])
+            while self._tail_size - len(self._tail[0]) >= self._side:
+                self._tail_size -= len(self._tail.popleft())
+
+    @property
+    def head(self) -> str:
+        """The beginning; all of the text if that is short."""
+        return "".join(self._head)
+
+    @property
+    def tail(self) -> str:
+        """The end, as far as it is not in `head`."""
+        return "".join(self._tail)[-self._side :]
 
 
 class OutputKeeper:
     """Holds the beginning and the end of the output as text, and all of its bytes in a file once it is long."""
 
-    def __init__(self) -> None:
+    def __init__(self, spool_prefix: str) -> None:
         self.total_bytes = 0
-        self.total_characters = 0
+        self.text = HeadAndTail()
         self.spool: Path | None = None
+        self._prefix = spool_prefix
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._unspooled: bytearray | None = bytearray()
         self._spool_descriptor: int | None = None
-        self._head: list[str] = []
-        self._head_room = SIDE_CHARACTERS
-        self._tail: deque[str] = deque()
-        self._tail_size = 0
 
     def add(self, data: bytes) -> str:
         """Take more bytes; returns what of them is readable text by now."""
@@ -43,6 +70,11 @@ class OutputKeeper:
         self._close_spool()
         return rest
 
+    def in_file(self) -> Path | None:
+        """The bytes so far as a file, even if they are few; None if the disk has no room."""
+        self._begin_spool()
+        return self.spool
+
     def discard(self) -> None:
         """Drop the file on disk; nobody will read it."""
         self._close_spool()
@@ -50,26 +82,21 @@ class OutputKeeper:
             self.spool.unlink(missing_ok=True)
             self.spool = None
 
-    @property
-    def head(self) -> str:
-        """The beginning; all of the output if that is short."""
-        return "".join(self._head)
-
-    @property
-    def tail(self) -> str:
-        """The end, as far as it is not in `head`."""
-        return "".join(self._tail)[-SIDE_CHARACTERS:]
-
     def _keep_bytes(self, data: bytes) -> None:
         if self._unspooled is not None:
             self._unspooled += data
-            if len(self._unspooled) <= MEMORY_BYTES:
-                return
-            data, self._unspooled = bytes(self._unspooled), None
-            with suppress(OSError):  # without a place to spool, beginning and end still serve
-                self.spool, self._spool_descriptor = _create_spool()
-        if self._spool_descriptor is not None:
+            if len(self._unspooled) > MEMORY_BYTES:
+                self._begin_spool()
+        elif self._spool_descriptor is not None:
             self._write_spool(data)
+
+    def _begin_spool(self) -> None:
+        if self._unspooled is None:
+            return
+        held, self._unspooled = bytes(self._unspooled), None
+        with suppress(OSError):  # without a place to spool, beginning and end still serve
+            self.spool, self._spool_descriptor = _create_spool(self._prefix)
+            self._write_spool(held)
 
     def _write_spool(self, data: bytes) -> None:
         assert self._spool_descriptor is not None
@@ -89,63 +116,15 @@ class OutputKeeper:
             self._spool_descriptor = None
 
     def _keep_text(self, text: str) -> str:
-        self.total_characters += len(text)
-        rest = text
-        if self._head_room:
-            self._head.append(text[: self._head_room])
-            rest = text[self._head_room :]
-            self._head_room -= len(text) - len(rest)
-        if rest:
-            self._tail.append(rest[-SIDE_CHARACTERS:])
-            self._tail_size += len(self._tail[-1])
-            while self._tail_size - len(self._tail[0]) >= SIDE_CHARACTERS:
-                self._tail_size -= len(self._tail.popleft())
+        self.text.add(text)
         return text
 
 
-class OutputPacer:
-    """Joins small pieces and thins out a flood, so that whoever watches is told often but not constantly."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        self._waiting: list[str] = []
-        self._size = 0
-        self._left_out = 0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def add(self, text: str) -> None:
-        if not text:
-            return
-        room = PIECE_CHARACTERS - self._size
-        self._waiting.append(text[:room])
-        self._size += len(self._waiting[-1])
-        self._left_out += max(0, len(text) - room)
-        if self._timer is None:
-            self._flush()
-            self._timer = asyncio.get_running_loop().call_later(PIECE_PAUSE_S, self._pause_over)
-
-    def finish(self) -> None:
-        """Tell what is left and stop."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._flush()
-
-    def _pause_over(self) -> None:
-        self._timer = None
-        if self._waiting:
-            self._flush()
-            self._timer = asyncio.get_running_loop().call_later(PIECE_PAUSE_S, self._pause_over)
-
-    def _flush(self) -> None:
-        piece = "".join(self._waiting)
-        if self._left_out:
-            piece += f"\n[… {self._left_out:,} characters not shown …]\n"
-        self._waiting, self._size, self._left_out = [], 0, 0
-        if piece:
-            self._tell(piece)
+def spool_prefix(mark: str) -> str:
+    """How the names of all output files begin that belong to `mark`."""
+    return f"{os.environ.get('TMPDIR') or '/tmp'}/robota-output-{mark}-"
 
 
-def _create_spool() -> tuple[Path, int]:
-    path = Path(os.environ.get("TMPDIR") or "/tmp") / f"robota-output-{os.urandom(8).hex()}.txt"
+def _create_spool(prefix: str) -> tuple[Path, int]:
+    path = Path(f"{prefix}{os.urandom(8).hex()}.txt")
     return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

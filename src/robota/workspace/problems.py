@@ -41,5 +41,17 @@ class Unencodable(FileProblem):
     """The text holds characters that the file's encoding does not have."""
 
 
+class Ignored(FileProblem):
+    """A person's ignore file keeps this path from the model."""
+
+
+class NotRead(FileProblem):
+    """The file exists, and the model wants to replace it without having read it."""
+
+
+class Changed(FileProblem):
+    """The file is no longer what the model read, or what an edit was worked out from."""
+
+
 class CommandNotStarted(Exception):
     """The command could not be started, so nothing ran."""

@@ -1,107 +1,173 @@
-"""Commands: run to their end, to a time limit or to cancellation, and never left behind."""
+"""Commands: run to their end, to a limit or to cancellation, or in the background, and never left behind."""
 
 import asyncio
-import signal
-from collections.abc import Callable
-from contextlib import suppress
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from robota.workspace.child import Child
-from robota.workspace.output import OutputKeeper, OutputPacer
+from robota.workspace.background import BackgroundProcess
+from robota.workspace.child import Child, Launch
+from robota.workspace.ending import StopReason
+from robota.workspace.foreground import CommandOutcome, Foreground
+from robota.workspace.guardian import Guardian
+from robota.workspace.output import OutputKeeper, spool_prefix
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.sandbox.wrapped import Wrap, unwrapped
+from robota.workspace.watchdog import CommandLimits
 
-
-class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended and what it printed.
-
-    Either `exit_code` or `signal` is set. `output_head` is all of a short output; of a long one the middle is
-    in neither half, and `output_file` holds its first 256 MiB (the caller deletes it), if the disk had room.
-    `left_behind` says that the command had left processes running, which were then ended.
-    """
-
-    exit_code: int | None
-    signal: str | None
-    timed_out: bool
-    output_head: str
-    output_tail: str
-    total_bytes: int
-    total_characters: int
-    output_file: Path | None = None
-    left_behind: bool = False
+MOST_IN_BACKGROUND: Final = 20
 
 
 class Processes:
     """Starts commands and knows those that run."""
 
-    def __init__(self) -> None:
-        self._running: set[Child] = set()
+    def __init__(
+        self,
+        limits: CommandLimits | None = None,
+        wrap: Wrap = unwrapped,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`wrap` puts every command behind walls, unless a call may go without; `environment` is added to ours."""
+        self._limits = limits or CommandLimits()
+        self._wrap = wrap
+        self._environment = dict(environment or {})
+        self._mark = os.urandom(8).hex()
+        self._count = 0
+        self._guardian: Guardian | None = None
+        self._running: set[Foreground] = set()
+        self._background: dict[str, BackgroundProcess] = {}
 
     async def run(
-        self, command: str, cwd: Path, timeout_s: float | None, on_output: Callable[[str], None]
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float | None,
+        on_output: Callable[[str], None],
+        *,
+        outside: bool = False,
     ) -> CommandOutcome:
-        """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`."""
-        keeper = OutputKeeper()
-        pacer = OutputPacer(on_output)
-        child = Child(command, cwd, lambda data: pacer.add(keeper.add(data)))
-        self._running.add(child)
-        completed = False
+        """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`.
+
+        `outside` means without walls; the caller must have been allowed that.
+        """
+        started = self._start(command, cwd, on_output, outside)
         try:
-            timed_out = await _until_end(child, timeout_s)
-            completed = True
+            if not await started.is_over(timeout_s):
+                started.end(StopReason.TIME_OUT)
+            return await started.outcome()
+        except BaseException:
+            await started.give_up()
+            raise
         finally:
-            self._running.discard(child)
-            left_behind = child.finish()
-            pacer.add(keeper.finish())
-            pacer.finish()
-            if not completed:
-                keeper.discard()
-        return _outcome(child, keeper, timed_out=timed_out, left_behind=left_behind)
+            self._running.discard(started)
+
+    async def run_or_hand_over(
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None],
+        *,
+        outside: bool = False,
+    ) -> CommandOutcome | BackgroundProcess:
+        """The same, but at the time limit the command goes on in the background."""
+        self._require_room()
+        started = self._start(command, cwd, on_output, outside)
+        try:
+            if not await started.is_over(timeout_s):
+                return self._adopt(command, *started.hand_over(), started.age_s)
+            return await started.outcome()
+        except BaseException:
+            await started.give_up()
+            raise
+        finally:
+            self._running.discard(started)
+
+    def start_background(self, command: str, cwd: Path) -> BackgroundProcess:
+        """Start a command that can be written to and that nobody waits for."""
+        self._require_room()
+        keeper = OutputKeeper(self._spool_prefix)
+        launch = self._launch(command, cwd, outside=False, has_input=True)
+        return self._adopt(command, Child(launch, lambda _: None, lambda: None), keeper, None)
+
+    @property
+    def has_walls(self) -> bool:
+        """Whether commands run in a sandbox."""
+        return self._wrap is not unwrapped
+
+    @property
+    def background(self) -> tuple[BackgroundProcess, ...]:
+        """All of this session, also those that have ended, in the order of their start."""
+        return tuple(self._background.values())
+
+    def find_background(self, name: str) -> BackgroundProcess | None:
+        return self._background.get(name)
 
     def abort_running(self) -> bool:
-        """Ask every running command to end, as a person's Ctrl-C would. False if none runs."""
-        for child in self._running:
-            child.terminate()
+        """End every command somebody waits for, as a person's Ctrl-C would. False if none runs."""
+        for started in self._running:
+            started.end(StopReason.ABORTED)
         return bool(self._running)
 
+    async def end_background(self) -> None:
+        """End all that runs in the background, with the chance to clean up."""
+        async with asyncio.TaskGroup() as ending:
+            for process in self._background.values():
+                if process.ending is None:
+                    ending.create_task(process.stop())
+
     def close(self) -> None:
-        """End every command that still runs; those who wait for one get its outcome."""
-        for child in self._running:
-            child.kill()
+        """End everything that still runs, at once; those who wait for a command get its outcome."""
+        for started in self._running:
+            started.child.kill()
+        for process in self._background.values():
+            process.end_now()
+        self._background.clear()
+        if self._guardian is not None and not self._running:
+            self._guardian.dismiss()
+            self._guardian = None
 
+    def _start(self, command: str, cwd: Path, on_output: Callable[[str], None], outside: bool) -> Foreground:
+        launch = self._launch(command, cwd, outside=outside)
+        started = Foreground(launch, self._spool_prefix, self._limits, on_output)
+        self._running.add(started)
+        return started
 
-async def _until_end(child: Child, timeout_s: float | None) -> bool:
-    """Wait for the end; returns whether the time limit had to make it."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            await child.exited.wait()
-    except TimeoutError:
-        await child.stop()
-        return True
-    except asyncio.CancelledError:
-        await child.stop()
-        raise
-    await child.drain()
-    return False
+    def _launch(self, command: str, cwd: Path, *, outside: bool, has_input: bool = False) -> Launch:
+        return Launch(
+            command=command,
+            cwd=cwd,
+            mark=self._next_mark(),
+            has_input=has_input,
+            wrap=unwrapped if outside else self._wrap,
+            environment=self._environment,
+        )
 
+    def _adopt(self, command: str, child: Child, keeper: OutputKeeper, age_s: float | None) -> BackgroundProcess:
+        """`age_s` is known of a command that was handed over; only to those does the person's time limit apply."""
+        total_s = self._limits.total_s
+        left_s = None if total_s is None or age_s is None else max(0.0, total_s - age_s)
+        limits = msgspec.structs.replace(self._limits, total_s=left_s, silence_s=None)
+        process = BackgroundProcess(len(self._background) + 1, command, child, keeper, limits)
+        self._background[process.id] = process
+        return process
 
-def _outcome(child: Child, keeper: OutputKeeper, *, timed_out: bool, left_behind: bool) -> CommandOutcome:
-    code = child.return_code
-    by_signal = code is not None and code < 0
-    return CommandOutcome(
-        exit_code=None if by_signal else code,
-        signal=_signal_name(-code) if code is not None and by_signal else None,
-        timed_out=timed_out,
-        output_head=keeper.head,
-        output_tail=keeper.tail,
-        total_bytes=keeper.total_bytes,
-        total_characters=keeper.total_characters,
-        output_file=keeper.spool,
-        left_behind=left_behind and not timed_out,
-    )
+    def _require_room(self) -> None:
+        if sum(process.ending is None for process in self._background.values()) >= MOST_IN_BACKGROUND:
+            raise CommandNotStarted(
+                f"The command was not run: {MOST_IN_BACKGROUND} background processes are running already. "
+                "Stop one of them first."
+            )
 
+    def _next_mark(self) -> str:
+        if self._guardian is None:
+            self._guardian = Guardian(f"{self._mark}.", self._spool_prefix)
+        self._count += 1
+        return f"{self._mark}.{self._count}"
 
-def _signal_name(number: int) -> str:
-    with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"
+    @property
+    def _spool_prefix(self) -> str:
+        return spool_prefix(self._mark)

@@ -1,5 +1,6 @@
 """The walls as arguments for bubblewrap. Pure."""
 
+from pathlib import Path
 from typing import Final
 
 from robota.workspace.sandbox.profile import Profile
@@ -9,7 +10,7 @@ KERNEL_DOORS: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/f
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
 
 
-def arguments(executable: str, profile: Profile, seccomp_descriptor: int | None = None) -> list[str]:
+def arguments(executable: str, profile: Profile, cwd: Path, seccomp_descriptor: int | None = None) -> list[str]:
     """The command line up to and including `--`. Later mounts lie on top of earlier ones."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
     words += ["--bind", str(profile.temporary), "/tmp"]
@@ -28,7 +29,7 @@ def arguments(executable: str, profile: Profile, seccomp_descriptor: int | None 
     words += ["--cap-drop", "ALL"]
     if seccomp_descriptor is not None:
         words += ["--seccomp", str(seccomp_descriptor)]
-    return [*words, "--chdir", str(profile.root), "--"]
+    return [*words, "--chdir", str(cwd), "--"]
 
 
 def _masks(profile: Profile) -> list[str]:

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ import msgspec
 from robota.workspace.sandbox.bubblewrap import arguments
 from robota.workspace.sandbox.profile import Profile
 from robota.workspace.sandbox.seccomp import filter_program
+from robota.workspace.sandbox.wrapped import Wrapped
 
 LAUNCHER: Final = Path(__file__).with_name("landlock_launcher.py")
 # Written to by half of all programs; none of it outlives the command.
@@ -26,14 +27,6 @@ class Kind(StrEnum):
     NONE = "none"
 
 
-class Wrapped(msgspec.Struct, frozen=True, kw_only=True):
-    """A command with its walls. `clean_up` must be called when it has ended."""
-
-    argv: tuple[str, ...]
-    descriptors: tuple[int, ...] = ()
-    clean_up: Callable[[], None] = lambda: None
-
-
 class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     """The best kind that was seen to work. `reason` says why it is not a better one."""
 
@@ -42,15 +35,15 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     executable: str = ""
     reason: str = ""
 
-    def wrap(self, command: Sequence[str]) -> Wrapped:
+    def wrap(self, command: Sequence[str], cwd: Path | None = None) -> Wrapped:
         """The command inside the walls. Must not be called when there are none."""
         if self.kind is Kind.BUBBLEWRAP:
-            return self._in_bubblewrap(command)
+            return self._in_bubblewrap(command, cwd or self.profile.root)
         if self.kind is Kind.LANDLOCK:
             return self._behind_landlock(command)
         raise ValueError("There is no sandbox on this machine.")
 
-    def _in_bubblewrap(self, command: Sequence[str]) -> Wrapped:
+    def _in_bubblewrap(self, command: Sequence[str], cwd: Path) -> Wrapped:
         program = filter_program()
         descriptor = _readable(program) if program is not None else None
         placeholders = [p for p in (*self.profile.missing_directories, *self.profile.missing_files) if not p.exists()]
@@ -62,9 +55,10 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
                 _remove_placeholder(place)
 
         return Wrapped(
-            argv=(*arguments(self.executable, self.profile, descriptor), *command),
+            argv=(*arguments(self.executable, self.profile, cwd, descriptor), *command),
             descriptors=() if descriptor is None else (descriptor,),
             clean_up=clean_up,
+            has_walls=True,
         )
 
     def _behind_landlock(self, command: Sequence[str]) -> Wrapped:
@@ -75,7 +69,8 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
             "filter": (filter_program() or b"").hex(),
             "network": self.profile.network,
         }
-        return Wrapped(argv=(sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(specification), *command))
+        launcher = (sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(specification))
+        return Wrapped(argv=(*launcher, *command), has_walls=True)
 
 
 def _readable(program: bytes) -> int:

@@ -1,0 +1,80 @@
+"""How a command's end is told to the model, and how its whole output is kept."""
+
+from pathlib import Path
+from typing import Final
+
+from robota.contracts.tool import ToolContext
+from robota.workspace.ending import Ending, StopReason
+
+QUESTION_ENDS: Final = (":", "?", ">", "]", ")")
+NO_INPUT: Final = (
+    "There is nobody to type: pass the answer as an option (such as --yes), pipe it in, "
+    "or start the command with background_process and use its action send."
+)
+WORDS_OF_THE_SANDBOX: Final = (
+    "Read-only file system",
+    "Network is unreachable",
+    "Temporary failure in name resolution",
+    "Could not resolve host",
+    "Name or service not known",
+    "Operation not permitted",
+    "Permission denied",
+    "EROFS",
+    "ENETUNREACH",
+    "EAI_AGAIN",
+)
+SANDBOX_NOTE: Final = (
+    "The command ran in a sandbox: it can write only in the workspace and has no network. If that is why it failed, "
+    "run this exact command again with without_sandbox: true; the user will be asked."
+)
+WHY_STOPPED: Final = {
+    StopReason.TIME_OUT: "Timed out: the command was stopped",
+    StopReason.USER_LIMIT: "Stopped at the time limit of the user, so do not run it again as it is",
+    StopReason.WAITED_FOR_INPUT: "Stopped: the command waited for keyboard input",
+    StopReason.TOO_MANY_PROCESSES: "Stopped: the command started too many processes",
+    StopReason.ABORTED: "Stopped by the user",
+    StopReason.REQUESTED: "Stopped",
+}
+
+
+def how_it_ended(ending: Ending, timeout_s: float | None = None) -> list[str]:
+    """One sentence a line; the first has the exit code or the signal."""
+    result = f"signal {ending.signal}" if ending.signal is not None else f"exit code {ending.exit_code}"
+    if ending.stopped_for is not None:
+        after = f" after {timeout_s:g} s" if ending.stopped_for is StopReason.TIME_OUT and timeout_s else ""
+        lines = [f"{WHY_STOPPED[ending.stopped_for]}{after} ({result})."]
+    elif ending.signal is not None:
+        lines = [f"Ended by signal: {ending.signal}"]
+    else:
+        lines = [f"Exit code: {ending.exit_code}"]
+    if ending.stopped_for is StopReason.WAITED_FOR_INPUT:
+        lines.append(NO_INPUT)
+    if ending.left_behind:
+        lines.append("Processes it had left running were stopped.")
+    return lines
+
+
+def seems_to_have_asked(ending: Ending, last_text: str) -> bool:
+    """Whether it failed right after printing what looks like a question, because it read the end of its input."""
+    if ending.exit_code in (0, None) or ending.stopped_for is not None or last_text.endswith("\n"):
+        return False
+    return last_text.rstrip(" ").endswith(QUESTION_ENDS)
+
+
+def seems_to_be_the_sandbox(ending: Ending, output: str) -> bool:
+    """Whether it failed with words that the sandbox makes programs say."""
+    return ending.exit_code not in (0, None) and any(words in output for words in WORDS_OF_THE_SANDBOX)
+
+
+def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str | None, str]:
+    """Move the file beside the log. Returns its name there, if that worked, and a sentence for the model."""
+    size = file.stat().st_size
+    name = context.keep_file(file)
+    if file.exists():
+        return None, f"The whole output could not be kept {name}."
+    what = "The whole output was" if size == total_bytes else f"The first {size:,} bytes of the output were"
+    return name, f"{what} kept as {name} ({total_bytes:,} bytes were printed). {how_to_look(name)}"
+
+
+def how_to_look(name: str) -> str:
+    return f'Look into it with read_command_output {{"artifact_id": "{name}"}}.'

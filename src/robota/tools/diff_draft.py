@@ -1,0 +1,72 @@
+"""What a diff of SEARCH/REPLACE blocks makes of a file, worked out but not written."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from robota.contracts.tool import ToolError
+from robota.tools.block_placement import Placed, Unplaced, edits_of, place_blocks
+from robota.tools.change import Change
+from robota.tools.diff import difference
+from robota.tools.diff_blocks import BadDiff, read_blocks
+from robota.tools.matching import SearchedLines
+from robota.tools.printable import printable
+from robota.workspace.files import Files
+from robota.workspace.source import Source, read_source
+
+
+def changed_by_diff(files: Files, path: str, diff: str) -> Change:
+    """The file with all blocks applied, or a `ToolError` that reports every block that cannot be."""
+    try:
+        blocks = read_blocks(diff)
+    except BadDiff as error:
+        raise ToolError(str(error)) from error
+    source = read_source(files, path)
+    placed, unplaced = place_blocks(SearchedLines(source.lines), blocks)
+    if unplaced:
+        raise ToolError(_failure(path, source.lines, len(blocks), unplaced))
+    data = source.replace(edit for block in placed for edit in edits_of(block, source.lines))
+    if data == source.file.data:
+        raise ToolError(f"The diff changes nothing: {path!r} already is as it shall be. Nothing was changed.")
+    after = Source(msgspec.structs.replace(source.file, data=data)).text
+    return Change(
+        path=path,
+        data=data,
+        form=source.form,
+        difference=difference(printable(path), source.text, after),
+        over=source.file,
+        remark=_remark(placed),
+    )
+
+
+def _remark(placed: Sequence[Placed]) -> str:
+    applied = f"All {len(placed)} blocks were applied." if len(placed) > 1 else ""
+    loose = "; ".join(_loosely(block) for block in placed if block.passed_over)
+    check = f"Not matched exactly, so check the result: {loose}." if loose else ""
+    return " ".join(filter(None, (applied, check)))
+
+
+def _loosely(block: Placed) -> str:
+    return f"block {block.number} at line {block.start + 1}: {block.passed_over}"
+
+
+def _failure(path: str, lines: Sequence[str], count: int, unplaced: Sequence[Unplaced]) -> str:
+    reports = [_report(each, lines) for each in unplaced]
+    return "\n\n".join(
+        [
+            f"{len(unplaced)} of {count} blocks cannot be applied to {path!r}. Nothing was changed: a diff is applied "
+            "as a whole or not at all, each block to the file as it was before the call.",
+            *reports,
+            "Repair this and give the whole diff again, the other blocks too. If in doubt, read the file first.",
+        ]
+    )
+
+
+def _report(unplaced: Unplaced, lines: Sequence[str]) -> str:
+    report = f"Block {unplaced.block.number}: {unplaced.reason}"
+    if not unplaced.is_missing:
+        return report
+    # Only a failed edit needs the library for comparing texts.
+    from robota.tools.nearest import nearest_text
+
+    return f"{report}\n{nearest_text(lines, unplaced.block.search)}"

@@ -1,0 +1,89 @@
+"""The block of code around a line, by its indentation."""
+
+from itertools import accumulate
+
+import msgspec
+
+TAB_COLUMNS = 4
+LEVEL_COLUMNS = 4
+HEADER_MARKS = ("#", "//", "--", "/*", "*", "'''", '"""', "@")
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for around `anchor` (counted from 1). `levels` 0 means all the way out."""
+
+    anchor: int
+    levels: int = 0
+    siblings: bool = False
+    header: bool = True
+
+
+def block_around(lines: list[str], block: Block, budget: int) -> tuple[int, int]:
+    """The first and last line, counted from 1, of the block; never more than `budget` lines."""
+    levels = _levels(lines)
+    anchor = block.anchor - 1
+    lowest = 0 if block.levels == 0 else max(0, levels[anchor] - block.levels)
+    up = _Side(lines, levels, anchor, -1, lowest, block)
+    down = _Side(lines, levels, anchor, 1, lowest, block)
+    while down.edge - up.edge + 1 < budget:
+        if not up.advance() and not down.advance():
+            break
+        if down.edge - up.edge + 1 < budget:
+            down.advance()
+    return _without_blank_edges(lines, up.edge, down.edge, anchor)
+
+
+class _Side:
+    """The edge of the block that moves away from the anchor, up or down."""
+
+    def __init__(self, lines: list[str], levels: list[int], anchor: int, step: int, lowest: int, block: Block) -> None:
+        self.edge = anchor
+        self._lines = lines
+        self._levels = levels
+        self._step = step
+        self._lowest = lowest
+        self._block = block
+        self._has_outermost = False
+        self._is_done = False
+
+    def advance(self) -> bool:
+        """Take one more line, unless the block ends here."""
+        following = self.edge + self._step
+        if self._is_done or not 0 <= following < len(self._lines) or not self._belongs(following):
+            self._is_done = True
+            return False
+        self.edge = following
+        return True
+
+    def _belongs(self, at: int) -> bool:
+        if self._levels[at] < self._lowest:
+            return False
+        if self._block.siblings:
+            return True
+        if self._has_outermost:  # beyond it is another block; only what is written about this one belongs to it
+            return self._levels[at] == self._lowest and self._is_header(at)
+        self._has_outermost = self._levels[at] == self._lowest
+        return True
+
+    def _is_header(self, at: int) -> bool:
+        return self._step < 0 and self._block.header and self._lines[at].lstrip().startswith(HEADER_MARKS)
+
+
+def _levels(lines: list[str]) -> list[int]:
+    """The indentation of each line in steps; a blank line counts as the line above it."""
+
+    def level(above: int, line: str) -> int:
+        if not line.strip():
+            return above
+        expanded = line.expandtabs(TAB_COLUMNS)
+        return (len(expanded) - len(expanded.lstrip())) // LEVEL_COLUMNS
+
+    return list(accumulate(lines, level, initial=0))[1:]
+
+
+def _without_blank_edges(lines: list[str], first: int, last: int, anchor: int) -> tuple[int, int]:
+    while first < anchor and not lines[first].strip():
+        first += 1
+    while last > anchor and not lines[last].strip():
+        last -= 1
+    return first + 1, last + 1

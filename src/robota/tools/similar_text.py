@@ -1,0 +1,38 @@
+"""The place in a file that is most like a text which is not there."""
+
+import msgspec
+from rapidfuzz import fuzz, process
+
+CANDIDATES = 20
+MAX_COMPARED = 20_000
+
+
+class Nearest(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines `first` to `last`, counted from 1, and how much of 100 they are alike."""
+
+    first: int
+    last: int
+    percent: int
+
+
+def nearest_lines(lines: list[str], wanted: list[str]) -> Nearest | None:
+    """As many lines as are wanted, or those at the end; None if nothing resembles them at all."""
+    if not lines or not any(line.strip() for line in wanted):
+        return None
+    text = "\n".join(wanted)[:MAX_COMPARED]
+    best: tuple[float, int] = (0.0, 0)
+    for start in _starts(lines, wanted):
+        window = "\n".join(lines[start : start + len(wanted)])[:MAX_COMPARED]
+        best = max(best, (fuzz.ratio(text, window), -start))
+    percent, start = round(best[0]), -best[1]
+    if percent < 1:
+        return None
+    return Nearest(first=start + 1, last=min(len(lines), start + len(wanted)), percent=percent)
+
+
+def _starts(lines: list[str], wanted: list[str]) -> set[int]:
+    """Where to look: every place that puts the most telling line upon one that is like it."""
+    telling = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
+    alike = process.extract(wanted[telling], lines, scorer=fuzz.ratio, limit=CANDIDATES)
+    last_start = max(0, len(lines) - len(wanted))
+    return {min(max(0, index - telling), last_start) for _, _, index in alike}

@@ -1,0 +1,61 @@
+"""Find lines in a kept output, in bounded time and memory."""
+
+import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+SEARCH_S: Final = 5.0
+PROGRAM: Final = str(Path(__file__).with_name("output_scan.py"))
+
+
+class SearchProblem(Exception):
+    """The search could not be done. The text says why, for the model."""
+
+
+class Found(msgspec.Struct, frozen=True, array_like=True):
+    """A line that matches: its number from 1, where it begins in the file, and its text or a part of it."""
+
+    line: int
+    offset: int
+    text: str
+
+
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """`matches` counts all of them, also those that found no room in `found`. `invalid` says what is wrong with it."""
+
+    matches: int = 0
+    found: tuple[Found, ...] = ()
+    total_bytes: int = 0
+    invalid: str | None = None
+
+
+async def search_output(path: Path, pattern: str, offset: int, room: int) -> SearchResult:
+    """Lines from byte `offset` on that match a Python regular expression; case does not matter."""
+    order = msgspec.json.encode({"path": str(path), "pattern": pattern, "offset": offset, "room": room})
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", PROGRAM, order.decode()),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(SEARCH_S):
+            answer, _ = await process.communicate()
+    except TimeoutError as error:
+        message = f"The search took more than {SEARCH_S:g} s and was stopped. Use a simpler pattern or a larger offset."
+        raise SearchProblem(message) from error
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    if process.returncode != 0:
+        raise SearchProblem(f"The output could not be searched (exit code {process.returncode}).")
+    result = msgspec.json.decode(answer, type=SearchResult)
+    if result.invalid is not None:
+        problem = f"{pattern!r} is not a valid regular expression: {result.invalid}. Nothing was searched."
+        raise SearchProblem(problem)
+    return result

@@ -1,0 +1,141 @@
+"""Everything a command started: its session, their descendants, and whoever carries the command's mark.
+
+A process group is not enough: `setsid`, a double fork or job control leave it. The mark is in the environment, which
+children inherit; on a system without /proc only the group is known.
+"""
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+import msgspec
+
+PROC: Final = Path("/proc")
+# Process numbers are given out in turn; within this time they cannot have come round to ours again.
+NO_WRAP_S: Final = 10
+MAX_ROUNDS: Final = 20
+DEAD: Final = frozenset("ZX")
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A living process. `cpu_ticks` and `start_ticks` are the kernel's; number and start together are unique."""
+
+    pid: int
+    state: str
+    parent: int
+    session: int
+    cpu_ticks: int
+    start_ticks: int
+
+
+class ProcessTree:
+    """The processes of one command. `shell` must not be reaped as long as the tree is in use."""
+
+    def __init__(self, shell: int, mark: str) -> None:
+        self._shell = shell
+        self._mark = f"{mark};".encode()
+        self._born = monotonic()
+
+    def members(self) -> list[Member]:
+        """Those that live now, parents before their children."""
+        found: dict[int, Member] = {}
+        sessions = {self._shell}
+        for pid in self._candidates():
+            member = read_member(pid)
+            if member is None or member.state in DEAD:
+                continue
+            if member.session in sessions or member.parent in found or self._is_marked(pid):
+                found[pid] = member
+                sessions.add(member.session)
+        return list(found.values())
+
+    def signal(self, number: signal.Signals) -> bool:
+        """To everybody. Returns whether somebody was alive."""
+        members = self.members()
+        group_was_there = _signal_group(self._shell, number)
+        for member in members:
+            if member.session != self._shell:
+                _signal_member(member, number)
+        return bool(members) if PROC.exists() else group_was_there
+
+    def kill(self) -> bool:
+        """KILL until nobody new is found, because they may start others while we look. Returns as `signal`."""
+        somebody = self.signal(signal.SIGKILL)
+        killed: set[tuple[int, int]] = set()
+        for _ in range(MAX_ROUNDS):
+            fresh = [member for member in self.members() if (member.pid, member.start_ticks) not in killed]
+            if not fresh:
+                break
+            for member in fresh:
+                _signal_member(member, signal.SIGKILL)
+                killed.add((member.pid, member.start_ticks))
+        return somebody
+
+    def _candidates(self) -> list[int]:
+        """Processes that can be younger than the shell, in their order."""
+        try:
+            with os.scandir(PROC) as entries:
+                pids = sorted(int(entry.name) for entry in entries if entry.name.isdecimal())
+        except OSError:
+            return []
+        if newest_pid() < self._shell or monotonic() - self._born > NO_WRAP_S:
+            return pids
+        return [pid for pid in pids if pid >= self._shell]
+
+    def _is_marked(self, pid: int) -> bool:
+        try:
+            return self._mark in (PROC / str(pid) / "environ").read_bytes()
+        except OSError:
+            return False
+
+
+def newest_pid() -> int:
+    """The number that was given out last, on the whole machine; 0 if that is not known."""
+    try:
+        return int((PROC / "loadavg").read_text().split()[-1])
+    except (OSError, ValueError):
+        return 0
+
+
+def read_member(pid: int) -> Member | None:
+    """What the kernel says of a process; None if it is gone."""
+    try:
+        stat = (PROC / str(pid) / "stat").read_bytes()
+    except OSError:
+        return None
+    # The name of the program comes first, in brackets, and may itself hold blanks and brackets.
+    fields = stat[stat.rindex(b")") + 2 :].split()
+    return Member(
+        pid=pid,
+        state=fields[0].decode(),
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        cpu_ticks=int(fields[11]) + int(fields[12]),
+        start_ticks=int(fields[19]),
+    )
+
+
+def _signal_group(group: int, number: signal.Signals) -> bool:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _signal_member(member: Member, number: signal.Signals) -> None:
+    """Through a descriptor, so that a process that got the same number meanwhile is not hit."""
+    try:
+        descriptor = os.pidfd_open(member.pid)
+    except OSError:
+        return
+    try:
+        again = read_member(member.pid)
+        if again is not None and again.start_ticks == member.start_ticks:
+            with suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(descriptor, number)
+    finally:
+        os.close(descriptor)

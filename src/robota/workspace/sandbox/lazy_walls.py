@@ -1,0 +1,40 @@
+"""The walls of a session, put up when the first command needs them: most sessions start faster than a probe takes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robota.workspace.sandbox.wrapped import Wrapped
+
+if TYPE_CHECKING:
+    from robota.workspace.sandbox.command_walls import CommandWalls
+
+
+class Walls:
+    """Where commands of a workspace run."""
+
+    def __init__(self, root: Path, *, home: Path | None, secrets: Sequence[Path], network: bool) -> None:
+        self._root = root
+        self._home = home
+        self._secrets = tuple(secrets)
+        self._network = network
+        self._built: CommandWalls | None = None
+
+    @property
+    def stand(self) -> bool:
+        """Whether a sandbox works on this machine."""
+        return self._commands().is_real
+
+    def wrap(self, command: Sequence[str], cwd: Path) -> Wrapped:
+        return self._commands().wrap(command, cwd)
+
+    def close(self) -> None:
+        if self._built is not None:
+            self._built.close()
+
+    def _commands(self) -> "CommandWalls":
+        if self._built is None:
+            from robota.workspace.sandbox.command_walls import CommandWalls
+
+            self._built = CommandWalls(self._root, home=self._home, secrets=self._secrets, network=self._network)
+        return self._built

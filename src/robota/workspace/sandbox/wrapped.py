@@ -1,0 +1,23 @@
+"""A command as it is really started."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+
+class Wrapped(msgspec.Struct, frozen=True, kw_only=True):
+    """A command with its walls, if it has any. `clean_up` must be called when it has ended."""
+
+    argv: tuple[str, ...]
+    descriptors: tuple[int, ...] = ()
+    clean_up: Callable[[], None] = lambda: None
+    has_walls: bool = False
+
+
+Wrap = Callable[[Sequence[str], Path], Wrapped]
+
+
+def unwrapped(command: Sequence[str], cwd: Path) -> Wrapped:
+    """The command as it is."""
+    return Wrapped(argv=tuple(command))

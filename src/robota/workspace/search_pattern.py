@@ -1,0 +1,144 @@
+"""Glob patterns for paths: `*`, `?`, `[…]`, `{a,b}` and `**`, matched in linear time.
+
+A pattern without a slash names files at any depth, as in a `.gitignore`; with one it starts at the searched directory.
+ripgrep's own `--glob` is not used, because it brings back what a `.gitignore` hides.
+"""
+
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+from typing import Final
+
+from robota.workspace.problems import FileProblem
+
+MAX_CHARACTERS: Final = 1000
+MAX_ALTERNATIVES: Final = 100
+MAX_DEPTH: Final = 10
+DEEP: Final = "**"
+NOT_PLAIN: Final = frozenset("[]{}\\:")
+
+
+class InvalidPattern(FileProblem):
+    """The text is no usable glob pattern."""
+
+
+class PathPattern:
+    """What a pattern means. `text` is the pattern as it was written."""
+
+    def __init__(self, text: str) -> None:
+        if not text.strip() or len(text) > MAX_CHARACTERS or not text.isprintable():
+            raise _invalid(text, f"it must have 1 to {MAX_CHARACTERS} characters, all of them visible")
+        self.text = text
+        self._alternatives = [_segments(alternative, text) for alternative in _expanded(text)]
+
+    @property
+    def wants_hidden(self) -> bool:
+        """Whether it names something hidden, such as `.github/**`."""
+        return any(segment.text.startswith(".") for segments in self._alternatives for segment in segments)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Globs for the last part of every path that can match; None if it can be anything, or means more to others."""
+        last = [segments[-1].text for segments in self._alternatives]
+        return None if any(name == DEEP or NOT_PLAIN & set(name) for name in last) else tuple(last)
+
+    @property
+    def is_about_names(self) -> bool:
+        """Whether `names` says everything, because the directory does not matter."""
+        return self.names is not None and all(
+            len(segments) == 2 and segments[0].is_deep for segments in self._alternatives
+        )
+
+    def matches(self, path: str) -> bool:
+        """Whether the path, relative to the searched directory, is meant."""
+        parts = path.split("/")
+        return any(_fits(segments, parts) for segments in self._alternatives)
+
+
+class _Segment:
+    """One part of a pattern between slashes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.is_deep = text == DEEP
+        self._expression = re.compile(translate(text))
+
+    def fits(self, name: str) -> bool:
+        # The second half is for directories that really are called `[id]`.
+        return self._expression.match(name) is not None or self.text == name
+
+
+def _fits(segments: Sequence[_Segment], parts: Sequence[str]) -> bool:
+    """Going back to the last `**` is enough: what an earlier one could have taken, the last one can take too."""
+    at = place = 0
+    deep = -1
+    resumed_at = 0
+    while place < len(parts):
+        if at < len(segments) and segments[at].is_deep:
+            deep, resumed_at = at, place
+            at += 1
+        elif at < len(segments) and segments[at].fits(parts[place]):
+            at += 1
+            place += 1
+        elif deep >= 0:
+            resumed_at += 1
+            at, place = deep + 1, resumed_at
+        else:
+            return False
+    return all(segment.is_deep for segment in segments[at:])
+
+
+def _segments(alternative: str, pattern: str) -> list[_Segment]:
+    body = alternative.removeprefix("./")
+    if not body.strip("/"):
+        raise _invalid(pattern, "a part of it is empty")
+    if body.endswith("/"):
+        body += DEEP
+    is_anywhere = "/" not in body and body == alternative
+    parts = [part for part in body.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise _invalid(pattern, "it leads out with '..'; give a path instead")
+    return [_Segment(part) for part in ([DEEP, *parts] if is_anywhere else parts)]
+
+
+def _expanded(text: str) -> list[str]:
+    alternatives, _ = _sequence(text, 0, 0)
+    return list(dict.fromkeys(alternatives))
+
+
+def _sequence(text: str, place: int, depth: int) -> tuple[list[str], int]:
+    """What the text from `place` on can stand for, up to its end or, inside braces, up to a comma or their end."""
+    made = [""]
+    while place < len(text) and not (depth and text[place] in ",}"):
+        if text[place] == "{":
+            options, place = _choice(text, place + 1, depth + 1)
+        elif text[place] == "[":
+            end = text.find("]", place + 2) + 1
+            if not end:
+                raise _invalid(text, "a '[' is not closed")
+            options, place = [text[place:end]], end
+        else:
+            options, place = [text[place]], place + 1
+        if len(made) * len(options) > MAX_ALTERNATIVES:
+            raise _invalid(text, f"its braces stand for more than {MAX_ALTERNATIVES} patterns")
+        made = [before + option for before in made for option in options]
+    return made, place
+
+
+def _choice(text: str, place: int, depth: int) -> tuple[list[str], int]:
+    if depth > MAX_DEPTH:
+        raise _invalid(text, f"its braces are nested more than {MAX_DEPTH} deep")
+    options: list[str] = []
+    while True:
+        more, place = _sequence(text, place, depth)
+        options += more
+        if place == len(text):
+            raise _invalid(text, "a '{' is not closed")
+        place += 1
+        if text[place - 1] == "}":
+            return options, place
+
+
+def _invalid(text: str, problem: str) -> InvalidPattern:
+    shown = text if len(text) <= 100 else text[:100] + "…"
+    return InvalidPattern(f"{shown!r} is not a usable glob pattern: {problem}. Nothing was searched.")

@@ -1,0 +1,123 @@
+"""The grammar of bash, from tree-sitter. The only module that loads it; imported when a command is first judged."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from robota.workspace.shell.assembly import Skeleton
+from robota.workspace.shell.script import Argv
+
+PARSER: Final = Parser(Language(tree_sitter_bash.language()))
+
+NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+CONTAINERS: Final = frozenset({"program", "list", "pipeline"})
+SEPARATORS: Final = frozenset({"&&", "||", ";", "|", "\n", "comment"})
+WORDS: Final = frozenset({"word", "number", "raw_string", "string", "concatenation"})
+INSIDE_WORDS: Final = WORDS | {"string_content", '"'}
+REDIRECTIONS: Final = frozenset({">", ">>", ">|", "<", "&>", "&>>"})
+# No command has a NUL byte in it, so nothing is equal to this.
+NOT_PLAIN: Final = Skeleton(words=("\0",))
+MAX_WITHIN: Final = 1_000
+QUOTING: Final = str.maketrans("", "", "\"'\\")
+
+
+def skeletons(command: str) -> tuple[Skeleton, ...] | None:
+    """The simple commands as the grammar sees them; None if it sees anything else. See `in_ascii`."""
+    root = _parsed(command)
+    if root.has_error:
+        return None
+    found: list[Skeleton] = []
+    # With a stack of our own: a long chain of commands is a deep tree.
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in CONTAINERS or _redirects_a_chain(node):
+            waiting.extend(reversed(node.children))
+        elif node.type == "file_redirect" and found:
+            # The grammar hangs the redirection of the last command of a chain on the whole chain.
+            found[-1] = _joined(found[-1], _skeleton([node]))
+        elif node.type in {"command", "redirected_statement"}:
+            found.append(_skeleton(list(_parts(node))))
+        elif node.type not in SEPARATORS:
+            return None
+    return None if NOT_PLAIN in found else tuple(found)
+
+
+def commands_within(command: str) -> tuple[Argv, ...]:
+    """Everything that looks like a command, wherever it stands. A hint, never a proof."""
+    found: list[Argv] = []
+    waiting = [_parsed(command)]
+    while waiting and len(found) < MAX_WITHIN:
+        node = waiting.pop()
+        if node.type == "command":
+            words = (_text(child) for child in node.children if child.type in WORDS | {"command_name"})
+            found.append(tuple(word.translate(QUOTING) for word in words))
+        waiting.extend(reversed(node.children))
+    return tuple(found)
+
+
+def in_ascii(text: str) -> str:
+    """Every other character as an x. The scanner of the grammar reads past its tables for some, and crashes."""
+    return NOT_ASCII.sub("x", text)
+
+
+def _parsed(command: str) -> Node:
+    return PARSER.parse(in_ascii(command).encode("ascii")).root_node
+
+
+def _redirects_a_chain(node: Node) -> bool:
+    return node.type == "redirected_statement" and node.children[0].type in CONTAINERS
+
+
+def _joined(one: Skeleton, other: Skeleton) -> Skeleton:
+    if NOT_PLAIN in (one, other):
+        return NOT_PLAIN
+    return Skeleton(words=one.words + other.words, redirects=one.redirects + other.redirects)
+
+
+def _skeleton(parts: list[Node]) -> Skeleton:
+    words: list[str] = []
+    redirects: list[tuple[str, str]] = []
+    for part in parts:
+        redirect = _redirect(part) if part.type == "file_redirect" else None
+        if part.type in WORDS and _is_tame(part):
+            words.append(_text(part))
+        elif redirect is not None:
+            redirects.append(redirect)
+        elif part.type != "file_redirect" or not _is_duplicate(part):
+            return NOT_PLAIN
+    return Skeleton(words=tuple(words), redirects=tuple(redirects))
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """The words and redirections of a command, which the grammar nests up to three deep."""
+    for child in node.children:
+        if child.type in {"command", "command_name"}:
+            yield from _parts(child)
+        else:
+            yield child
+
+
+def _redirect(node: Node) -> tuple[str, str] | None:
+    pieces = [child for child in node.children if child.type != "file_descriptor"]
+    if len(pieces) != 2 or pieces[0].type not in REDIRECTIONS or pieces[1].type not in WORDS or not _is_tame(pieces[1]):
+        return None
+    return pieces[0].type, _text(pieces[1])
+
+
+def _is_duplicate(node: Node) -> bool:
+    """`2>&1`, which opens no file."""
+    pieces = [child for child in node.children if child.type != "file_descriptor"]
+    return len(pieces) == 2 and pieces[0].type == ">&" and pieces[1].type == "number"
+
+
+def _is_tame(word: Node) -> bool:
+    """Whether the grammar sees nothing but text in the word."""
+    return all(child.type in INSIDE_WORDS and _is_tame(child) for child in word.children)
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("ascii")

@@ -1,0 +1,163 @@
+"""A strict reader for the part of the shell language that has no surprises.
+
+It knows plain words, quotes, backslashes, comments, `&& || ; |`, new lines and redirections to a file. Whatever else
+it meets, it names and gives up.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import msgspec
+
+SEPARATOR = re.compile(r"&&|\|\||\||;|\n")
+REDIRECTION = re.compile(r"(?:[0-9]*(?:>>|>\||>|<)|&>>|&>)(?![<>&|(])")
+DUPLICATE = re.compile(r"[0-9]*>&[0-9](?=[ \t\n;|]|$)")
+COMMENT = re.compile(r"#[^\n]*")
+BLANK = re.compile(r"[ \t]+")
+# No shell gives these a meaning within a word.
+PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=^-]+")
+SINGLE_QUOTED = re.compile(r"'([^']*)'")
+DOUBLE_QUOTED = re.compile(r'"((?:[^"\\$`]|\\[^\n])*)"')
+ESCAPED = re.compile(r"\\([!-~ ])")
+ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
+GLOB_SIGNS = frozenset("*?[]")
+END_OF_WORD = frozenset(" \t\n;|&<>")
+# Characters that show as nothing, as a gap, or turn the text around.
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
+MEANINGS = {
+    "$": "a variable or a substitution",
+    "`": "a substitution",
+    "(": "a subshell or a function",
+    ")": "a subshell or a function",
+    "{": "braces, which the shell may expand",
+    "}": "braces, which the shell may expand",
+    "&": "a command in the background",
+    "<": "input that is not a plain file",
+    ">": "a redirection that is not to a plain file",
+    "!": "a negation",
+    '"': "a quoted text with a variable or a substitution, or one that does not end",
+    "'": "a quoted text that does not end",
+    "\\": "a line that goes on in the next one",
+    "~": "the home directory of somebody or a quoted ~",
+    "#": "a # within a word",
+}
+
+
+class WordToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A word: as written (`raw`), as the program gets it (`text`), and whether it is a pattern for file names."""
+
+    raw: str
+    text: str
+    globs: bool
+    start: int
+    end: int
+
+
+class SeparatorToken(msgspec.Struct, frozen=True, kw_only=True):
+    sign: str
+    start: int
+    end: int
+
+
+class RedirectToken(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator without its descriptor; the word after it is the target."""
+
+    operator: str
+    start: int
+    end: int
+
+
+class DuplicateToken(msgspec.Struct, frozen=True, kw_only=True):
+    """`2>&1`: no file is opened."""
+
+    start: int
+    end: int
+
+
+Token = WordToken | SeparatorToken | RedirectToken | DuplicateToken
+
+
+class NotPlain(Exception):
+    """The text has something in it that only a shell can read. The message names it."""
+
+
+def read_tokens(command: str) -> Iterator[Token]:
+    """The tokens one after another; `NotPlain` at the first thing that is not plain."""
+    _require_visible(command)
+    place = 0
+    while place < len(command):
+        gap = BLANK.match(command, place) or COMMENT.match(command, place)
+        if gap is not None:
+            place = gap.end()
+            continue
+        token = _sign(command, place) or _word(command, place)
+        yield token
+        place = token.end
+
+
+def _sign(command: str, place: int) -> Token | None:
+    if found := DUPLICATE.match(command, place):
+        return DuplicateToken(start=place, end=found.end())
+    if found := REDIRECTION.match(command, place):
+        return RedirectToken(operator=found[0].lstrip("0123456789"), start=place, end=found.end())
+    if found := SEPARATOR.match(command, place):
+        return SeparatorToken(sign=found[0], start=place, end=found.end())
+    return None
+
+
+def _require_visible(command: str) -> None:
+    for character in command:
+        if character in "\n\t" or " " <= character <= "~":
+            continue
+        if character < " " or unicodedata.category(character) in UNSEEN:
+            raise NotPlain(f"the character U+{ord(character):04X}, which cannot be seen")
+
+
+def _word(command: str, start: int) -> WordToken:
+    text: list[str] = []
+    globs = False
+    place = start
+    while place < len(command) and command[place] not in END_OF_WORD:
+        sign = command[place]
+        if sign in GLOB_SIGNS:
+            globs = True
+            piece, place = sign, place + 1
+        elif sign == "~" or (sign == "#" and place > start):
+            piece, place = _tilde_or_hash(command, start, place), place + 1
+        else:
+            piece, place = _piece(command, place)
+            if place > start and not text and piece.startswith("~"):
+                raise NotPlain(MEANINGS["~"])
+        text.append(piece)
+    if place == start:
+        raise _unknown(command[place])
+    return WordToken(raw=command[start:place], text="".join(text), globs=globs, start=start, end=place)
+
+
+def _piece(command: str, place: int) -> tuple[str, int]:
+    """The next stretch of a word, as the program gets it, and where it ends."""
+    if found := PLAIN.match(command, place):
+        return found[0], found.end()
+    if found := SINGLE_QUOTED.match(command, place):
+        return found[1], found.end()
+    if found := DOUBLE_QUOTED.match(command, place):
+        return ESCAPED_IN_QUOTES.sub(r"\1", found[1]), found.end()
+    if found := ESCAPED.match(command, place):
+        return found[1], found.end()
+    raise _unknown(command[place])
+
+
+def _tilde_or_hash(command: str, start: int, place: int) -> str:
+    """A `~` begins a word as `~/`, or stands where no shell looks at it, as in HEAD~1."""
+    sign = command[place]
+    if sign == "~":
+        follower = command[place + 1 : place + 2]
+        means_home = place == start and (not follower or follower == "/" or follower in END_OF_WORD)
+        if not means_home and (place == start or command[place - 1] in "=:"):
+            raise NotPlain(MEANINGS["~"])
+    return sign
+
+
+def _unknown(sign: str) -> NotPlain:
+    return NotPlain(MEANINGS.get(sign, f"the character {sign!r} outside quotes"))

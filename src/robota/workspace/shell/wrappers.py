@@ -1,0 +1,128 @@
+"""Programs that only start another program, and how to find that program behind them."""
+
+from typing import Final
+
+import msgspec
+
+from robota.workspace.shell.names import is_assignment, is_keyword, is_stateful
+from robota.workspace.shell.script import Argv
+
+MAX_DEPTH: Final = 8
+
+
+class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
+    """How the words of a wrapper are told from those of the command in it.
+
+    `valued` flags take the next word, `own_words` come before the command. A `faithful` wrapper runs the command just
+    as it stands; the others give it rights, variables, words or a life of its own.
+    """
+
+    flags: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    own_words: int = 0
+    faithful: bool = False
+    takes_assignments: bool = False
+
+
+def _wrapper(flags: str = "", valued: str = "", *, own_words: int = 0, faithful: bool = False) -> Wrapper:
+    return Wrapper(
+        flags=frozenset(flags.split()), valued=frozenset(valued.split()), own_words=own_words, faithful=faithful
+    )
+
+
+WRAPPERS: Final[dict[str, Wrapper]] = {
+    "time": _wrapper("-p", faithful=True),
+    "timeout": _wrapper("--foreground --preserve-status -v --verbose", "-k -s", own_words=1, faithful=True),
+    "nice": _wrapper("", "-n", faithful=True),
+    "nohup": _wrapper(faithful=True),
+    "stdbuf": _wrapper("", "-i -o -e", faithful=True),
+    "command": _wrapper(faithful=True),
+    "env": Wrapper(
+        flags=frozenset({"-i", "-", "--ignore-environment", "-0", "--null"}),
+        valued=frozenset({"-u", "--unset", "-C", "--chdir"}),
+        takes_assignments=True,
+    ),
+    "sudo": Wrapper(
+        flags=frozenset("-A -b -E -H -n -P -S -k -K -i -s".split()),
+        valued=frozenset("-u -g -h -p -C -D -R -T -r -t".split()),
+        takes_assignments=True,
+    ),
+    "doas": _wrapper("-n -s", "-u -C"),
+    "setsid": _wrapper("-c -f -w --ctty --fork --wait"),
+    "ionice": _wrapper("-t", "-c -n"),
+    "chrt": _wrapper("-b -f -i -o -r", own_words=1),
+    "taskset": _wrapper("-a -c", own_words=1),
+    "watch": _wrapper("-b -c -d -e -g -t -x -w", "-n -q"),
+    "xargs": _wrapper("-0 -r -t -p -x -o", "-n -I -P -d -L -a -E -s"),
+    "chroot": _wrapper(own_words=1),
+    "flock": _wrapper("-s -x -e -u -n -o -F", "-w -E", own_words=1),
+    "busybox": _wrapper(),
+    "strace": _wrapper("-f -ff -q -c -C -v -y", "-e -o -p -s -u"),
+}
+
+
+class Unwrapped(msgspec.Struct, frozen=True, kw_only=True):
+    """A command with its wrappers taken off, the outermost first in `wrappers`.
+
+    `inner` is None if the command within could not be found. It is `faithful` if nothing changes how it runs.
+    """
+
+    inner: Argv | None
+    wrappers: tuple[str, ...] = ()
+    faithful: bool = True
+
+
+class TooDeep(msgspec.Struct, frozen=True, kw_only=True):
+    """More wrappers around one another than anybody needs."""
+
+
+def unwrap(argv: Argv) -> Unwrapped | TooDeep:
+    """Take every wrapper off."""
+    names: list[str] = []
+    faithful = True
+    inner = argv
+    while (wrapper := WRAPPERS.get(program(inner))) is not None:
+        if len(names) == MAX_DEPTH:
+            return TooDeep()
+        names.append(program(inner))
+        # A wrapper of the same name in the workspace is not the one we know.
+        faithful = faithful and wrapper.faithful and "/" not in inner[0]
+        found = _within(wrapper, inner[1:])
+        if found is None or _changes_the_shell(found[0]):
+            return Unwrapped(inner=None, wrappers=tuple(names), faithful=False)
+        inner = found
+    return Unwrapped(inner=inner, wrappers=tuple(names), faithful=faithful)
+
+
+def program(argv: Argv) -> str:
+    """The name of the program without its directory."""
+    return argv[0].rpartition("/")[2]
+
+
+def _within(wrapper: Wrapper, words: Argv) -> Argv | None:
+    """The command behind a wrapper's own words; None if there is none or a flag is not known."""
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        word = words[place]
+        place += 1
+        if word == "--":
+            break
+        if word in wrapper.valued:
+            place += 1
+        elif word not in wrapper.flags and not _has_value_attached(word, wrapper):
+            return None
+    if wrapper.takes_assignments:
+        while place < len(words) and is_assignment(words[place]):
+            place += 1
+    return words[place + wrapper.own_words :] or None
+
+
+def _has_value_attached(word: str, wrapper: Wrapper) -> bool:
+    """`-n5`, `--adjustment=5` and the like; `nice -5` is an old way to write a number."""
+    if word[1:].isdigit():
+        return True
+    return word[:2] in wrapper.valued or word.partition("=")[0] in wrapper.valued
+
+
+def _changes_the_shell(name: str) -> bool:
+    return is_assignment(name) or is_keyword(name) or is_stateful(name)

@@ -1,0 +1,88 @@
+"""Finding files by name as a model does."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from robota.contracts.tool import ToolError
+from tests.tools.workbench import Workbench
+
+
+def make(root: Path, *names: str) -> None:
+    """Files, each a minute older than the one before."""
+    for age, name in enumerate(names):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+        os.utime(path, (1_700_000_000 - 60 * age,) * 2)
+
+
+def found(bench: Workbench, pattern: str, path: str = ".") -> list[str]:
+    return bench.call("glob", pattern=pattern, path=path).content.split("\n")
+
+
+def test_files_come_newest_first_with_paths_from_the_workspace(bench: Workbench, tmp_path: Path) -> None:
+    make(tmp_path, "src/new.py", "zzz.py", "src/deep/old.py", "other.txt")
+    assert found(bench, "*.py") == ["src/new.py", "zzz.py", "src/deep/old.py"]
+    assert found(bench, "*.py", "src") == ["src/new.py", "src/deep/old.py"]
+    assert found(bench, "deep/*", "src") == ["src/deep/old.py"]
+    assert found(bench, "./*.py") == ["zzz.py"]
+
+
+def test_ignored_and_hidden_files_do_not_count(bench: Workbench, tmp_path: Path) -> None:
+    make(tmp_path, "a.log", "build/b.py", ".env", ".github/ci.yml", ".git/config", "secret/c.py", "d.py")
+    (tmp_path / ".gitignore").write_text("*.log\nbuild/\n")
+    (tmp_path / ".robotaignore").write_text("secret/\n")
+    make(tmp_path, "sub/hidden.py")
+    (tmp_path / "sub/.robotaignore").write_text("hidden*\n")  # ripgrep does not know this one
+    assert found(bench, "**") == ["d.py"]
+    assert found(bench, "*.log") == ["No files found. Hidden and ignored files do not count."]
+    assert found(bench, ".github/**") == [".github/ci.yml"]
+    assert found(bench, "**/.env*") == [".env"]
+    assert "config" not in bench.call("glob", pattern=".git/**").content
+
+
+def test_links_are_not_followed(bench: Workbench, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    make(outside, "f.py")
+    (tmp_path / "link").symlink_to(outside)
+    assert "No files found" in bench.call("glob", pattern="**/*.py").content
+    with pytest.raises(ToolError, match="outside the workspace"):
+        bench.call("glob", pattern="*", path="link")
+
+
+def test_a_long_list_is_cut_and_says_how_long_it_was(bench: Workbench, tmp_path: Path) -> None:
+    make(tmp_path, *(f"{number}.txt" for number in range(310)))
+    lines = found(bench, "*.txt")
+    assert lines[:300] == [f"{number}.txt" for number in range(300)]
+    assert "300 of 310 files shown" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pattern": "{a"}, "not closed"),
+        ({"pattern": "{a,b}" * 10}, "more than 100"),
+        ({"pattern": "*", "path": "gone"}, "not an existing directory"),
+        ({"pattern": "*", "path": "file"}, "not an existing directory"),
+        ({"pattern": "../*"}, "leads out"),
+    ],
+)
+def test_what_cannot_be_looked_for_is_an_error(
+    bench: Workbench, tmp_path: Path, arguments: dict[str, str], message: str
+) -> None:
+    make(tmp_path, "file")
+    with pytest.raises(ToolError, match=message):
+        bench.call("glob", **arguments)
+
+
+def test_strange_names_are_shown_escaped_p20(bench: Workbench, tmp_path: Path) -> None:
+    make(tmp_path, "a\nb.txt", "-x.txt")
+    assert found(bench, "*.txt") == ["a\\nb.txt", "-x.txt"]
+
+
+def test_the_ask_names_pattern_and_place(bench: Workbench) -> None:
+    text = bench.preview("glob", pattern="*.py", path="src").text
+    assert json.loads(text) == {"tool": "listFilesRecursive", "path": "src", "content": "*.py"}

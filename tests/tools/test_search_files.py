@@ -1,0 +1,194 @@
+"""Searching as a model does."""
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from robota.contracts.tool import ToolError
+from tests.tools.workbench import Workbench
+
+
+def write(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def paths_of(content: str) -> list[str]:
+    return [line[2:] for line in content.split("\n") if line.startswith("# ")]
+
+
+def test_matches_stand_under_their_file_with_their_neighbours(bench: Workbench, tmp_path: Path) -> None:
+    write(tmp_path, a_dot_py="one\ntwo\nneedle\nfour\nfive\nsix\nseven\nneedle 2\n", sub__b_dot_py="needle\n")
+    result = bench.call("search_files", path=".", regex="need.e")
+    assert result.content == (
+        "Found 3 results in 2 files.\n\n"
+        "# a.py\n2 | two\n3 | needle\n4 | four\n----\n7 | seven\n8 | needle 2\n----\n\n"
+        "# sub/b.py\n1 | needle\n----"
+    )
+    assert not result.is_error
+
+
+def test_context_can_be_chosen(bench: Workbench, tmp_path: Path) -> None:
+    write(tmp_path, f="a\nb\nx\nc\nd\n")
+    assert "# f\n3 | x\n----" in bench.call("search_files", path=".", regex="x", context=0).content
+    assert "1 | a\n2 | b\n3 | x\n4 | c\n5 | d" in bench.call("search_files", path=".", regex="x", context=2).content
+
+
+def test_finding_nothing_says_how_much_was_searched(bench: Workbench, tmp_path: Path) -> None:
+    write(tmp_path, a="x", b="y")
+    assert bench.call("search_files", path=".", regex="zzz").content == "No results found in 2 searched files."
+    nothing = bench.call("search_files", path=".", regex="x", file_pattern="*.nope").content
+    assert "no file was searched" in nothing and "file_pattern" in nothing
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"regex": "fo("}, "unclosed group"),
+        ({"regex": "(?=a)b"}, "look-around is not supported"),
+        ({"regex": "a\nb"}, "line by line"),
+        ({"regex": "a\0b"}, "NUL"),
+        ({"regex": "x", "file_type": "klingon"}, "no file type 'klingon'"),
+        ({"regex": "x", "file_pattern": "*.{a"}, "not a usable glob pattern"),
+        ({"regex": "x", "path": "gone"}, "does not exist"),
+        ({"regex": "x", "path": ".."}, "outside the workspace"),
+        ({"regex": "x", "path": "pipe"}, "neither a directory nor a regular file"),
+    ],
+)
+def test_what_cannot_be_searched_is_an_error_and_not_nothing(
+    bench: Workbench, tmp_path: Path, arguments: dict[str, str], message: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ToolError, match=message):
+        bench.call("search_files", **{"path": ".", **arguments})
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"regex": ""}, {"regex": "x", "context": 21}, {"regex": "x", "max_results": 301}]
+)
+def test_arguments_have_limits(bench: Workbench, arguments: dict[str, object]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        bench.call("search_files", path=".", **arguments)
+
+
+def test_files_are_chosen_by_pattern_and_type(bench: Workbench, tmp_path: Path) -> None:
+    write(tmp_path, a_dot_py="x", b_dot_ts="x", src__c_dot_ts="x", src__deep__d_dot_tsx="x", src__e_dot_md="x")
+
+    def found(**arguments: str) -> list[str]:
+        return paths_of(bench.call("search_files", **{"path": ".", "regex": "x", **arguments}).content)
+
+    assert found(file_pattern="*.ts") == ["b.ts", "src/c.ts"]
+    assert found(file_pattern="src/**/*.{ts,tsx}") == ["src/c.ts", "src/deep/d.tsx"]
+    assert found(file_pattern="**/*") == found()
+    assert found(file_type="ts") == ["b.ts", "src/c.ts", "src/deep/d.tsx"]
+    assert found(file_type="ts", file_pattern="*.tsx") == ["src/deep/d.tsx"]
+    assert found(path="src", file_pattern="deep/*") == ["src/deep/d.tsx"]
+    assert found(path="src/c.ts") == ["src/c.ts"]
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_what_git_ignores_stays_out_whatever_the_pattern(bench: Workbench, tmp_path: Path, is_repository: bool) -> None:
+    if is_repository:
+        (tmp_path / ".git").mkdir()
+    write(tmp_path, _dot_gitignore="*.log\nbuild/\n", a_dot_log="x", build__b_dot_txt="x", src__c_dot_log="x", d="x")
+    for arguments in ({}, {"file_pattern": "**/*"}, {"file_pattern": "*.{log,txt}"}):
+        content = bench.call("search_files", path=".", regex="x", **arguments).content
+        assert ".log" not in content and "build" not in content
+    assert paths_of(bench.call("search_files", path=".", regex="x").content) == ["d"]
+    assert "no file was searched" in bench.call("search_files", path="src", regex="x").content
+
+
+def test_what_robotaignore_hides_cannot_be_found(bench: Workbench, tmp_path: Path) -> None:
+    """Not even with a `.gitignore` that brings it back, which ripgrep alone would obey."""
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, _dot_robotaignore="secret*\n", _dot_gitignore="!secret*\n", secret="needle", open="needle")
+    write(tmp_path, sub___dot_robotaignore="hidden\n", sub__hidden="needle")
+    assert paths_of(bench.call("search_files", path=".", regex="needle").content) == ["open"]
+    with pytest.raises(ToolError, match="robotaignore"):
+        bench.call("search_files", path="secret", regex="needle")
+
+
+def test_hidden_files_are_searched_on_request(bench: Workbench, tmp_path: Path) -> None:
+    write(tmp_path, _dot_env="x", _dot_github__ci="x", _dot_git__config="x", a="x")
+    assert paths_of(bench.call("search_files", path=".", regex="x").content) == ["a"]
+    everything = bench.call("search_files", path=".", regex="x", include_hidden=True).content
+    assert paths_of(everything) == [".env", ".github/ci", "a"]
+
+
+def test_symbolic_links_do_not_lead_out_p04(bench: Workbench, tmp_path: Path) -> None:
+    """P03, P04: neither a link met on the way nor one given as the path."""
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / "f").write_text("needle")
+    (tmp_path / "link").symlink_to(outside)
+    (tmp_path / "file").symlink_to(outside / "f")
+    assert "No results found" in bench.call("search_files", path=".", regex="needle").content
+    for path in ("link", "file", "link/f"):
+        with pytest.raises(ToolError, match="outside the workspace"):
+            bench.call("search_files", path=path, regex="needle")
+
+
+def test_encodings_are_read_and_binary_files_passed_over(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"caf\xe9 needle\n")
+    (tmp_path / "utf16").write_bytes("über needle\r\n".encode("utf-16"))
+    (tmp_path / "binary").write_bytes(b"\x7fELF\0\0needle\n")
+    content = bench.call("search_files", path=".", regex="needle").content
+    assert "1 | café needle\n" in content
+    assert "1 | über needle\n" in content
+    assert paths_of(content) == ["latin", "utf16"]
+
+
+def test_too_many_results_are_cut_in_path_order_and_it_says_so(bench: Workbench, tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"{number:02}").write_text("x\n" * 10)
+    content = bench.call("search_files", path=".", regex="x", context=0).content
+    assert content.startswith("Showing the first 300 of 300+ results.")
+    assert paths_of(content) == [f"{number:02}" for number in range(30)]
+    assert "first 7 of 7+" in bench.call("search_files", path=".", regex="x", max_results=7).content
+    assert "Found 300 results" in bench.call("search_files", path=".", regex="x", file_pattern="[012]*").content
+
+
+def test_a_long_line_is_cut_around_its_match(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("é" * 5000 + "needle" + "z" * 5000 + "\n" + "needle" + "y" * 494 + "\n")
+    content = bench.call("search_files", path=".", regex="needle").content
+    first, second = [line for line in content.split("\n") if "|" in line]
+    assert "needle" in first and first.count("[truncated...]") == 2 and len(first) < 550
+    assert second == "2 | needle" + "y" * 494
+
+
+def test_very_wide_results_stay_within_a_budget(bench: Workbench, tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"{number:03}").write_text("x" * 499)
+    content = bench.call("search_files", path=".", regex="x").content
+    assert len(content) < 65_000
+    left_out = 300 - len(paths_of(content))
+    assert f"{left_out} more files with results are not shown" in content
+
+
+def test_strange_names_and_strange_expressions_p20(bench: Workbench, tmp_path: Path) -> None:
+    """P20: shown escaped, never taken for an option."""
+    for name in ("-n", "a\nb", "esc\x1b[31m", os.fsdecode(b"\xff")):
+        (tmp_path / name).write_text("--files\n")
+    content = bench.call("search_files", path=".", regex="--files").content
+    assert paths_of(content) == ["-n", "a\\nb", "esc\\x1b[31m", "\\xff"]
+    assert paths_of(bench.call("search_files", path="-n", regex="-").content) == ["-n"]
+
+
+def test_settings_of_the_machine_do_not_matter(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, f="needle")
+    config = tmp_path.parent / f"{tmp_path.name}-ripgreprc"
+    config.write_text("--glob=!f\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(config))
+    assert "1 | needle" in bench.call("search_files", path=".", regex="needle").content
+
+
+def test_the_ask_names_place_and_expression(bench: Workbench) -> None:
+    preview = bench.preview("search_files", path="src", regex="a.*b", file_pattern="*.py")
+    assert json.loads(preview.text) == {"tool": "searchFiles", "path": "src", "content": "a.*b", "reason": "*.py"}
