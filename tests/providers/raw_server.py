@@ -11,11 +11,12 @@ Answering = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 class RawServer:
-    """`requests` holds the head of each request as it came."""
+    """`requests` holds the head of each request as it came, `bodies` what followed it."""
 
     def __init__(self, answering: Answering) -> None:
         self.url = ""
         self.requests: list[str] = []
+        self.bodies: list[bytes] = []
         self.connections = 0
         self._answering = answering
         self._serving: set[asyncio.Task[None]] = set()
@@ -43,7 +44,7 @@ class RawServer:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 self.requests.append(head)
-                await reader.readexactly(_content_length(head))
+                self.bodies.append(await reader.readexactly(_content_length(head)))
                 await self._answering(writer)
                 await writer.drain()
                 if writer.is_closing():

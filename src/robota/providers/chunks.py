@@ -35,6 +35,8 @@ class TextChunk(msgspec.Struct, frozen=True):
 
 
 class ThinkingChunk(msgspec.Struct, frozen=True):
+    """More reasoning. A `signature` seals the whole stretch of reasoning it comes in, in place of an earlier one."""
+
     text: str
     signature: str | None = None
 

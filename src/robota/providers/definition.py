@@ -1,12 +1,16 @@
 """What a provider is: a record made of data and two functions. No code outside a provider's module knows its name."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from robota.config.profiles import Profile
+from robota.providers.catalogue import entry_of, unknown_model
 from robota.providers.chunks import Chunk, ModelRequest
+from robota.providers.profile_options import options_of
+
+T = TypeVar("T")
 
 
 class Provider(Protocol):
@@ -23,12 +27,45 @@ class Provider(Protocol):
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What we know of a model; the defaults serve for one we have never heard of."""
+    """What the engine must know of a model. `max_output_tokens` is sent with every request, if it is set.
+
+    `notice` is something a person should be told once in a session.
+    """
 
     context_window: int = 128_000
     max_output_tokens: int | None = None
     native_tools: bool = True
     sees_images: bool = False
+    thinks: bool = False
+    notice: str | None = None
+
+
+class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the `options` of any profile may say of its model; the rest comes from the catalogue."""
+
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    native_tools: bool | None = None
+    sees_images: bool | None = None
+
+
+def catalogued(profile: Profile) -> ModelInfo:
+    """What is known of a profile's model: the profile's own word first, then the catalogue's."""
+    options, entry = options_of(profile, ModelOptions), entry_of(profile)
+    facts = entry.facts
+    is_told = entry.is_known or options.context_window is not None
+    return ModelInfo(
+        context_window=_first(options.context_window, facts.context_window),
+        max_output_tokens=_first(options.max_output_tokens, facts.max_output_tokens),
+        native_tools=_first(options.native_tools, facts.native_tools),
+        sees_images=_first(options.sees_images, facts.images),
+        thinks=facts.thinking,
+        notice=None if is_told else unknown_model(profile, facts.context_window),
+    )
+
+
+def _first(told: T | None, known: T) -> T:
+    return known if told is None else told
 
 
 class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +79,11 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of provider, by the contract of the seed."""
+    """A kind of provider, by the contract of the seed.
+
+    `local_address` is the base URL where a server of this kind listens if it runs on this machine. `api_protocol` is
+    what the rows of a conversation call the vendor's way of counting tokens.
+    """
 
     type: str
     display_name: str
@@ -53,4 +94,6 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     requires_api_key: bool = False
     aliases: tuple[str, ...] = ()
     probe_profile: Callable[[Profile], Awaitable[str]] | None = None
-    model_info: Callable[[Profile], ModelInfo] = lambda profile: ModelInfo()
+    model_info: Callable[[Profile], ModelInfo] = catalogued
+    local_address: str | None = None
+    api_protocol: str = "openai"

@@ -82,11 +82,11 @@ class Http:
                 async for data in response.aiter_bytes():
                     await answer.put(data)
         except ProviderFault as fault:
-            raise self._without_secrets(fault) from None
+            raise self.without_secrets(fault) from None
         except NETWORK_ERRORS as error:
             known = _fault_in_stream(error, self._idle_s) if started else _fault_before(error, place, self._idle_s)
             # The original may quote headers, so it is not chained.
-            raise self._without_secrets(known) from None
+            raise self.without_secrets(known) from None
 
     async def _open(self, url: str) -> httpx2.AsyncClient:
         async with self._opening:
@@ -100,7 +100,8 @@ class Http:
                 )
             return self._client
 
-    def _without_secrets(self, fault: ProviderFault) -> ProviderFault:
+    def without_secrets(self, fault: ProviderFault) -> ProviderFault:
+        """The same fault, fit to be shown and logged."""
         message = fault.message
         for secret in self._secrets:
             message = message.replace(secret, "***")

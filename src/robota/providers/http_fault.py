@@ -23,11 +23,18 @@ CONTEXT_TOO_LONG: Final = re.compile(
     r"|exceed\w*\b.{0,80}\bcontext"
     r"|token\w*\b.{0,80}\blimit"
     r"|context_length_exceeded"
-    r"|max_tokens_to_sample",
+    r"|max_tokens_to_sample"
+    r"|request_too_large",
     re.IGNORECASE | re.DOTALL,
 )
 # Not the word "billing" alone: a plain rate limit may advise to look at "plan and billing details".
-UNPAID: Final = re.compile(r"insufficient_quota|insufficient.{0,10}(balance|credit|funds)|billing_", re.IGNORECASE)
+UNPAID: Final = re.compile(
+    r"insufficient_quota|insufficient.{0,10}(balance|credit|funds)|billing_|credit balance is too low", re.IGNORECASE
+)
+# Some servers answer a wrong key with 400.
+BAD_KEY: Final = re.compile(r"api.?key not valid|api_key_invalid|(invalid|incorrect).api.key", re.IGNORECASE)
+# Too long a reply was asked for, which a shorter conversation does not change.
+REPLY_LIMIT: Final = re.compile(r"number of output tokens", re.IGNORECASE)
 FILTERED: Final = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 NO_MODEL: Final = re.compile(r"model", re.IGNORECASE)
 GOOGLE_RETRY_DELAY: Final = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
@@ -88,7 +95,8 @@ def fault_of_error_object(error: Any) -> ProviderFault:
     text = msgspec.json.encode(error).decode("utf-8", "replace")
     status = _status_in(error)
     kind = _kind(status, text) if status is not None else _kind_by_words(text)
-    return ProviderFault(kind, sentence(kind, server_message(text), status), status=status)
+    wait = retry_after_s({}, text, now=0)
+    return ProviderFault(kind, sentence(kind, server_message(text), status), status=status, retry_after_s=wait)
 
 
 def sentence(kind: FaultKind, said: str, status: int | None) -> str:
@@ -131,7 +139,11 @@ def _kind(status: int, text: str) -> FaultKind:
 
 
 def _kind_of_refusal(text: str) -> FaultKind:
-    if CONTEXT_TOO_LONG.search(text):
+    if UNPAID.search(text):
+        return FaultKind.BILLING
+    if BAD_KEY.search(text):
+        return FaultKind.AUTHENTICATION
+    if CONTEXT_TOO_LONG.search(text) and not REPLY_LIMIT.search(text):
         return FaultKind.CONTEXT_TOO_LONG
     return FaultKind.CONTENT_FILTER if FILTERED.search(text) else FaultKind.INVALID_REQUEST
 

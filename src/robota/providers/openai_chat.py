@@ -76,11 +76,13 @@ class _Event(msgspec.Struct):
 class ChatReply:
     """Reads one reply. `feed` gives the chunks of what arrived together; `complete` says that nothing is missing.
 
-    A server that answers with one JSON object although a stream was asked for is understood too.
+    It raises `ProviderFault`, unless something whole arrived together with the fault: that is given first, and the
+    reply has the `fault`. A server that answers with one JSON object although a stream was asked for is understood too.
     """
 
     def __init__(self) -> None:
         self.complete = False
+        self.fault: ProviderFault | None = None
         self._frames = SseFrames()
         self._decode = msgspec.json.Decoder(_Event).decode
         self._calls = CallAssembly()
@@ -103,10 +105,12 @@ class ChatReply:
 
     def finish(self) -> list[Chunk]:
         """The last chunks, once the connection has given all it had. Raises if the reply is not whole."""
+        if self.fault is not None:
+            raise self.fault
         if self._plain is not None:
             return self._read_whole(b"".join(self._plain))
         chunks = self._read(self._frames.finish())
-        if self.complete:
+        if self.complete or self.fault is not None:
             return chunks
         if self._reason is None:
             raise ProviderFault(
@@ -117,13 +121,20 @@ class ChatReply:
 
     def _read(self, payloads: list[bytes]) -> list[Chunk]:
         batch = ChunkBatch()
-        for payload in payloads:
-            if self.complete:
-                break
-            if payload == DONE:
-                self._end(batch)
-                break
-            self._take(self._event(payload), batch)
+        try:
+            for payload in payloads:
+                if self.complete:
+                    break
+                if payload == DONE:
+                    self._end(batch)
+                    break
+                self._take(self._event(payload), batch)
+        except ProviderFault as fault:
+            chunks = batch.take()
+            if not chunks:
+                raise
+            self.fault = fault
+            return chunks
         return batch.take()
 
     def _event(self, payload: bytes) -> _Event:
@@ -176,8 +187,10 @@ class ChatReply:
         thought = delta.reasoning_content or delta.reasoning
         if thought and isinstance(thought, str):
             batch.thinking(thought)
-        if delta.content:
-            batch.text(delta.content if isinstance(delta.content, str) else _text_of_parts(delta.content))
+        if isinstance(delta.content, str):
+            batch.text(delta.content)
+        elif delta.content:
+            _take_parts(delta.content, batch)
         if delta.refusal:
             batch.text(delta.refusal)
         for call in delta.tool_calls or ():
@@ -223,9 +236,16 @@ def _piece(call: _Call) -> CallPiece:
     return CallPiece(index=call.index, id=call.id or "", name=function.name or "", arguments=arguments or "")
 
 
-def _text_of_parts(parts: list[Any]) -> str:
-    texts = (part.get("text") for part in parts if isinstance(part, dict))
-    return "".join(text for text in texts if isinstance(text, str))
+def _take_parts(parts: list[Any], batch: ChunkBatch) -> None:
+    """Some servers send a list: text in parts, and thoughts as a part that is again a list."""
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
+        if isinstance(part.get("text"), str):
+            batch.text(part["text"])
+        elif isinstance(part.get("thinking"), list):
+            thoughts = (thought.get("text") for thought in part["thinking"] if isinstance(thought, dict))
+            batch.thinking("".join(text for text in thoughts if isinstance(text, str)))
 
 
 def _usage_chunk(usage: _Usage) -> UsageChunk:

@@ -1,8 +1,10 @@
 """The body of a Chat Completions request, put together from pieces that were encoded once."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 
@@ -11,6 +13,7 @@ from robota.protocol.conversation import (
     ImageBlock,
     ImageSource,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
     Turn,
     UserTurn,
@@ -18,6 +21,23 @@ from robota.protocol.conversation import (
 from robota.providers.chunks import ModelRequest, ToolSpec
 
 RESERVED: Final = frozenset({"model", "messages", "tools", "stream", "stream_options"})
+SHORT_CALL_ID: Final = re.compile(r"[A-Za-z0-9]{9}")
+READ_THE_RESULTS: Final = "I have the results."
+
+
+class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where servers that speak the same format disagree.
+
+    `reasoning_field` names the field in which a server wants the reasoning behind its calls back.
+    `short_call_ids` are nine letters or digits. `user_after_tool` is false where a result must be followed by
+    the assistant before a person may speak.
+    """
+
+    max_tokens_field: str = "max_tokens"
+    stream_options: bool = True
+    reasoning_field: str | None = None
+    short_call_ids: bool = False
+    user_after_tool: bool = True
 
 
 class ChatBody:
@@ -26,9 +46,9 @@ class ChatBody:
     `extra` holds further fields of the body (temperature and the like), as the profile's options give them.
     """
 
-    def __init__(self, extra: dict[str, Any] | None = None, max_tokens_field: str = "max_tokens") -> None:
+    def __init__(self, extra: dict[str, Any] | None = None, quirks: ChatQuirks | None = None) -> None:
         self._extra = {key: value for key, value in (extra or {}).items() if key not in RESERVED}
-        self._max_tokens_field = max_tokens_field
+        self._quirks = quirks or ChatQuirks()
         self._head: tuple[tuple[Any, ...], bytes] | None = None
         # By identity; the turn is held so that its id cannot pass to another object.
         self._turns: dict[int, tuple[Turn, bytes]] = {}
@@ -39,7 +59,7 @@ class ChatBody:
         for turn in request.turns:
             entry = known.get(id(turn))
             if entry is None:
-                entry = (turn, encode_turn(turn))
+                entry = (turn, encode_turn(turn, self._quirks))
             kept[id(turn)] = entry
             if entry[1]:
                 pieces.append(entry[1])
@@ -56,23 +76,21 @@ class ChatBody:
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to and including the system message, which opens the list of messages."""
-        fields: dict[str, Any] = {
-            "model": request.model,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **self._extra,
-        }
+        fields: dict[str, Any] = {"model": request.model, "stream": True}
+        if self._quirks.stream_options:
+            fields["stream_options"] = {"include_usage": True}
+        fields.update(self._extra)
         if request.max_output_tokens is not None:
-            fields[self._max_tokens_field] = request.max_output_tokens
+            fields[self._quirks.max_tokens_field] = request.max_output_tokens
         if request.tools:
             fields["tools"] = [_tool(tool) for tool in request.tools]
         system = encode_json({"role": "system", "content": request.system})
         return encode_json(fields)[:-1] + b',"messages":[' + system
 
 
-def encode_turn(turn: Turn) -> bytes:
+def encode_turn(turn: Turn, quirks: ChatQuirks) -> bytes:
     """The messages of one turn, separated by commas; empty if nothing of it is sent."""
-    messages = _assistant(turn) if isinstance(turn, AssistantTurn) else _user(turn)
+    messages = _assistant(turn, quirks) if isinstance(turn, AssistantTurn) else _user(turn, quirks)
     return b",".join(encode_json(message) for message in messages)
 
 
@@ -89,27 +107,42 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _assistant(turn: AssistantTurn) -> list[dict[str, Any]]:
+def _assistant(turn: AssistantTurn, quirks: ChatQuirks) -> list[dict[str, Any]]:
     calls = [
         {
-            "id": call.id,
+            "id": _call_id(call.id, quirks),
             "type": "function",
             "function": {"name": call.name, "arguments": encode_json(call.input).decode()},
         }
         for call in turn.tool_uses
     ]
     if calls:
-        return [{"role": "assistant", "content": turn.text or None, "tool_calls": calls}]
+        message = {"role": "assistant", "content": turn.text or None, "tool_calls": calls}
+        return [{**message, **_reasoning(turn, quirks)}]
     return [{"role": "assistant", "content": turn.text}] if turn.text else []
 
 
-def _user(turn: UserTurn) -> list[dict[str, Any]]:
+def _reasoning(turn: AssistantTurn, quirks: ChatQuirks) -> dict[str, str]:
+    thoughts = "".join(block.thinking for block in turn.content if isinstance(block, ThinkingBlock))
+    return {quirks.reasoning_field: thoughts} if quirks.reasoning_field and thoughts else {}
+
+
+def _call_id(id: str, quirks: ChatQuirks) -> str:
+    if not quirks.short_call_ids or SHORT_CALL_ID.fullmatch(id):
+        return id
+    return f"{crc32(id.encode('utf-8', 'replace')):09x}"
+
+
+def _user(turn: UserTurn, quirks: ChatQuirks) -> list[dict[str, Any]]:
     """Tool results come first, because they must follow the calls; words and pictures come after them."""
     results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
     messages: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": result.tool_use_id, "content": result.content} for result in results
+        {"role": "tool", "tool_call_id": _call_id(result.tool_use_id, quirks), "content": result.content}
+        for result in results
     ]
     content = _words_and_images(turn, results)
+    if content and results and not quirks.user_after_tool:
+        messages.append({"role": "assistant", "content": READ_THE_RESULTS})
     if content:
         messages.append({"role": "user", "content": content})
     return messages

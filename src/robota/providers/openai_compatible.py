@@ -1,43 +1,44 @@
 """The provider type `openai-compatible`: any server that speaks Chat Completions."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from robota.config.errors import ConfigError
 from robota.config.profiles import Profile
 from robota.providers.chunks import Chunk, ModelRequest
-from robota.providers.definition import ModelInfo, ProviderDefinition, SetupStep
+from robota.providers.definition import ModelInfo, ProviderDefinition, SetupStep, catalogued
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http import Http
 from robota.providers.openai_chat import ChatReply
-from robota.providers.openai_chat_body import ChatBody
+from robota.providers.openai_chat_body import ChatBody, ChatQuirks
+from robota.providers.profile_options import options_of
 
 
-class ChatOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `options` of a profile may say. `body` and `headers` are added to every request as they are."""
+class ChatOptions(ChatQuirks, frozen=True, kw_only=True, rename="camel"):
+    """What `options` of a profile may say besides `ModelOptions`. `body` and `headers` go into every request.
 
-    context_window: int = 128_000
+    `send_max_output` sends the catalogue's limit too: most servers have a good one of their own, and some refuse a
+    request whose limit does not fit the window.
+    """
+
     max_output_tokens: int | None = None
-    native_tools: bool = True
-    sees_images: bool = False
-    max_tokens_field: str = "max_tokens"
-    headers: dict[str, str] = {}
-    body: dict[str, Any] = {}
+    send_max_output: bool = False
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    body: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class OpenAiCompatible:
     """One server, one kept connection, one conversation's worth of encoded turns."""
 
     def __init__(self, profile: Profile) -> None:
-        options = _options(profile)
+        options = options_of(profile, ChatOptions)
         self._url = f"{_base(profile)}/chat/completions"
         self._headers = {**_headers(profile), **options.headers, "content-type": "application/json"}
         self._http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
-        self._body = ChatBody(options.body, options.max_tokens_field)
+        self._body = ChatBody(options.body, options)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
         reply = ChatReply()
         answer = self._http.post_stream(self._url, self._headers, self._body.encode(request))
         try:
@@ -47,9 +48,16 @@ class OpenAiCompatible:
                     answer.leave()
                 if chunks:
                     yield chunks
+                if reply.fault is not None:
+                    raise reply.fault
                 if reply.complete:
                     return
             yield reply.finish()
+            if reply.fault is not None:
+                raise reply.fault
+        except ProviderFault as fault:
+            # A server may quote the key in an error that comes inside its reply.
+            raise self._http.without_secrets(fault) from None
         finally:
             if not reply.complete:
                 await answer.aclose()
@@ -60,34 +68,28 @@ class OpenAiCompatible:
 
 async def probe(profile: Profile) -> str:
     """Ask the server for its models; the answer is a line for a person."""
-    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
-    try:
-        body = await http.get(f"{_base(profile)}/models", {**_headers(profile), **_options(profile).headers})
-    finally:
-        await http.close()
-    names = _model_names(body)
+    names = await list_models(profile)
     if profile.model in names:
         return f"The server answers and offers {profile.model}."
     return f"The server answers and offers {len(names)} models, but {profile.model} is not in its list."
 
 
-def model_info(profile: Profile) -> ModelInfo:
-    options = _options(profile)
-    return ModelInfo(
-        context_window=options.context_window,
-        max_output_tokens=options.max_output_tokens,
-        native_tools=options.native_tools,
-        sees_images=options.sees_images,
-    )
-
-
-def _options(profile: Profile) -> ChatOptions:
+async def list_models(profile: Profile) -> list[str]:
+    """The models a server offers, in its order."""
+    headers = {**_headers(profile), **options_of(profile, ChatOptions).headers}
+    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
     try:
-        return msgspec.convert(profile.options, ChatOptions)
-    except msgspec.ValidationError as error:
-        raise ConfigError(
-            f"The options of provider profile {profile.name!r} are wrong: {error}. Nothing was sent."
-        ) from error
+        body = await http.get(f"{_base(profile)}/models", headers)
+    finally:
+        await http.close()
+    return _model_names(body)
+
+
+def model_info(profile: Profile) -> ModelInfo:
+    options, info = options_of(profile, ChatOptions), catalogued(profile)
+    if options.send_max_output:
+        return info
+    return msgspec.structs.replace(info, max_output_tokens=options.max_output_tokens)
 
 
 def _base(profile: Profile) -> str:
@@ -104,12 +106,14 @@ class _Model(msgspec.Struct):
 
 
 class _ModelList(msgspec.Struct):
-    data: list[_Model] = []
+    """A server without any model may say null; one that says nothing is something else."""
+
+    data: list[_Model] | None
 
 
 def _model_names(body: bytes) -> list[str]:
     try:
-        return [model.id for model in msgspec.json.decode(body, type=_ModelList).data]
+        return [model.id for model in msgspec.json.decode(body, type=_ModelList).data or ()]
     except msgspec.DecodeError as error:
         raise ProviderFault(
             FaultKind.INVALID_REQUEST,

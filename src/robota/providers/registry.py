@@ -7,16 +7,32 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.api_key import resolve_key
 from robota.config.errors import ConfigError
 from robota.config.profiles import Profile
-from robota.config.settings import resolve_key
+from robota.providers.catalogue import OVERRIDES, Price, entry_of
 from robota.providers.definition import Provider, ProviderDefinition
+from robota.providers.priced import Priced
 
+# In the order in which a person is offered them.
 PLACES: Final = {
+    "anthropic": "robota.providers.anthropic:DEFINITION",
+    "openai": "robota.providers.openai:DEFINITION",
+    "gemini": "robota.providers.gemini:DEFINITION",
+    "openrouter": "robota.providers.compatible_kinds:OPENROUTER",
+    "deepseek": "robota.providers.compatible_kinds:DEEPSEEK",
+    "mistral": "robota.providers.compatible_kinds:MISTRAL",
+    "groq": "robota.providers.compatible_kinds:GROQ",
+    "qwen": "robota.providers.qwen:DEFINITION",
+    "ollama": "robota.providers.compatible_kinds:OLLAMA",
+    "lmstudio": "robota.providers.compatible_kinds:LMSTUDIO",
+    "llamacpp": "robota.providers.compatible_kinds:LLAMACPP",
+    "gemma": "robota.providers.gemma:DEFINITION",
+    "local": "robota.providers.local:DEFINITION",
     "openai-compatible": "robota.providers.openai_compatible:DEFINITION",
     "scripted": "robota.providers.scripted:DEFINITION",
 }
-ALIASES: Final = {"openai-compat": "openai-compatible"}
+ALIASES: Final = {"claude": "anthropic", "google": "gemini", "openai-compat": "openai-compatible"}
 
 # The fields of a profile by the names a person writes.
 FIELDS: Final = {field.encode_name: field.name for field in msgspec.structs.fields(Profile)}
@@ -44,11 +60,23 @@ def definitions() -> Sequence[ProviderDefinition]:
 
 def create(profile: Profile, env: Mapping[str, str] | None = None) -> Provider:
     """A provider for this profile, or a `ConfigError` before anything is sent. `env` is where `$ENV:NAME` looks."""
-    return definition(profile.type).create_provider(ready(profile, os.environ if env is None else env))
+    return open_provider(ready(profile, os.environ if env is None else env))
 
 
-def ready(profile: Profile, env: Mapping[str, str]) -> Profile:
-    """The profile with the defaults of its type filled in, its key resolved and nothing missing."""
+def open_provider(profile: Profile) -> Provider:
+    """The provider of a profile that is ready. Its replies say what they cost, wherever a price is known."""
+
+    def price_of(model: str) -> Price | None:
+        return entry_of(profile, model).facts.price
+
+    return Priced(definition(profile.type).create_provider(profile), price_of)
+
+
+def ready(profile: Profile, env: Mapping[str, str], models: Mapping[str, Any] | None = None) -> Profile:
+    """The profile with the defaults of its type filled in, its key resolved, nothing missing and nothing wrong.
+
+    `models` are facts by model id that the settings give for all profiles; the profile's own come before them.
+    """
     kind = definition(profile.type)
     full = with_defaults(profile, kind)
     missing = missing_fields(full, kind)
@@ -58,7 +86,12 @@ def ready(profile: Profile, env: Mapping[str, str]) -> Profile:
             f"Nothing was sent. Add it with: "
             f"robota --configure-provider {profile.name or 'NAME'} --type {kind.type} {_flags(missing)}"
         )
-    return msgspec.structs.replace(full, api_key=resolve_key(full, env))
+    whole = msgspec.structs.replace(full, type=kind.type, api_key=resolve_key(full, env))
+    if models:
+        own = whole.options.get(OVERRIDES, {})
+        whole = msgspec.structs.replace(whole, options={**whole.options, OVERRIDES: {**models, **own}})
+    kind.model_info(whole)
+    return whole
 
 
 def with_defaults(profile: Profile, kind: ProviderDefinition) -> Profile:

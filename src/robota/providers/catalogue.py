@@ -1,0 +1,125 @@
+"""What is known of models: window, limits, abilities, price. The data is in catalogue.json."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.config.profiles import Profile
+from robota.protocol.conversation import Usage
+
+# What a vendor appends to the name of a model without making it another one: a date, a version, a tag.
+VARIANT: Final = re.compile(r"(-(0|latest|\d{4,8}|\d{4}-\d{2}-\d{2}|preview(-[\d-]+)?)|[:@][\w.-]+)")
+MILLION: Final = 1_000_000
+OVERRIDES: Final = "models"
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """US dollars per million tokens. A cache price that is left out is that of plain input."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One model, as catalogue.json and the settings write it; the defaults serve for one nobody has heard of."""
+
+    context_window: int = 128_000
+    max_output_tokens: int | None = None
+    images: bool = False
+    thinking: bool = False
+    native_tools: bool = True
+    price: Price | None = None
+
+
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts, and whether anybody knew them."""
+
+    facts: ModelFacts
+    is_known: bool
+
+
+class _Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    as_of: str
+    models: dict[str, dict[str, ModelFacts]]
+
+
+def lookup(type: str, model: str, overrides: Mapping[str, Any] | None = None) -> ModelEntry:
+    """What is known of a model of a provider type. `overrides` has facts by model id, some or all, and wins."""
+    found = _find(catalogue().models.get(type, {}), model) or _elsewhere(type, model)
+    told = (overrides or {}).get(model)
+    if told is None:
+        return ModelEntry(facts=found or ModelFacts(), is_known=found is not None)
+    return ModelEntry(facts=_changed(found or ModelFacts(), told, model), is_known=True)
+
+
+def cost(usage: Usage, price: Price | None) -> float | None:
+    """US dollars for these tokens; None if nobody knows the price."""
+    if price is None:
+        return None
+    read = price.input if price.cache_read is None else price.cache_read
+    write = price.input if price.cache_write is None else price.cache_write
+    total = (
+        usage.input_tokens * price.input
+        + usage.output_tokens * price.output
+        + usage.cache_read_input_tokens * read
+        + usage.cache_creation_input_tokens * write
+    )
+    return total / MILLION
+
+
+def entry_of(profile: Profile, model: str | None = None) -> ModelEntry:
+    """The entry of a profile's model, or of another one that it serves."""
+    overrides = profile.options.get(OVERRIDES) or {}
+    if not isinstance(overrides, Mapping):
+        raise ConfigError(f"{_models_of(profile)} must be an object of models by id. Nothing was sent.")
+    return lookup(profile.type, model or profile.model or "", overrides)
+
+
+def unknown_model(profile: Profile, context_window: int) -> str:
+    return (
+        f"The model {profile.model} is not in the catalogue. It is taken to have a window of {context_window:,} tokens "
+        f"and no known price. Say more under {_models_of(profile)} in the settings."
+    )
+
+
+@cache
+def catalogue() -> _Catalogue:
+    return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_Catalogue)
+
+
+def _find(section: Mapping[str, ModelFacts], model: str) -> ModelFacts | None:
+    if model in section:
+        return section[model]
+    families = [name for name in section if model.startswith(name) and VARIANT.fullmatch(model, len(name))]
+    return section[max(families, key=len)] if families else None
+
+
+def _elsewhere(type: str, model: str) -> ModelFacts | None:
+    """A model of another host is the same model, but what it costs here is not known."""
+    plain = model.rpartition("/")[2]
+    for name, section in catalogue().models.items():
+        found = _find(section, plain) if name != type else None
+        if found is not None:
+            return msgspec.structs.replace(found, price=None)
+    return None
+
+
+def _changed(facts: ModelFacts, told: Any, model: str) -> ModelFacts:
+    try:
+        return msgspec.convert({**msgspec.to_builtins(facts), **told}, ModelFacts)
+    except (msgspec.ValidationError, TypeError) as error:
+        known = ", ".join(field.encode_name for field in msgspec.structs.fields(ModelFacts))
+        raise ConfigError(
+            f"models.{model} in the settings is wrong: {error}. It takes {known}. Nothing was sent."
+        ) from error
+
+
+def _models_of(profile: Profile) -> str:
+    return f"providers.{profile.name or profile.type}.options.{OVERRIDES}"

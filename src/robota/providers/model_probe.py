@@ -1,0 +1,21 @@
+"""Asks a server for the model of a profile, to see that address, key and model are right."""
+
+from collections.abc import Mapping
+
+from robota.config.profiles import Profile
+from robota.providers.fault import FaultKind, ProviderFault
+from robota.providers.http import Http
+
+
+async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> str:
+    """A line for a person; raises `ProviderFault` if the server cannot be used at all."""
+    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
+    try:
+        await http.get(url, headers)
+    except ProviderFault as fault:
+        if fault.kind is not FaultKind.MODEL_NOT_FOUND:
+            raise
+        return f"The server answers, but does not know {profile.model}."
+    finally:
+        await http.close()
+    return f"The server answers and offers {profile.model}."

@@ -1,0 +1,75 @@
+"""Recorded shapes of vendors' replies (see `shapes/`), and short ways to read them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from robota.providers.chunks import CallArgumentsChunk, Chunk, TextChunk, ThinkingChunk, UsageChunk
+from robota.providers.fault import ProviderFault
+from robota.providers.wire_reply import WireReply
+
+SHAPES = Path(__file__).with_name("shapes")
+
+NewReply = Callable[[], WireReply[Any]]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came out of a reply: chunks, and the fault it ended in, if any."""
+
+    chunks: list[Chunk]
+    fault: ProviderFault | None
+
+
+def shape(name: str) -> bytes:
+    return (SHAPES / f"{name}.sse").read_bytes()
+
+
+def event(data: Any) -> bytes:
+    return b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+def read(new_reply: NewReply, *reads: bytes) -> Outcome:
+    """The chunks of a reply that arrived in these pieces, neighbours of a kind joined."""
+    reply = new_reply()
+    chunks = [chunk for data in reads for chunk in reply.feed(data)]
+    if not reply.complete and reply.fault is None:
+        chunks += reply.finish()
+    return Outcome(joined(chunks), reply.fault)
+
+
+def joined(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The same chunks, however the network cut them: joined, and of the usage only the last word."""
+    whole: list[Chunk] = []
+    usage = [chunk for chunk in chunks if isinstance(chunk, UsageChunk)][-1:]
+    for chunk in chunks:
+        last = whole[-1] if whole else None
+        if isinstance(chunk, TextChunk) and isinstance(last, TextChunk):
+            whole[-1] = TextChunk(last.text + chunk.text)
+        elif isinstance(chunk, ThinkingChunk) and isinstance(last, ThinkingChunk):
+            whole[-1] = ThinkingChunk(last.text + chunk.text, chunk.signature or last.signature)
+        elif (
+            isinstance(chunk, CallArgumentsChunk) and isinstance(last, CallArgumentsChunk) and last.index == chunk.index
+        ):
+            whole[-1] = CallArgumentsChunk(last.index, last.json + chunk.json)
+        elif not isinstance(chunk, UsageChunk):
+            whole.append(chunk)
+    return [*usage, *whole]
+
+
+def in_pieces(data: st.DataObject, stream: bytes) -> list[bytes]:
+    """The stream, cut wherever Hypothesis likes, also in the middle of a character."""
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
+    return [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+
+
+def json_of(words: str) -> st.SearchStrategy[Any]:
+    """Any JSON that uses the words of a dialect in any way."""
+    keys = words.split()
+    return st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(keys),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(keys), inner, max_size=4),
+        max_leaves=12,
+    )
