@@ -118,6 +118,7 @@ def test_where_the_prompt_comes_from(robota: Robota, arguments: list[str], stdin
     assert json.loads(bytes(messages[0].payload))["message"]["text"] == prompt
 
 
+PRICEY = {"calls": [call("list_files", path=".")], "usage": {"cost": 0.5}}
 FOLLOWUP = {"calls": [call("ask_followup_question", question="Which?", follow_up=[{"text": "a"}])]}
 
 
@@ -130,6 +131,7 @@ FOLLOWUP = {"calls": [call("ask_followup_question", question="Which?", follow_up
         ([{"fault": {"kind": "invalid_request"}}], [], 4, "error_during_execution"),
         ([FOLLOWUP], [], 10, "error_during_execution"),
         ([{"calls": [call("list_files", path=".")]}], ["--max-turns", "1"], 53, "error_max_turns"),
+        ([PRICEY], ["--max-budget-usd", "0.5"], 55, "error_max_budget_usd"),
         ([{"fault": {"kind": "overloaded"}}] * 3, [], 75, "error_during_execution"),
         ([{"fault": {"kind": "cut", "after": 1}, "text": "half"}] * 3, [], 75, "error_during_execution"),
         ([{"fault": {"kind": "empty"}}] * 3, [], 75, "error_during_execution"),

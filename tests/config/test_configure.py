@@ -55,7 +55,7 @@ def test_an_existing_profile_can_be_changed_by_one_field(tmp_path: Path) -> None
     ("fields", "shown"),
     [
         ({}, "--type is needed"),
-        ({"type": "telepathy"}, "openai-compatible, scripted"),
+        ({"type": "telepathy"}, "openai-compatible"),
         ({"type": "openai-compatible"}, "baseURL and model"),
         ({**GOOD, "api_key": "a", "api_key_env": "B"}, "not both"),
         ({**GOOD, "api_key_env": "sk-1234"}, "name of an environment variable"),

@@ -27,10 +27,13 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     fallback_model: str | None = None
     provider: str | None = None
-    permission_mode: str = "default"
+    permission_mode: str | None = None
     max_turns: int | None = None
+    max_budget_usd: float | None = None
     system_prompt: str | None = None
     append_system_prompt: str | None = None
+    language: str | None = None
+    require_trust: bool = False
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     completion: str | None = None
@@ -43,6 +46,11 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     api_key_env: str | None = None
     set_current: bool = False
+    configure: bool = False
+    reset: bool = False
+    yes: bool = False
+    check_update: bool = False
+    disable_update_check: bool = False
 
 
 def parse(argv: Sequence[str]) -> Arguments:
@@ -72,6 +80,7 @@ def _parser() -> _Parser:
     _add_output_options(parser.add_argument_group("output"))
     _add_task_options(parser.add_argument_group("task"))
     _add_provider_options(parser.add_argument_group("set up a provider"))
+    _add_upkeep_options(parser.add_argument_group("upkeep"))
     return parser
 
 
@@ -86,33 +95,52 @@ def _add_task_options(group: Any) -> None:
     group.add_argument("--provider", metavar="NAME", help="provider profile to use")
     group.add_argument("--model", metavar="MODEL", help="model to use instead of the profile's")
     group.add_argument("--fallback-model", metavar="A,B", help="models to go on with when the first does not answer")
-    group.add_argument(
-        "--permission-mode", choices=PERMISSION_MODES, default="default", metavar="|".join(PERMISSION_MODES)
-    )
+    group.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="|".join(PERMISSION_MODES))
     group.add_argument("--allowed-tools", "--allowedTools", action="append", default=[], metavar="RULES")
     group.add_argument("--disallowed-tools", "--disallowedTools", action="append", default=[], metavar="RULES")
     group.add_argument("--max-turns", type=_positive, metavar="N", help="stop after N requests to the model")
+    group.add_argument("--max-budget-usd", type=_amount, metavar="USD", help="stop when the task has cost this much")
     group.add_argument("--completion", choices=COMPLETIONS, metavar="|".join(COMPLETIONS))
     group.add_argument("--system-prompt", metavar="TEXT", help="replace the system prompt")
     group.add_argument("--append-system-prompt", metavar="TEXT", help="add to the system prompt")
+    group.add_argument("--language", metavar="LANGUAGE", help="language of the answers; without a prompt, for good")
+    group.add_argument("--require-trust", action="store_true", help="refuse to start in a workspace nobody trusted")
     group.add_argument("--cwd", metavar="DIR", help="directory to work in")
     group.add_argument("--session-id", metavar="ID", help="id of the new session")
     group.add_argument("-n", "--name", metavar="NAME", help="name of the session")
 
 
 def _add_provider_options(group: Any) -> None:
+    group.add_argument("--configure", action="store_true", help="set up a provider by answering a few questions")
     group.add_argument("--configure-provider", metavar="NAME", help="write a provider profile to the settings")
-    group.add_argument("--type", metavar="TYPE", help="openai-compatible, scripted")
+    group.add_argument("--type", metavar="TYPE", help="kind of provider; --configure lists them")
     group.add_argument("--base-url", metavar="URL")
     group.add_argument("--api-key", metavar="KEY", help="stored as it is; better: --api-key-env")
     group.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable that holds the key")
-    group.add_argument("--set-current", action="store_true", help="make the profile the default")
+    group.add_argument("--set-current", action="store_true", help="make the profile (or --provider) the default")
+
+
+def _add_upkeep_options(group: Any) -> None:
+    group.add_argument("--reset", action="store_true", help="remove your settings, keeping a copy; asks first")
+    group.add_argument("-y", "--yes", action="store_true", help="do not ask (with --reset)")
+    group.add_argument("--check-update", action="store_true", help="look for a newer version now")
+    group.add_argument("--disable-update-check", action="store_true", help="do not look for a newer version this time")
 
 
 def _epilog() -> str:
     width = max(map(len, SUBCOMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {help}" for name, (_, help) in SUBCOMMANDS.items())
     return f"commands (robota COMMAND --help):\n{commands}"
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount of money")
+    return amount
 
 
 def _positive(text: str) -> int:

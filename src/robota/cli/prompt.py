@@ -15,13 +15,15 @@ FAILED, USAGE, CONFIGURATION = 1, 2, 3
 def run(argv: Sequence[str]) -> int:
     try:
         arguments = parse(argv)
-        if arguments.configure_provider is not None:
-            code = _configure(arguments)
-            if code != 0 or not (arguments.prompt or arguments.print):
-                return code
+        code = _upkeep(arguments)
+        if code is not None:
+            return code
         prompt = _prompt(arguments)
     except (UsageError, StdinProblem) as error:
         return _fail(_wanted_format(argv), USAGE, f"{error}\nTry: robota --help")
+    code = None if arguments.print else _greet(arguments)
+    if code is not None:
+        return code
     if prompt is None:
         return _explain()
     return _run_prompt(arguments, prompt)
@@ -45,7 +47,7 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
     from robota.app import Wishes, open_session
     from robota.clients.headless.client import run_headless
     from robota.clients.headless.options import HeadlessOptions, OutputFormat
-    from robota.config.errors import ConfigError
+    from robota.config.errors import ConfigError, NoProviderError
     from robota.log.errors import LogError
 
     wishes = Wishes(
@@ -58,8 +60,11 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
         allowed_tools=arguments.allowed_tools,
         disallowed_tools=arguments.disallowed_tools,
         max_turns=arguments.max_turns,
+        max_cost=arguments.max_budget_usd,
         system_prompt=arguments.system_prompt,
         append_system_prompt=arguments.append_system_prompt,
+        language=arguments.language,
+        require_trust=arguments.require_trust,
         session_id=arguments.session_id,
         name=arguments.name,
         attended=False,
@@ -83,6 +88,10 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
 
     try:
         return asyncio.run(session())
+    except NoProviderError as error:
+        from robota.cli.first_run import ways_to_configure
+
+        return _fail(arguments.output_format, CONFIGURATION, f"{error}\n{ways_to_configure()}")
     except (ConfigError, LogError) as error:
         return _fail(arguments.output_format, CONFIGURATION, str(error))
     except Exception as error:  # noqa: BLE001 - the last border: a script must get its result even from a bug of ours
@@ -91,19 +100,44 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
         return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
 
 
-def _configure(arguments: Arguments) -> int:
-    from robota.cli.configure import ProviderChoice, configure_provider
-
-    choice = ProviderChoice(
-        name=arguments.configure_provider or "",
-        type=arguments.type,
-        base_url=arguments.base_url,
-        api_key=arguments.api_key,
-        api_key_env=arguments.api_key_env,
-        model=arguments.model,
-        set_current=arguments.set_current,
+def _upkeep(arguments: Arguments) -> int | None:
+    """What is about the settings and not about a task. None: go on."""
+    wants_upkeep = (
+        arguments.check_update
+        or arguments.reset
+        or arguments.configure
+        or arguments.configure_provider is not None
+        or arguments.set_current
+        or (arguments.language is not None and not (arguments.prompt or arguments.print))
     )
-    return configure_provider(choice, os.environ)
+    if not wants_upkeep:
+        return None
+    from robota.cli.configure import upkeep
+
+    return upkeep(arguments, os.environ)
+
+
+def _greet(arguments: Arguments) -> int | None:
+    """At a terminal: set up a provider if there is none, ask about the workspace, tell of a newer version."""
+    from robota.cli.configure_questions import at_terminal
+
+    if not at_terminal():
+        return None
+    from robota.cli.first_run import is_first_run, set_up_now
+    from robota.cli.trust import ask_if_needed
+    from robota.cli.update_check import start_up_notice
+
+    root = Path(arguments.cwd or ".")
+    if is_first_run(os.environ):
+        code = set_up_now(os.environ)
+        if code != 0:
+            return code
+    if root.is_dir():
+        ask_if_needed(root, os.environ)
+    notice = start_up_notice(os.environ, disabled=arguments.disable_update_check)
+    if notice is not None:
+        _warn(notice)
+    return None
 
 
 def _fail(output_format: str, code: int, message: str) -> int:

@@ -4,5 +4,10 @@
 SUBCOMMANDS = {
     "demo": ("robota.cli.demo", "run a real task on the built-in scripted model: no key, no network"),
     "sessions": ("robota.cli.sessions", "list sessions, verify the chain of a session's log"),
+    "tool": ("robota.cli.tool", "list the tools, run one by hand"),
+    "config": ("robota.cli.config", "show and change settings, and say which file set what"),
+    "trust": ("robota.cli.trust", "decide whether the configuration of a workspace takes effect"),
+    "policy": ("robota.cli.policy", "explain what may run and why, test the rules, try others on past sessions"),
+    "doctor": ("robota.cli.doctor", "check everything Robota needs"),
     "protocol": ("robota.cli.protocol", "for authors of clients: state of messages, JSON Schema"),
 }

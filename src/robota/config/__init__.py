@@ -1,1 +1,1 @@
-"""Settings, provider profiles and paths. May use protocol."""
+"""Settings in layers, provider profiles, API keys, workspace trust, paths. May use protocol."""

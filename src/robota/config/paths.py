@@ -1,11 +1,19 @@
-"""Where Robota keeps what belongs to the person."""
+"""Where Robota keeps what belongs to the person, and where a workspace keeps what belongs to it."""
 
 import os
 import pwd
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from robota.config.errors import ConfigError
+
+MANAGED_SETTINGS: Final = Path("/etc/robota/managed-settings.json")
+
+# Relative to the workspace, with slashes.
+CLAUDE_SETTINGS: Final = ".claude/settings.json"
+PROJECT_SETTINGS: Final = ".robota/settings.json"
+LOCAL_SETTINGS: Final = ".robota/settings.local.json"
 
 
 def user_directory(env: Mapping[str, str]) -> Path:
@@ -13,7 +21,7 @@ def user_directory(env: Mapping[str, str]) -> Path:
     chosen = env.get("ROBOTA_HOME")
     if chosen:
         return Path(chosen).absolute()
-    return _home(env) / ".robota"
+    return home_directory(env) / ".robota"
 
 
 def settings_path(env: Mapping[str, str]) -> Path:
@@ -21,7 +29,7 @@ def settings_path(env: Mapping[str, str]) -> Path:
     return user_directory(env) / "settings.json"
 
 
-def _home(env: Mapping[str, str]) -> Path:
+def home_directory(env: Mapping[str, str]) -> Path:
     home = env.get("HOME")
     if home:
         return Path(home).absolute()

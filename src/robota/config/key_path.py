@@ -1,0 +1,45 @@
+"""The name of a setting as a person writes it: `permissions.deny`, `models."gpt-4.1".window`."""
+
+import re
+from collections.abc import Sequence
+
+from robota.config.errors import ConfigError
+
+KeyPath = tuple[str, ...]
+
+_PART = re.compile(r'"((?:[^"\\]|\\.)*)"|([^."]+)')
+
+
+def split_key(text: str) -> KeyPath:
+    """The parts of a name. A part that holds a dot stands in quotes."""
+    parts: list[str] = []
+    place = 0
+    while True:
+        found = _PART.match(text, place)
+        if found is None:
+            raise ConfigError(f"{text!r} cannot name a setting. Write names joined by dots: permissions.deny")
+        parts.append(re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL) if found[2] is None else found[2])
+        place = found.end()
+        if place == len(text):
+            return tuple(parts)
+        if text[place] != ".":
+            raise ConfigError(f"{text!r} cannot name a setting: a dot is missing after {text[:place]!r}.")
+        place += 1
+
+
+def join_key(parts: Sequence[str | int]) -> str:
+    """The name that `split_key` takes apart again; numbers are places in a list."""
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += ("." if text else "") + _written(part)
+    return text
+
+
+def _written(part: str) -> str:
+    if part and part.isprintable() and not set(part) & set('."'):
+        return part
+    escaped = part.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,45 @@
+"""API keys in the keyring of the operating system, through the package `keyring` (the extra `robota[keyring]`)."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+from robota.config.errors import ConfigError
+
+SERVICE: Final = "robota"
+HOW_TO_INSTALL: Final = "pip install 'robota[keyring]'"
+
+
+def is_available() -> bool:
+    """Whether there is a keyring that keeps what it is given."""
+    if find_spec("keyring") is None:
+        return False
+    return float(getattr(_keyring().get_keyring(), "priority", 0)) > 0
+
+
+def read_secret(name: str) -> str | None:
+    secret: str | None = _asked("read", name, lambda: _keyring().get_password(SERVICE, name))
+    return secret
+
+
+def write_secret(name: str, secret: str) -> None:
+    _asked("written", name, lambda: _keyring().set_password(SERVICE, name, secret))
+
+
+def _asked(verb: str, name: str, question: Any) -> Any:
+    try:
+        return question()
+    except ConfigError:
+        raise
+    except Exception as error:  # a border: every keyring has errors of its own
+        raise ConfigError(
+            f"The keyring entry {name!r} cannot be {verb}: {error}. Nothing was sent. "
+            "Unlock the keyring, or keep the key in an environment variable with --api-key-env."
+        ) from error
+
+
+def _keyring() -> Any:
+    try:
+        return import_module("keyring")
+    except ImportError as error:
+        raise ConfigError(f"A key is kept in the system's keyring. Install what reads it: {HOW_TO_INSTALL}") from error

@@ -1,0 +1,43 @@
+"""The language of the answers: what a person may write, and the sentence the model gets."""
+
+from typing import Final
+
+LONGEST: Final = 40
+
+NAMES: Final = {
+    "ar": "Arabic",
+    "cs": "Czech",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "hi": "Hindi",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
+
+
+def language_problem(text: str) -> str | None:
+    """What is wrong with it; a code or a name of letters is fine, because a sentence to the model is made from it."""
+    words = text.replace("-", " ").replace("(", " ").replace(")", " ").split()
+    if words and len(text) <= LONGEST and all(word.isalpha() for word in words) and "\n" not in text:
+        return None
+    return f"a language is needed here: a code such as {', '.join(list(NAMES)[:4])}, or a name such as Korean"
+
+
+def response_sentence(language: str | None) -> str | None:
+    """What the system prompt says about it; None if the person did not choose."""
+    if not language:
+        return None
+    return f"Always respond in {NAMES.get(language.lower(), language)}."

@@ -1,0 +1,167 @@
+"""What a workspace brings along that could make Robota do something: a list of files, each with its hash.
+
+Links are never followed and special files never opened, so that a repository cannot point at something else.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.config.paths import CLAUDE_SETTINGS, LOCAL_SETTINGS, PROJECT_SETTINGS
+
+FILES: Final = (
+    CLAUDE_SETTINGS,
+    PROJECT_SETTINGS,
+    LOCAL_SETTINGS,
+    ".mcp.json",
+    ".robota/mcp.json",
+    ".robota/modes.yaml",
+    ".roomodes",
+)
+DIRECTORIES: Final = tuple(
+    f"{place}/{kind}"
+    for place in (".claude", ".robota")
+    for kind in ("agents", "commands", "hooks", "plugins", "skills", "tools")
+)
+DEEPEST: Final = 12
+MOST_FILES: Final = 2000
+MOST_BYTES: Final = 32 * 1024 * 1024
+LONGEST_KEPT: Final = 256 * 1024
+
+_LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """One file. `data` is None if it is too long to keep, or not a plain file; then it is never read as settings."""
+
+    path: str
+    digest: str
+    data: bytes | None = None
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of one workspace at one moment. Settings are parsed from these very bytes, not read again."""
+
+    root: Path
+    sources: tuple[Source, ...] = ()
+    problem: str | None = None
+
+    @property
+    def digest(self) -> str:
+        lines = "".join(f"{source.digest} {source.path}\n" for source in self.sources)
+        return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def data_of(self, path: str) -> bytes | None:
+        return next((source.data for source in self.sources if source.path == path), None)
+
+
+class TooMuch(Exception):
+    """There is more than can be looked at."""
+
+
+def take_snapshot(root: Path) -> Snapshot:
+    """Look at everything below `root` that could be loaded as configuration."""
+    look = _Look()
+    problem = None
+    try:
+        for path in FILES:
+            with _parent(root, path) as parent:
+                look.at_file(parent, path)
+        for path in DIRECTORIES:
+            with _parent(root, path) as parent:
+                look.at_directory(parent, path)
+    except TooMuch:
+        problem = f"its configuration is larger than {MOST_FILES} files or {MOST_BYTES >> 20} MiB"
+    sources = tuple(sorted(look.found, key=lambda source: source.path))
+    return Snapshot(root=root, sources=sources, problem=problem)
+
+
+@contextmanager
+def _parent(root: Path, path: str) -> Iterator[int | None]:
+    """The directory of a file, opened step by step; None if it is not there or is a link."""
+    opened: list[int] = []
+    try:
+        opened.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        for step in path.split("/")[:-1]:
+            opened.append(os.open(step, _LOOK | os.O_DIRECTORY, dir_fd=opened[-1]))
+    except OSError:
+        parent = None
+    else:
+        parent = opened[-1]
+    try:
+        yield parent
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+class _Look:
+    """What was found so far, within bounds."""
+
+    def __init__(self) -> None:
+        self.found: list[Source] = []
+        self._bytes = 0
+
+    def at_file(self, parent: int | None, path: str) -> None:
+        name = path.rpartition("/")[2]
+        try:
+            status = os.stat(name, dir_fd=parent, follow_symlinks=False) if parent is not None else None
+        except OSError:
+            status = None
+        if parent is None or status is None:
+            return
+        if len(self.found) >= MOST_FILES:
+            raise TooMuch
+        if stat.S_ISLNK(status.st_mode):
+            self.found.append(_unread(path, "link", os.readlink(name, dir_fd=parent)))
+        elif stat.S_ISREG(status.st_mode):
+            self.found.append(self._read(parent, name, path))
+        else:
+            self.found.append(_unread(path, "special", ""))
+
+    def at_directory(self, parent: int | None, path: str) -> None:
+        if parent is None:
+            return
+        try:
+            descriptor = os.open(path.rpartition("/")[2], _LOOK | os.O_DIRECTORY, dir_fd=parent)
+        except OSError:
+            # Not there, or a link, or a file: noted as what it is, and not gone into.
+            self.at_file(parent, path)
+            return
+        try:
+            if path.count("/") > DEEPEST:
+                raise TooMuch
+            for name in sorted(entry.name for entry in os.scandir(descriptor)):
+                self.at_directory(descriptor, f"{path}/{name}")
+        finally:
+            os.close(descriptor)
+
+    def _read(self, parent: int, name: str, path: str) -> Source:
+        try:
+            descriptor = os.open(name, _LOOK, dir_fd=parent)
+        except OSError as error:
+            return _unread(path, "unreadable", str(error.strerror))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _unread(path, "special", "")
+            data = file.read(MOST_BYTES - self._bytes + 1)
+        self._bytes += len(data)
+        if self._bytes > MOST_BYTES:
+            raise TooMuch
+        digest = hashlib.sha256(data).hexdigest()
+        return Source(path=_printable(path), digest=digest, data=data if len(data) <= LONGEST_KEPT else None)
+
+
+def _unread(path: str, kind: str, detail: str) -> Source:
+    digest = hashlib.sha256(f"{kind}:{detail}".encode("utf-8", "surrogateescape")).hexdigest()
+    return Source(path=_printable(path), digest=digest)
+
+
+def _printable(path: str) -> str:
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,79 @@
+"""`robota doctor` looks at the real machine and says what is wrong."""
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from tests.cli.scripts import script, write_settings
+from tests.fakellm.server import running
+from tests.harness.cli import Robota
+
+
+def compatible(url: str, key: str) -> dict[str, Any]:
+    return {"type": "openai-compatible", "baseURL": url, "model": "fake-model", "apiKey": key}
+
+
+def checks(robota: Robota, **env: str) -> dict[str, dict[str, Any]]:
+    """The worst check of each name."""
+    done = robota("doctor", "--json", env=env)
+    report = json.loads(done.stdout)
+    assert report["ok"] is (done.code == 0)
+    order = ["good", "note", "bad"]
+    found: dict[str, dict[str, Any]] = {}
+    for check in report["checks"]:
+        before = found.get(check["name"])
+        if before is None or order.index(check["health"]) > order.index(before["health"]):
+            found[check["name"]] = check
+    return found
+
+
+def test_a_machine_that_is_well(robota: Robota) -> None:
+    with running() as server:
+        write_settings(robota, {"providers": {"a": compatible(f"{server.url}/v1", "$ENV:K")}})
+        found = checks(robota, K="sk-7")
+    assert " ".join(found) == "robota python terminal git ripgrep sandbox settings trust provider disk"
+    assert "offers fake-model" in found["provider"]["text"]
+    assert "git version" in found["git"]["text"]
+    assert found["settings"]["health"] == "good" and found["trust"]["text"].endswith("nothing to trust")
+
+
+def test_text_for_a_person(robota: Robota) -> None:
+    done = robota("doctor")
+    assert done.code == 1 and "BAD" in done.stdout and "robota --configure" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("profile", "shown"),
+    [
+        (compatible("http://127.0.0.1:9/v1", "sk-7"), "127.0.0.1:9"),
+        (compatible("http://127.0.0.1:9/v1", "$ENV:NONE"), "NONE"),
+        ({"type": "telepathy"}, "telepathy"),
+    ],
+)
+def test_a_provider_that_does_not_work(robota: Robota, profile: dict[str, Any], shown: str) -> None:
+    write_settings(robota, {"providers": {"a": profile}})
+    provider = checks(robota)["provider"]
+    assert provider["health"] == "bad" and shown in provider["text"]
+    assert "sk-7" not in provider["text"]
+
+
+def test_settings_that_are_wrong_and_a_workspace_nobody_trusts(robota: Robota) -> None:
+    write_settings(robota, {"permissions": {"deny": "Bash"}, "languge": "de"})
+    (robota.workspace / ".mcp.json").write_text("{}")
+    found = checks(robota)
+    assert found["settings"]["health"] == "bad" and "permissions.deny" in found["settings"]["text"]
+    assert found["trust"]["health"] == "note" and "robota trust" in found["trust"]["advice"]
+
+
+def test_programs_that_are_missing_or_planted(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    planted = robota.workspace / "git"
+    planted.write_text("#!/bin/sh\ntouch ran\n")
+    planted.chmod(0o755)
+    found = checks(robota, PATH=".")
+    assert found["git"]["health"] == "bad" and found["git"]["text"] == "not found"
+    assert not (robota.workspace / "ran").exists()
+    assert found["sandbox"]["health"] == "note"
+    assert "git version" in checks(robota, PATH=f".{os.pathsep}{os.environ['PATH']}")["git"]["text"]

@@ -1,0 +1,155 @@
+"""The first minute: from nothing to a provider that answers, at a real terminal."""
+
+import json
+from typing import Any
+
+from tests.cli.scripts import script
+from tests.config.test_api_key import KEYRING
+from tests.fakellm.server import running
+from tests.harness.cli import NETWORK_GUARD, Robota
+from tests.harness.terminal import Terminal
+
+LIST = "Which provider do you want to use?"
+COMPATIBLE = "OpenAI-compatible:"
+
+
+def settings_of(robota: Robota) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads((robota.home / ".robota/settings.json").read_text())
+    return settings
+
+
+def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) -> None:
+    with running() as server, Terminal(robota) as terminal:
+        terminal.wait_for("Welcome to Robota")
+        terminal.choose(LIST, COMPATIBLE)
+        terminal.answer("Address of the API", f"{server.url}/v1")
+        terminal.answer("Model:", "fake-model")
+        terminal.answer("API key", "")
+        terminal.answer("Name of this profile", "")
+        terminal.wait_for("offers fake-model")
+        terminal.answer("Language of the answers", "")
+        terminal.wait_for("is now the current one")
+        terminal.end()
+        assert settings_of(robota) == {
+            "providers": {
+                "openai-compatible": {
+                    "type": "openai-compatible",
+                    "model": "fake-model",
+                    "baseURL": f"{server.url}/v1",
+                }
+            },
+            "currentProvider": "openai-compatible",
+            "language": "en",
+        }
+        done = robota("-p", "hello")
+        assert done.code == 0, done.stderr
+        system = server.last_body.decode()
+    assert done.stdout.strip()
+    assert "Always respond in English." in system
+
+
+def test_a_prompt_without_dash_p_sets_up_first_and_then_answers(robota: Robota) -> None:
+    with running() as server, Terminal(robota, "hello") as terminal:
+        terminal.choose(LIST, COMPATIBLE)
+        for question, said in (("Address", server.url), ("Model:", "m"), ("API key", ""), ("Name", ""), ("Lang", "ko")):
+            terminal.answer(question, said)
+        assert terminal.end() == 0, terminal.screen
+    assert settings_of(robota)["language"] == "ko"
+
+
+def test_print_mode_never_asks_and_says_what_to_type(robota: Robota) -> None:
+    with Terminal(robota, "-p", "hello") as terminal:
+        assert terminal.end() == 3
+    assert LIST not in terminal.screen
+    for words in ("robota --configure", "--configure-provider NAME", "openai-compatible", "ANTHROPIC_API_KEY"):
+        assert words in terminal.screen
+    assert not (robota.home / ".robota/settings.json").exists()
+
+
+def test_a_key_in_the_environment_comes_first_in_the_list(robota: Robota) -> None:
+    with Terminal(robota, "--configure", env={"MISTRAL_API_KEY": "sk-7"}) as terminal:
+        terminal.wait_for(LIST)
+        shown = terminal.wait_for("Number")
+        lines = [line for line in shown.splitlines() if "runs at" not in line and line.strip()]
+        assert "MISTRAL_API_KEY is set" in lines[0]
+        assert terminal.leave("\x03") == 130
+    assert "sk-7" not in terminal.screen
+    assert "Nothing was written." in terminal.screen
+
+
+def test_leaving_in_the_middle_writes_nothing(robota: Robota) -> None:
+    for key in ("\x03", "\x04"):
+        with Terminal(robota, "--configure") as terminal:
+            terminal.choose(LIST, COMPATIBLE)
+            terminal.wait_for("Address of the API")
+            assert terminal.leave(key) == 130
+        assert not (robota.home / ".robota").exists()
+
+
+def test_a_key_is_not_shown_and_a_variable_that_is_not_set_is_asked_about_again(robota: Robota) -> None:
+    with running() as server, Terminal(robota, "--configure") as terminal:
+        terminal.choose(LIST, COMPATIBLE)
+        terminal.answer("Address of the API", "localhost:1")
+        terminal.wait_for("begins with http")
+        terminal.answer("Address of the API", server.url)
+        terminal.answer("Model:", "")
+        terminal.wait_for("This is needed")
+        terminal.answer("Model:", "m")
+        terminal.answer("API key", "$ENV:NOT_THERE")
+        terminal.wait_for("NOT_THERE is not set")
+        terminal.answer("API key", "sk-secret")
+        terminal.answer("Name of this profile", "../up")
+        terminal.answer("Name of this profile", "mine")
+        terminal.answer("Language of the answers", "deutsch; rm -rf")
+        terminal.wait_for("That is no language")
+        terminal.answer("Language of the answers", "Deutsch")
+        assert terminal.end() == 0, terminal.screen
+    assert "sk-secret" not in terminal.screen and "plain text" in terminal.screen
+    path = robota.home / ".robota/settings.json"
+    assert settings_of(robota)["providers"]["mine"]["apiKey"] == "sk-secret"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_goes_to_the_keyring_of_the_system_if_there_is_one(robota: Robota) -> None:
+    place = robota.home / "site"
+    place.mkdir()
+    (place / "keyring.py").write_text(KEYRING)
+    env = {"PYTHONPATH": f"{NETWORK_GUARD}:{place}", "KEYRING_FILE": str(robota.home / "secrets.json")}
+    with running() as server:
+        with Terminal(robota, "--configure", env=env) as terminal:
+            terminal.choose(LIST, COMPATIBLE)
+            steps = (("Address", server.url), ("Model:", "m"), ("API key", "sk-kept"), ("Name", "mine"), ("Lang", ""))
+            for question, said in steps:
+                terminal.answer(question, said)
+            terminal.answer("Keep the key in the keyring", "")
+            assert terminal.end() == 0, terminal.screen
+        assert settings_of(robota)["providers"]["mine"]["apiKey"] == "$KEYRING:mine"
+        assert robota("-p", "hello", env=env).code == 0
+        assert "sk-kept" in str(server.headers[-1])
+
+
+def test_what_does_not_answer_is_kept_only_if_the_person_wants_it(robota: Robota) -> None:
+    for said, kept in (("", False), ("y", True)):
+        with Terminal(robota, "--configure") as terminal:
+            terminal.choose(LIST, COMPATIBLE)
+            for question, text in (("Address", "http://127.0.0.1:9"), ("Model:", "m"), ("API key", ""), ("Name", "")):
+                terminal.answer(question, text)
+            terminal.wait_for("It does not work")
+            terminal.answer("Keep it all the same?", said)
+            if kept:
+                terminal.answer("Language", "")
+            assert terminal.end() == (0 if kept else 1)
+        assert (robota.home / ".robota/settings.json").exists() is kept
+
+
+def test_without_a_terminal_the_definitions_say_what_to_type(robota: Robota) -> None:
+    done = robota("--configure")
+    assert done.code == 2 and "--configure-provider NAME" in done.stderr and "ollama" in done.stderr
+    assert not (robota.home / ".robota").exists()
+
+
+def test_one_who_is_set_up_is_not_greeted(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    with Terminal(robota, "--disable-update-check") as terminal:
+        terminal.end()
+    assert "Welcome" not in terminal.screen

@@ -1,0 +1,154 @@
+"""The look for a newer version: against a real index on loopback, once a day, and never in the way."""
+
+import contextlib
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.cli.update_check import newest, versions_in
+from robota.cli.update_check_index import index_address
+from robota.version import VERSION
+from tests.cli.scripts import script
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+NEWER = "99.1.0"
+
+
+class Index:
+    """A package index that offers these versions, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.url = ""
+
+
+@contextlib.contextmanager
+def index(*versions: str, html: bool = False) -> Iterator[Index]:
+    state = Index()
+    names = [f"robota-{version}-py3-none-any.whl" for version in versions]
+    page = "".join(f'<a href="../{name}#sha256=0">{name}</a>\n' for name in names)
+    body = page if html else json.dumps({"meta": {"api-version": "1.0"}, "files": [{"filename": n} for n in names]})
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.asked.append(self.path)
+            self.send_response(200 if versions else 404)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *arguments: Any) -> None:
+            return
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.url = f"http://127.0.0.1:{server.server_port}/simple"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("html", [False, True])
+def test_a_newer_version_is_named_with_the_command_that_installs_it(robota: Robota, html: bool) -> None:
+    with index("0.0.1", NEWER, "100.0rc1", html=html) as there:
+        done = robota("--check-update", env={"PIP_INDEX_URL": f"{there.url}/"})
+    assert done.code == 0 and f"Robota {NEWER} is available" in done.stdout and "pip install" in done.stdout
+    assert there.asked == ["/simple/robota/"]
+    cache = json.loads((robota.home / ".robota/update-check.json").read_text())
+    assert cache["packageName"] == "robota" and cache["latestVersion"] == NEWER and cache["currentVersion"] == VERSION
+
+
+def test_the_newest_says_so(robota: Robota) -> None:
+    with index(VERSION) as there:
+        assert "newest" in robota("--check-update", env={"UV_DEFAULT_INDEX": there.url}).stdout
+
+
+def test_a_failure_is_said_only_when_asked_for_and_shows_no_password(robota: Robota) -> None:
+    done = robota("--check-update", env={"PIP_INDEX_URL": "http://me:pw-7@127.0.0.1:9/simple"})
+    assert done.code == 1 and "cannot be found out" in done.stderr and "pw-7" not in done.stderr
+    done = robota("--check-update")
+    assert done.code == 1 and "updateCheck.index" in done.stderr
+    script(robota, {"text": "ok"})
+    with Terminal(robota, "hello", env={"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}) as terminal:
+        assert terminal.end() == 0
+    assert "newer" not in terminal.screen and "available" not in terminal.screen
+
+
+def test_an_interactive_start_asks_once_a_day(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    with index(NEWER) as there:
+        for _ in range(2):
+            with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
+                assert terminal.end() == 0
+            assert f"Robota {NEWER} is available" in terminal.screen
+        assert len(there.asked) == 1
+        cache = robota.home / ".robota/update-check.json"
+        old = json.loads(cache.read_text())
+        cache.write_text(json.dumps({**old, "checkedAt": old["checkedAt"] - 25 * 60 * 60 * 1000}))
+        with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
+            terminal.end()
+        assert len(there.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env"),
+    [
+        (["-p", "hello"], {}),
+        (["hello", "--disable-update-check"], {}),
+        (["hello"], {"ROBOTA_DISABLE_UPDATE_CHECK": "1"}),
+        (["hello"], {"DO_NOT_TRACK": "1"}),
+        (["hello"], {"CI": "true"}),
+    ],
+)
+def test_print_mode_scripts_and_those_who_do_not_want_it_never_ask(
+    robota: Robota, arguments: list[str], env: dict[str, str]
+) -> None:
+    script(robota, {"text": "ok"})
+    with index(NEWER) as there, Terminal(robota, *arguments, env={**env, "PIP_INDEX_URL": there.url}) as terminal:
+        assert terminal.end() == 0, terminal.screen
+    assert there.asked == [] and NEWER not in terminal.screen
+    assert not (robota.home / ".robota/update-check.json").exists()
+
+
+def test_a_broken_cache_is_no_obstacle(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    (robota.home / ".robota/update-check.json").write_text("{oops")
+    with index(NEWER) as there, Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
+        assert terminal.end() == 0
+    assert len(there.asked) == 1
+
+
+def test_where_the_address_comes_from(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
+    (tmp_path / "pip.conf").write_text("[global]\nindex-url = http://pip.example/simple/\n")
+    assert index_address(env) == "http://pip.example/simple"
+    uv = tmp_path / ".config/uv/uv.toml"
+    uv.parent.mkdir(parents=True)
+    uv.write_text('[[index]]\nurl = "http://other.example"\n[[index]]\nurl = "http://uv.example/s"\ndefault = true\n')
+    assert index_address(env) == "http://uv.example/s"
+    assert index_address({**env, "UV_DEFAULT_INDEX": "mine=http://named.example"}) == "http://named.example"
+    assert index_address(env, "https://chosen.example/") == "https://chosen.example"
+    assert index_address({**env, "PIP_INDEX_URL": "file:///etc"}, "ftp://x") == "http://uv.example/s"
+
+
+def test_versions_are_compared_as_numbers_and_previews_do_not_count() -> None:
+    assert newest(["0.9", "0.10", "0.10.dev1", "0.2.1", "1.0rc1"]) == "0.10"
+    assert newest(["1.0", "1.0.post1"]) == "1.0.post1"
+    assert newest(["1.0a1"]) is None
+    withdrawn = b'{"files": [{"filename": "robota-2.0.tar.gz", "yanked": "bad"}, {"filename": "robota-1.0.tar.gz"}]}'
+    assert versions_in(withdrawn) == ["1.0"]
+    assert versions_in(b'<a href="robota-3.0.tar.gz" data-yanked="">x</a> <a href="robota-2.0.tar.gz">y</a>') == ["2.0"]
+
+
+@given(st.binary())
+def test_any_page_can_be_read(body: bytes) -> None:
+    assert newest(versions_in(body)) is None or b"robota-" in body.lower()

@@ -1,0 +1,104 @@
+"""`robota` at a real terminal: a person reads what appears and types when asked."""
+
+import contextlib
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+from collections.abc import Mapping
+from types import TracebackType
+
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+
+LONGEST_WAIT_S = 30.0
+
+
+class Terminal:
+    """A process with a terminal of its own. `screen` is everything that ever appeared on it."""
+
+    def __init__(self, robota: Robota, *arguments: str, env: Mapping[str, str] | None = None) -> None:
+        self._ours, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [str(EXECUTABLE), *arguments],
+            cwd=robota.workspace,
+            env={**clean_environment(robota.home), **(env or {})},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+        )
+        os.close(theirs)
+        self.screen = ""
+        self._read_to = 0
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *ended: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._ours)
+
+    def wait_for(self, words: str) -> str:
+        """Everything new up to and with these words."""
+        deadline = time.monotonic() + LONGEST_WAIT_S
+        while words not in self.screen[self._read_to :]:
+            assert self._read(deadline), f"{words!r} never appeared:\n{self.screen}"
+        end = self.screen.index(words, self._read_to) + len(words)
+        new, self._read_to = self.screen[self._read_to : end], end
+        return new
+
+    def answer(self, question: str, text: str) -> None:
+        """Wait for a question, then type the answer and Enter."""
+        self.wait_for(question)
+        self.press(text + "\n")
+
+    def choose(self, question: str, label: str, prompt: str = "Number") -> None:
+        """Choose from a numbered list by the words of a line."""
+        self.wait_for(question)
+        line = next(line for line in self.wait_for(prompt).splitlines() if label in line)
+        number = re.match(r"\s*(\d+)", line)
+        assert number is not None
+        self.press(number[1] + "\n")
+
+    def press(self, keys: str) -> None:
+        os.write(self._ours, keys.encode())
+
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        deadline = time.monotonic() + LONGEST_WAIT_S
+        while self._read(deadline):
+            pass
+        return self._process.wait(LONGEST_WAIT_S)
+
+    def leave(self, key: str) -> int:
+        """Press a key until the process ends; the exit code. Python does not see a Ctrl-C just before it reads."""
+        for _ in range(10):
+            self.press(key)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(LONGEST_WAIT_S / 10)
+                break
+        return self.end()
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return False
+        try:
+            data = os.read(self._ours, 65536)
+        except OSError:
+            return False
+        self.screen += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        return bool(data)
+
+
+def _take_terminal() -> None:
+    """Make the terminal the controlling one of the new session, so that Ctrl-C reaches the process."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
