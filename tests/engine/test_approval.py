@@ -66,13 +66,13 @@ def test_a_command_is_asked_as_a_command(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         ask = await stage.until_ask("command")
-        assert ask.text == "echo hi"
+        assert ask.text == "sh -c 'echo hi'"
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
         assert stage.says("command_output") == ["hi\n"]
         assert "hi" in tool_results(stage)[0].content
 
-    play(workspace, [{"calls": [call("execute_command", command="echo hi")]}, DONE], story)
+    play(workspace, [{"calls": [call("execute_command", command="sh -c 'echo hi'")]}, DONE], story)
 
 
 def test_a_stale_or_unknown_answer_changes_nothing(workspace: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_hook_may_change_the_input_but_policy_judges_what_will_run(workspace: 
 
 def test_a_tool_that_the_mode_does_not_have_is_refused(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, allows=lambda tool, mode: f"{tool.label} is not available in {mode} mode.")
+        stage = with_parts(stage, allows=lambda tool, mode, touches: f"{tool.label} is not available in {mode} mode.")
         await stage.start()
         await stage.until_ask("completion_result")
         assert "not available in code mode" in tool_results(stage)[0].content

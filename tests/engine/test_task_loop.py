@@ -170,11 +170,24 @@ def test_the_turn_limit_counts_requests_and_asks(workspace: Path) -> None:
     play(workspace, turns, story, max_turns=2)
 
 
+def test_the_budget_is_asked_about_when_it_is_used_up_and_a_yes_grants_it_again(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("auto_approval_max_req_reached")
+        assert ask.text == '{"count": "1.00", "type": "cost"}'
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+
+    step = {"calls": [call("list_files", path=".", recursive="{n}")], "usage": {"cost": 0.5}, "repeat": 3}
+    play(workspace, [step, {"text": "done"}], story, max_cost=1.0)
+
+
 def test_a_cut_reply_is_continued_and_read_as_one(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
         assert stage.says("text")[1:] == ["The answer is for", "ty-two."]
+        assert stage.says("completion_result") == ["The answer is forty-two."]
 
     turns = [
         {"text": "The answer is for", "finish": "max_tokens"},

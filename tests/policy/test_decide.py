@@ -1,40 +1,24 @@
 """The decision about a call."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.policy.decide import PolicyContext, decide
+from robota.policy.context import PolicyContext
+from robota.policy.decide import decide
 from robota.policy.modes import PermissionMode
-from robota.policy.rules import Rule, parse_rules
+from robota.policy.rules import Rule
+from robota.policy.stages import deny
 from robota.policy.unattended import unattended
+from tests.policy.judging import PLACES, fetching, judge, reading, running, says, subject, writing
 
-ROOT = Path("/ws")
-LABELS = {Effect.READ: "Read", Effect.WRITE: "Write", Effect.EXECUTE: "Bash", Effect.TALK: "talk"}
-
-
-def subject(*effects: Effect, path: str | None = None, command: str | None = None) -> Subject:
-    label = LABELS.get(effects[0], "Other") if effects else "Unknown"
-    touches = Touches(paths=(path,) if path is not None else (), command=command)
-    return Subject(tool=label.lower(), label=label, effects=frozenset(effects), touches=touches, mode="code")
-
-
-def judge(call: Subject, mode: str = "default", *, allow: str = "", ask: str = "", deny: str = "") -> Verdict:
-    rules = [parse_rules([text] if text else [])[0] for text in (allow, ask, deny)]
-    return decide(
-        call, PolicyContext(mode=PermissionMode(mode), root=ROOT, allow=rules[0], ask=rules[1], deny=rules[2])
-    )
-
-
-READ = subject(Effect.READ, path="a.py")
-WRITE = subject(Effect.WRITE, path="a.py")
-RUN = subject(Effect.EXECUTE, command="npm test")
+READ = reading("a.py")
+WRITE = writing("a.py")
+RUN = running("npm test")
 TALK = subject(Effect.TALK)
-NETWORK = subject(Effect.NETWORK)
+NETWORK = fetching("example.com")
 UNKNOWN = subject()
 
 
@@ -56,63 +40,73 @@ def test_what_each_mode_says(mode: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        subject(Effect.READ, path="/etc/passwd"),
-        subject(Effect.WRITE, path="a/../../x"),
-        subject(Effect.WRITE, path="/ws-evil/f"),
-        subject(Effect.READ, path="a\0"),
-        subject(Effect.EXECUTE, command="ls", path=".."),
-        subject(Effect.EXECUTE, command="ls\0"),
-        subject(Effect.EXECUTE, command="x" * 1_000_000),
+        reading("/etc/passwd"),
+        writing("a/../../x"),
+        writing("/ws-evil/f"),
+        reading("a\0"),
+        running("ls", cwd=".."),
+        running("ls\0"),
+        running("x" * 1_000_000),
+        fetching("127.0.0.1"),
     ],
 )
 def test_hard_limits_hold_in_every_mode_and_against_every_rule(mode: str, call: Subject) -> None:
-    assert judge(call, mode, allow=call.label).decision is Decision.DENY
+    assert judge(call, mode, allow=[call.label]).decision is Decision.DENY
 
 
 def test_deny_wins_over_allow_and_bypass() -> None:
-    verdict = judge(RUN, "bypassPermissions", allow="Bash", deny="Bash(npm *)")
+    verdict = judge(RUN, "bypassPermissions", allow=["Bash"], deny=["Bash(npm *)"])
     assert (verdict.decision, verdict.rule) == (Decision.DENY, "Bash(npm *)")
 
 
-def test_ask_wins_over_allow() -> None:
-    verdict = judge(RUN, allow="Bash(npm *)", ask="Bash(npm test)")
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_ask_wins_over_allow_and_over_every_mode(mode: str) -> None:
+    verdict = judge(RUN, mode, allow=["Bash(npm *)"], ask=["Bash(npm test)"])
     assert (verdict.decision, verdict.rule) == (Decision.ASK, "Bash(npm test)")
+    assert says(WRITE, mode, allow=["Edit"], ask=["Edit(*.py)"]) == "ask"
 
 
 def test_an_allow_rule_permits_exactly_what_it_says() -> None:
-    assert judge(RUN, allow="Bash(npm test *)").decision is Decision.ALLOW
-    sneaky = subject(Effect.EXECUTE, command="npm test; id")
-    assert judge(sneaky, allow="Bash(npm test *)").decision is Decision.ASK
-    assert judge(RUN, "plan", allow="Bash").decision is Decision.DENY
+    assert says(RUN, allow=["Bash(npm test *)"]) == "allow"
+    assert says("npm test; rm x", allow=["Bash(npm test *)"]) == "ask"
+    assert says(RUN, "plan", allow=["Bash"]) == "deny"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".git/hooks/pre-commit",
-        ".GIT/config",
-        ".git./x",
-        "./.git/config",
-        ".git/../.git/hooks/x",
-        "sub/.git/config",
-        ".robota/settings.json",
-        ".env",
-        "app/.env.local",
-        ".mcp.json",
-        ".vscode/settings.json",
-        "/ws/.git/config",
-    ],
-)
-def test_protected_paths_are_asked_about_even_if_edits_are_accepted(path: str) -> None:
-    call = subject(Effect.WRITE, path=path)
-    for mode in ("default", "acceptEdits"):
-        assert judge(call, mode, allow="Write").decision is Decision.ASK
-    assert judge(subject(Effect.READ, path=path)).decision is Decision.ALLOW
+def test_a_grant_of_the_session_allows_like_a_rule_and_loses_to_a_denial() -> None:
+    verdict = judge(RUN, grants=["Bash(npm test)"])
+    assert (verdict.decision, verdict.steps[-1]) == (Decision.ALLOW, "session grants")
+    assert says(RUN, grants=["Bash(npm test)"], deny=["Bash(npm *)"]) == "deny"
+    assert says(WRITE, grants=["Edit(a.py)"]) == "allow"
 
 
 @pytest.mark.parametrize("path", [".gitignore", "git/config", ".environment", "src/env.py"])
 def test_similar_names_are_not_protected(path: str) -> None:
-    assert judge(subject(Effect.WRITE, path=path), "acceptEdits").decision is Decision.ALLOW
+    assert says(writing(path), "acceptEdits") == "allow"
+
+
+@pytest.mark.parametrize("command", [
+    "rm -rf /", "rm -rf ~", "rm -r .", "rm -rf ..", "rm -rf /usr", "rm -rf /ws/", "rm -rf ~/*",
+])
+def test_no_mode_and_no_rule_approves_deleting_what_everything_rests_on(command: str) -> None:
+    assert says(command, "bypassPermissions", allow=["Bash"]) == "ask"
+    assert says("rm -rf build", "bypassPermissions") == "allow"
+
+
+def test_an_intent_may_refuse_and_ask_but_not_allow() -> None:
+    def context(verdict: Verdict) -> PolicyContext:
+        return PolicyContext(mode=PermissionMode.DEFAULT, places=PLACES, scope=lambda _: verdict)
+
+    refused = deny("Not in the scope of INT-001.")
+    for call in (WRITE, RUN, running("ls")):
+        assert decide(call, context(refused)).reason == refused.reason
+        allowed = Verdict(decision=Decision.ALLOW, reason="In scope.")
+        assert decide(call, context(allowed)).reason != allowed.reason
+
+
+def test_a_verdict_tells_the_stages_it_went_through() -> None:
+    assert judge(RUN, deny=["Bash(npm *)"]).steps == ("hard limits", "deny rules")
+    assert judge("ls").steps[-1] == "read-only commands"
+    assert judge(WRITE).steps[-1] == "mode"
 
 
 def test_without_a_person_an_ask_is_a_denial_that_shows_the_way() -> None:
@@ -126,9 +120,9 @@ def test_without_a_person_an_ask_is_a_denial_that_shows_the_way() -> None:
 
 
 def test_without_a_person_no_rule_is_offered_that_would_not_help() -> None:
-    protected = subject(Effect.WRITE, path=".env")
+    protected = writing(".env")
     assert "--allowed-tools" not in unattended(judge(protected), protected).reason
-    opaque = subject(Effect.EXECUTE, command="a | b")
+    opaque = running("a $b")
     assert "Bash(" not in unattended(judge(opaque), opaque).reason
 
 
@@ -147,7 +141,7 @@ RULES = st.lists(
     st.builds(Rule, text=TEXT, tool=st.sampled_from(["Read", "Write", "Bash"]), spec=st.none() | TEXT), max_size=3
 ).map(tuple)
 CONTEXTS = st.builds(
-    PolicyContext, mode=st.sampled_from(PermissionMode), root=st.just(ROOT), allow=RULES, ask=RULES, deny=RULES
+    PolicyContext, mode=st.sampled_from(PermissionMode), places=st.just(PLACES), allow=RULES, ask=RULES, deny=RULES
 )
 
 
@@ -163,5 +157,6 @@ def test_every_call_gets_a_verdict_with_a_reason(call: Subject, context: PolicyC
 def test_plan_mode_never_lets_anything_change(call: Subject, context: PolicyContext) -> None:
     if call.effects <= {Effect.READ, Effect.TALK}:
         return
-    plan = PolicyContext(mode=PermissionMode.PLAN, root=ROOT, allow=context.allow)
-    assert decide(call, plan).decision is Decision.DENY
+    plan = PolicyContext(mode=PermissionMode.PLAN, places=PLACES, allow=context.allow)
+    verdict = decide(call, plan)
+    assert verdict.decision is Decision.DENY or verdict.rule == "read-only command"

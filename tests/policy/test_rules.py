@@ -7,6 +7,7 @@ import pytest
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
 from robota.policy.paths import beneath, matches_pattern
+from robota.policy.places import Places
 from robota.policy.rules import (
     InvalidRule,
     Rule,
@@ -18,6 +19,7 @@ from robota.policy.rules import (
 )
 
 ROOT = Path("/ws")
+PLACES = Places(root=ROOT, home=Path("/home/me"))
 NAMES = {"write_to_file": "write_to_file", "Write": "write_to_file", "write_file": "write_to_file", "Bash": "Bash"}
 
 
@@ -116,22 +118,60 @@ def test_paths_are_compared_by_component(path: str, expected: str | None) -> Non
 
 def test_allowing_needs_every_path_and_denying_only_one() -> None:
     both = writing("src/a", "lib/b")
-    assert not surely_matches(rule("Write(src/**)"), both, ROOT)
-    assert possibly_matches(rule("Write(src/**)"), both, ROOT)
-    assert surely_matches(rule("Write"), both, ROOT)
+    assert not surely_matches(rule("Write(src/**)"), both, PLACES)
+    assert possibly_matches(rule("Write(src/**)"), both, PLACES)
+    assert surely_matches(rule("Write"), both, PLACES)
 
 
 def test_only_denying_ignores_case_and_reaches_out() -> None:
-    assert not surely_matches(rule("Write(src/**)"), writing("SRC/a"), ROOT)
-    assert possibly_matches(rule("Write(src/**)"), writing("SRC/a"), ROOT)
-    assert not surely_matches(rule("Write(**)"), writing("../x"), ROOT)
+    assert not surely_matches(rule("Write(src/**)"), writing("SRC/a"), PLACES)
+    assert possibly_matches(rule("Write(src/**)"), writing("SRC/a"), PLACES)
+    assert not surely_matches(rule("Write(**)"), writing("../x"), PLACES)
 
 
 def test_a_pattern_for_a_call_that_touches_nothing_denies_and_never_allows() -> None:
-    assert not surely_matches(rule("Write(x)"), writing(), ROOT)
-    assert possibly_matches(rule("Write(x)"), writing(), ROOT)
+    assert not surely_matches(rule("Write(x)"), writing(), PLACES)
+    assert possibly_matches(rule("Write(x)"), writing(), PLACES)
 
 
 def test_a_rule_for_another_tool_says_nothing() -> None:
-    assert not surely_matches(rule("Read"), writing("a"), ROOT)
-    assert not possibly_matches(rule("Read"), writing("a"), ROOT)
+    assert not surely_matches(rule("Read"), writing("a"), PLACES)
+    assert not possibly_matches(rule("Read"), writing("a"), PLACES)
+
+
+@pytest.mark.parametrize("name", ["Edit", "Edit(src/**)", "Edit(/src)", "Edit(//ws/src/**)", "Edit(src/a)"])
+def test_edit_speaks_of_every_tool_that_writes(name: str) -> None:
+    assert surely_matches(rule(name), writing("src/a"), PLACES)
+    assert possibly_matches(rule(name), writing("src/a"), PLACES)
+
+
+def test_read_speaks_of_reading_and_forbids_editing_too() -> None:
+    assert not surely_matches(rule("Read(src/**)"), writing("src/a"), PLACES)
+    assert possibly_matches(rule("Read(src/**)"), writing("src/a"), PLACES)
+    assert not possibly_matches(rule("Read"), writing("src/a"), PLACES)
+
+
+def test_denying_reaches_any_depth_and_allowing_does_not() -> None:
+    assert possibly_matches(rule("Edit(src/**)"), writing("lib/src/a"), PLACES)
+    assert not possibly_matches(rule("Edit(/src/**)"), writing("lib/src/a"), PLACES)
+    assert not surely_matches(rule("Edit(src/**)"), writing("lib/src/a"), PLACES)
+
+
+def test_a_pattern_may_begin_at_home_or_at_the_root() -> None:
+    assert possibly_matches(rule("Edit(~/x)"), writing("/home/me/x"), PLACES)
+    assert possibly_matches(rule("Edit(//etc/**)"), writing("/etc/passwd"), PLACES)
+    assert not possibly_matches(rule("Edit(~/x)"), writing("x"), PLACES)
+
+
+def test_a_star_in_the_parentheses_means_every_call() -> None:
+    assert rule("Bash(*)") == Rule(text="Bash(*)", tool="Bash")
+
+
+@pytest.mark.parametrize("text", ["mcp__srv", "mcp__srv__tool", "mcp__srv__*", "Edit(src/**)", "Read", "*"])
+def test_names_that_need_not_be_known(text: str) -> None:
+    assert isinstance(parse_rule(text, NAMES), Rule)
+
+
+@pytest.mark.parametrize("text", ["mcp__*(x)", "WebFetch(domain:)", "WebFetch(domain:*)", "Bash(ls *"])
+def test_more_invalid_rules(text: str) -> None:
+    assert isinstance(parse_rule(text), InvalidRule)

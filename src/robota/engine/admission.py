@@ -11,6 +11,7 @@ from robota.engine.call_context import CallContext
 from robota.engine.repetition import RepetitionGuard
 from robota.engine.scope import TaskScope
 from robota.log.kinds import VerdictRecord
+from robota.policy.visible import make_visible
 from robota.workspace.problems import FileProblem
 
 FIRST_ARGUMENT_HEAD: Final = 47
@@ -59,7 +60,7 @@ class Admission:
 
     async def admit(self, call: ToolCall) -> Admitted:
         tool, params = self._read(call)
-        refusal = self._scope.parts.allows(tool, self._scope.mode)
+        refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
         if refusal is not None:
             raise _mistake(refusal)
         await self._guard_repetition(call)
@@ -68,12 +69,12 @@ class Admission:
             call = msgspec.structs.replace(call, input=said.input)
             params = _decoded(tool, call.input)
         self._require_log(tool)
-        feedback = ""
-        if await self._needs_approval(tool, call, params, said):
-            feedback = await self._approval(tool, call, params)
-        else:
+        verdict = await self._verdict(tool, call, params, said)
+        if verdict.decision is Decision.ALLOW:
             await self._announce(tool, call, params)
-        return Admitted(tool=tool, call=call, params=params, feedback=feedback, context=said.context)
+            return Admitted(tool=tool, call=call, params=params, context=said.context)
+        approved = await self._approval(tool, call, params, verdict)
+        return msgspec.structs.replace(approved, context=said.context)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
@@ -113,12 +114,11 @@ class Admission:
         if trouble is not None and tool.changes_something:
             raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
 
-    async def _needs_approval(self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed) -> bool:
+    async def _verdict(self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed) -> Verdict:
         """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
         scope = self._scope
-        touches = self._with_real_paths(tool.touches(params))
-        subject = Subject(tool=tool.name, label=tool.label, effects=tool.effects, touches=touches, mode=scope.mode)
-        verdict = _with_hooks(scope.parts.judge(subject, scope.permission_mode), said)
+        subject = self._subject(tool, params)
+        verdict = _with_hooks(scope.parts.judge(subject, scope.permission_mode, scope.grants), said)
         if verdict.decision is Decision.ASK:
             verdict = await self._asked_of_hooks(tool, call, verdict)
         if verdict.decision is Decision.ASK and not scope.options.attended:
@@ -126,7 +126,16 @@ class Admission:
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
-        return verdict.decision is Decision.ASK
+        return verdict
+
+    def _subject(self, tool: AnyTool, params: Any) -> Subject:
+        return Subject(
+            tool=tool.name,
+            label=tool.label,
+            effects=tool.effects_of(params),
+            touches=self._with_real_paths(tool.touches(params)),
+            mode=self._scope.mode,
+        )
 
     async def _asked_of_hooks(self, tool: AnyTool, call: ToolCall, verdict: Verdict) -> Verdict:
         """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
@@ -161,16 +170,32 @@ class Admission:
                 continue  # The file layer will refuse it too; policy judges the path as written.
         return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
 
-    async def _approval(self, tool: AnyTool, call: ToolCall, params: Any) -> str:
+    async def _approval(self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict) -> Admitted:
         """Ask. A no stops the call, and what was planned after it in the same reply."""
-        preview = await self._preview(tool, call, params)
-        answer = await self._scope.ask(preview[0], preview[1], call_id=call.id)
+        kind, text = await self._preview(tool, call, params)
+        shown = make_visible(text)
+        why = _explained(verdict, shown.warnings)
+        answer = await self._scope.ask(kind, shown.text if kind == "command" else text, call_id=call.id, verdict=why)
+        changed = answer.changed_input
+        if changed is not None:
+            return self._with_changed_input(tool, call, changed)
         if answer.has_words:
             self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
         if answer.is_yes:
-            return answer.text
+            self._scope.grants.extend(answer.grant)
+            return Admitted(tool=tool, call=call, params=params, feedback=answer.text)
         said = _denied(feedback=answer.text) if answer.text else _denied(message="The user denied this operation.")
         raise CallStopped("denied", "The user said no.", said, closes_reply=REJECTED)
+
+    def _with_changed_input(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> Admitted:
+        """The person approved another input. What is forbidden stays so; the model is told what really ran."""
+        call = msgspec.structs.replace(call, input=changed)
+        params = _decoded(tool, changed)
+        verdict = self._scope.parts.judge(self._subject(tool, params), self._scope.permission_mode, self._scope.grants)
+        if verdict.decision is Decision.DENY:
+            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
+        note = f"The user changed the input before approving. What ran is {call.name} with {_json(changed)}"
+        return Admitted(tool=tool, call=call, params=params, feedback=note)
 
     async def _announce(self, tool: AnyTool, call: ToolCall, params: Any) -> None:
         """A row for a call that needed no approval, so that the conversation shows what was done."""
@@ -211,6 +236,12 @@ def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
     if verdict.decision is Decision.ASK and verdict.rule is None and said.must_ask is None and said.vouched is not None:
         return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.vouched}")
     return verdict
+
+
+def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> dict[str, Any]:
+    """Why it is asked, and which rules would stop the asking."""
+    told: dict[str, Any] = msgspec.to_builtins(verdict)
+    return {name: told[name] for name in ("reason", "rule", "parts", "suggestions")} | {"warnings": list(warnings)}
 
 
 def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:

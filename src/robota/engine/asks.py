@@ -1,7 +1,8 @@
 """Questions that wait for an answer: a table of futures. The first valid answer wins."""
 
 import asyncio
-from typing import Final
+import json
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +18,19 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     response: str
     text: str = ""
     images: tuple[str, ...] = ()
+    grant: tuple[str, ...] = ()
+
+    @property
+    def changed_input(self) -> dict[str, Any] | None:
+        """The input a person wants instead of the one they were asked about."""
+        if self.response != "objectResponse":
+            return None
+        try:
+            said = json.loads(self.text)
+        except (ValueError, RecursionError):
+            return None
+        changed = said.get("input") if isinstance(said, dict) else None
+        return changed if isinstance(changed, dict) else None
 
     @property
     def is_yes(self) -> bool:
@@ -62,7 +76,12 @@ class AskTable:
         if pending is None or pending.future.done():
             return Refused(code="stale_ask", message=_why_stale(command.ts, self.newest))
         pending.future.set_result(
-            Answer(response=command.ask_response, text=command.text or "", images=command.images)
+            Answer(
+                response=command.ask_response,
+                text=command.text or "",
+                images=command.images,
+                grant=command.grant,
+            )
         )
         return Accepted(id=str(pending.message.ts))
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.hook import Checkpoint, LifecycleHooks, PostToolHook, PreToolHook
-from robota.contracts.tool import AnyTool
+from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Subject, Verdict
 from robota.engine.journal import LogPort
 from robota.providers.chunks import ToolSpec
@@ -47,6 +47,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     completion: Completion = Completion.IMPLICIT
     tool_format: ToolFormat = ToolFormat.NATIVE
     max_turns: int | None = None
+    max_cost: float | None = None  # US dollars
     mistake_limit: int = MISTAKE_LIMIT
     system_prompt: str | None = None
     append_system_prompt: str | None = None
@@ -56,7 +57,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """The concrete things a session works with; `app` puts them together.
 
-    `judge` is policy: what may this call do under this permission mode; `decline` makes a denial of what would have
+    `judge` is policy: what may this call do under this permission mode, given the rules that a person granted for the
+    session; `decline` makes a denial of what would have
     to be asked when nobody is there to answer. `allows` is the first look: may this tool be used in this mode at
     all; it answers with a reason if not.
     """
@@ -67,11 +69,12 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     retry: RetryPolicy
     tools: Sequence[AnyTool]
     specs: Sequence[ToolSpec]
-    judge: Callable[[Subject, str], Verdict]
+    judge: Callable[[Subject, str, Sequence[str]], Verdict]
     files: Files
     processes: Processes
     random: Callable[[], float]
-    allows: Callable[[AnyTool, str], str | None] = lambda tool, mode: None
+    api_protocol: str = "openai"
+    allows: Callable[[AnyTool, str, Touches], str | None] = lambda tool, mode, touches: None
     pre_hooks: Sequence[PreToolHook] = ()
     post_hooks: Sequence[PostToolHook] = ()
     checkpoint: Checkpoint | None = None

@@ -121,6 +121,7 @@ class ReplyReader:
         row.finish(**fields)
         if self._row_kind == "reasoning":
             self._written.append(ThinkingBlock(thinking=row.text, signature=self._signature))
+            self._signature = None
         elif row.text:
             self._written.append(TextBlock(text=row.text))
 

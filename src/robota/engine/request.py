@@ -17,7 +17,6 @@ from robota.providers.chunks import ModelRequest
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.retry import delay
 
-API_PROTOCOL: Final = "openai"
 EMPTY_REPLIES: Final = 3
 NO_ANSWER: Final = "MODEL_NO_ASSISTANT_MESSAGES"
 
@@ -80,7 +79,7 @@ class Requester:
         return True
 
     async def _attempt(self) -> Reply:
-        row = self._rows.say("api_req_started", json.dumps({"apiProtocol": API_PROTOCOL}))
+        row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._parts.api_protocol}))
         reader = ReplyReader(self._rows, self._bus, self._dialect.reader(self._specs, self._new_id), self._new_id)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
         try:
@@ -138,7 +137,7 @@ class Requester:
         """Write tokens and cost into the request's row: without a cost it would look as if it still ran."""
         usage, cost = reader.usage, reader.cost or 0.0
         self._meter.request(usage, cost)
-        info = {"apiProtocol": API_PROTOCOL, **_tokens(usage), "cost": cost, **why}
+        info = {"apiProtocol": self._parts.api_protocol, **_tokens(usage), "cost": cost, **why}
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
         self._rows.change(row, text=json.dumps(info))
         task = self._rows.task_id

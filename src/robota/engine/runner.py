@@ -10,7 +10,7 @@ from robota.engine.journal import Journal
 from robota.engine.request import RequestGivenUp
 from robota.engine.task import Ended, Task
 from robota.log.kinds import EndRecord
-from robota.protocol.events import TaskAborted, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
+from robota.protocol.events import Notice, TaskAborted, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
 
@@ -107,6 +107,8 @@ class TaskRunner:
     async def _begin_session(self, task: Task) -> None:
         if not self._has_begun:
             self._has_begun = True
+            if task.scope.parts.model_info.notice:
+                self._bus.emit(Notice(level="info", text=task.scope.parts.model_info.notice))
             task.remind((await task.scope.fire(Moment.SESSION_START, "startup", source="startup")).context)
 
     async def _until_end(self, task: Task) -> str:

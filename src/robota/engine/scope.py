@@ -36,6 +36,7 @@ class TaskScope(msgspec.Struct, kw_only=True):
     history: History
     mode: str
     permission_mode: str
+    grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[Outcome]] = msgspec.field(default_factory=set)
 
@@ -54,10 +55,16 @@ class TaskScope(msgspec.Struct, kw_only=True):
         return outcome
 
     async def ask(
-        self, kind: str, text: str | None = None, *, call_id: str | None = None, fault: Fault | None = None
+        self,
+        kind: str,
+        text: str | None = None,
+        *,
+        call_id: str | None = None,
+        fault: Fault | None = None,
+        verdict: dict[str, Any] | None = None,
     ) -> Answer:
         """Ask, and wait until somebody answers."""
-        row = self.rows.ask(kind, text, call_id=call_id, fault=fault)
+        row = self.rows.ask(kind, text, call_id=call_id, fault=fault, verdict=verdict)
         self.bus.emit(self._waiting_event(kind))
         self._notify(kind, text or "")
         queued = self.queue.take() if kind in ANSWERED_BY_QUEUE else None

@@ -62,6 +62,7 @@ class Session:
         self._bus = EventBus()
         self._journal = Journal(parts.log, self._bus)
         self._asks = AskTable()
+        self._grants: list[str] = []
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
         self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
@@ -204,6 +205,7 @@ class Session:
             history=History(identity, self._journal, dialect),
             mode=options.mode,
             permission_mode=options.permission_mode,
+            grants=self._grants,
         )
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
         return Task(scope, dialect, self._runner.delegate, is_subtask=parent_id is not None)

@@ -82,6 +82,7 @@ class Task:
         self._held_back = 0
         self._mistakes = 0
         self._turns = 0
+        self._cost_approved = 0.0
         self._cut_text = ""
         system = system_prompt(scope.options, dialect, tuple(scope.parts.specs))
         self.requester = Requester(scope, dialect, system)
@@ -131,6 +132,8 @@ class Task:
         if reply.turn.stop_reason == "max_tokens":
             self._cut_text = text
             return self._correct(REPLY_CUT)
+        if self._cut_text:
+            self.scope.rows.say("completion_result", text)
         self._cut_text = ""
         if self.scope.options.completion is Completion.EXPLICIT:
             return self._correct(NO_TOOL_USED)
@@ -228,13 +231,19 @@ class Task:
             self._mistakes = 0
             if answer.has_words:
                 self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
-        if options.max_turns is not None and self._turns >= options.max_turns:
-            limit = json.dumps({"count": options.max_turns, "type": "requests"})
-            answer = await self.scope.ask("auto_approval_max_req_reached", limit)
-            if not answer.is_yes:
-                return False
-            self._turns = 0
-        return True
+        return await self._within(options.max_turns, self._turns, "requests") and await self._within(
+            options.max_cost, self.scope.meter.cost - self._cost_approved, "cost"
+        )
+
+    async def _within(self, limit: float | None, used: float, kind: str) -> bool:
+        """Whether there is room under a limit; a yes of the person makes new room."""
+        if limit is None or used < limit:
+            return True
+        count = limit if kind == "requests" else f"{limit:.2f}"
+        answer = await self.scope.ask("auto_approval_max_req_reached", json.dumps({"count": count, "type": kind}))
+        if answer.is_yes:
+            self._turns, self._cost_approved = 0, self.scope.meter.cost
+        return answer.is_yes
 
     async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
         """What a tool asked of the engine."""

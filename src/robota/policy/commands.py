@@ -1,81 +1,84 @@
-"""Reading a shell command for rules, without pretending to be a shell.
-
-To allow, a command must be plain words that mean to the shell what they say. To deny, it is enough that the
-words could be in there somewhere.
-"""
+"""Matching commands with the words of a rule: exactly to allow, generously to deny."""
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-# Letters, digits and a few signs that no shell gives a meaning to, anywhere in a word.
-PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:@%+,=-]*")
-ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-SEPARATORS = re.compile(r"[;&|\n\r(){}`<>]|\$\(")
-FIELD_SEPARATOR = re.compile(r"\$\{?IFS\}?")
-QUOTING = re.compile(r"[\"'\\]")
-SIGNS = re.compile(r"[\"'\\$,!*?\[\]~#=]")
+from robota.workspace.shell.script import Argv, SimpleCommand
 
-Words = tuple[str, ...]
-
-
-def plain_words(command: str) -> Words | None:
-    """The words of a command that has nothing but words in it; None if a shell might read more into it."""
-    if "\n" in command or "\r" in command:
-        return None
-    words = tuple(re.split(r"[ \t]+", command.strip(" \t")))
-    if not all(PLAIN_WORD.fullmatch(word) for word in words) or ASSIGNMENT.match(words[0]):
-        return None
-    return words
+PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
+SEPARATORS: Final = re.compile(r"[;&|\n\r(){}`<>]|\$\(")
+FIELD_SEPARATOR: Final = re.compile(r"\$\{?IFS\}?")
+QUOTING: Final = re.compile(r"[\"'\\]")
+SIGNS: Final = re.compile(r"[\"'\\$,!*?\[\]~#=]")
 
 
-def could_contain(command: str, pattern: Words) -> bool:
-    """Whether some part of the command might run what the pattern says."""
-    return any(_occurs(pattern, words) for words in _readings(command))
+def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
+    """Word by word; a last `*` stands for any rest, another `*` for characters within its word.
 
-
-def matches_exactly(words: Words, pattern: Words) -> bool:
-    """Word by word; a last `*` stands for any rest, another `*` for characters within its word."""
-    if pattern and pattern[-1] == "*":
+    A word that the shell replaces by names of files is known only to a pattern that takes any rest.
+    """
+    takes_any_rest = bool(pattern) and pattern[-1] == "*"
+    if takes_any_rest:
         pattern = pattern[:-1]
-        words = words[: len(pattern)]
-    return len(words) == len(pattern) and all(map(_word_matches, words, pattern))
+    skipped = len(command.argv) - len(argv)
+    known = min((place - skipped for place in command.globs), default=len(argv))
+    if len(pattern) > known or (len(argv) != len(pattern) and not takes_any_rest):
+        return False
+    return all(_word_matches(word, wanted) for word, wanted in zip(argv, pattern, strict=False))
 
 
-def pattern_words(text: str) -> Words:
+def begins_with(argv: Argv, pattern: Argv) -> bool:
+    """Whether a command is the one the pattern names, its options passed over; for denying a plain command."""
+    wanted = _without_rest(pattern)
+    return bool(argv) and (not wanted or _follows(argv, wanted))
+
+
+def could_contain(text: str, pattern: Argv) -> bool:
+    """Whether some part of the text might run what the pattern says; for denying what was not understood."""
+    return any(_occurs(pattern, words) for words in _readings(text))
+
+
+def pattern_words(text: str) -> Argv:
     """The words of a rule; `git diff:*` is another way to write `git diff *`."""
     if text.endswith(":*"):
         text = text[:-2] + " *"
     return tuple(text.split())
 
 
+def is_plain_word(word: str) -> bool:
+    """Whether a word can stand in a rule as it is."""
+    return PLAIN_WORD.fullmatch(word) is not None
+
+
 def problem_with_words(text: str) -> str | None:
     """Why a pattern cannot be used, if it cannot: one with a pipe in it would silently never deny anything."""
     for word in pattern_words(text):
         bare = word.replace("*", "")
-        if bare and not PLAIN_WORD.fullmatch(bare):
+        if bare and not is_plain_word(bare):
             return f"{word!r} is not a plain word; a pattern is made of plain words and '*'"
     return None
 
 
-def _readings(command: str) -> Iterator[Words]:
+def _readings(text: str) -> Iterator[Argv]:
     """Every sub-command, read once with quotes and backslashes taken away and once with all signs as gaps."""
-    spaced = FIELD_SEPARATOR.sub(" ", command)
+    spaced = FIELD_SEPARATOR.sub(" ", text)
     unquoted = QUOTING.sub("", spaced.replace("\\\n", ""))
-    for text in (unquoted, SIGNS.sub(" ", spaced)):
-        for part in SEPARATORS.split(text):
+    for reading in (unquoted, SIGNS.sub(" ", spaced)):
+        for part in SEPARATORS.split(reading):
             yield tuple(part.split())
 
 
-def _occurs(pattern: Words, words: Words) -> bool:
-    wanted = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
+def _occurs(pattern: Argv, words: Argv) -> bool:
+    wanted = _without_rest(pattern)
     if not wanted:
         return bool(words)
-    return any(_follows(words[place:], wanted) for place in range(len(words)))
+    return any(_follows(words[place:], wanted) for place in range(len(words)) if _is_program(words[place], wanted[0]))
 
 
-def _follows(words: Words, wanted: Words) -> bool:
+def _follows(words: Argv, wanted: Argv) -> bool:
     """Whether the words begin with the wanted ones, options such as `-C dir` in between passed over."""
-    if not _word_matches(words[0].rpartition("/")[2], wanted[0]) and not _word_matches(words[0], wanted[0]):
+    if not _is_program(words[0], wanted[0]):
         return False
     rest = iter(wanted[1:])
     target = next(rest, None)
@@ -92,6 +95,14 @@ def _follows(words: Words, wanted: Words) -> bool:
         else:
             return False
     return target is None
+
+
+def _without_rest(pattern: Argv) -> Argv:
+    return pattern[:-1] if pattern and pattern[-1] == "*" else pattern
+
+
+def _is_program(word: str, wanted: str) -> bool:
+    return _word_matches(word.rpartition("/")[2], wanted) or _word_matches(word, wanted)
 
 
 def _word_matches(word: str, pattern: str) -> bool:

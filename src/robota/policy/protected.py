@@ -1,44 +1,74 @@
-"""Paths in the workspace that steer tools, hooks and secrets: writing them is always worth a question."""
+"""Files that steer tools, run code by themselves or hold secrets: touching them is always worth a question."""
 
-from pathlib import Path
+import posixpath
+from collections.abc import Iterable
+from typing import Final
 
-from robota.contracts.tool import Effect
-from robota.contracts.verdict import Subject
-from robota.policy.paths import beneath, matches_pattern
+from robota.policy.paths import matches_pattern
 
-PROTECTED = (
-    ".git",
-    ".gitmodules",
-    ".robota",
-    ".orchestration",
-    ".env",
-    ".env.*",
-    ".envrc",
-    ".mcp.json",
-    ".claude",
-    ".cursor",
-    ".vscode",
-    ".idea",
-    ".husky",
-    ".gitattributes",
+# Written to, these run code, change what an agent may do, or change what other tools do.
+STEERING: Final = tuple(
+    """
+    .git .gitmodules .gitattributes .gitconfig .config/git .husky .pre-commit-config.yaml lefthook.yml .lefthook
+    .robota .orchestration .roo .roomodes .rooignore .roorules .clinerules .claude .claude.json .cursor .codex .gemini
+    .agents .mcp.json .aider.conf.yml opencode.json .vscode .idea .devcontainer *.code-workspace
+    .envrc .direnv .tool-versions mise.toml .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile
+    .npmrc .yarnrc .yarnrc.yml .yarn .pnp.cjs .pnpmfile.cjs bunfig.toml .cargo .mvn gradle-wrapper.properties .bazelrc
+    .ripgreprc .pypirc .netrc conftest.py sitecustomize.py usercustomize.py pyrightconfig.json
+    .github/workflows .gitlab-ci.yml
+    """.split()
+)
+# Secrets of the project: neither read nor written without a question.
+SECRETS: Final = tuple(
+    ".env .env.* .envrc .netrc .pypirc .npmrc *.pem *.key *.p12 *.pfx *.kdbx id_rsa* id_ed25519* id_ecdsa* "
+    ".git-credentials .htpasswd secrets.yaml secrets.yml secrets.json credentials.json".split()
+)
+NO_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
+# Where credentials of a person live; no command of an agent has business there.
+CREDENTIAL_STORES: Final = tuple(
+    ".ssh .aws .gnupg .kube .docker/config.json .config/gh .config/gcloud .azure .password-store .local/share/keyrings "
+    ".git-credentials .netrc .pgpass".split()
 )
 
-LOOKING = frozenset({Effect.READ, Effect.TALK})
+
+def steering_pattern(place: str) -> str | None:
+    """The pattern of the protected path that this one is or lies in."""
+    return _first_match(place, STEERING) or secret_pattern(place)
 
 
-def protected_pattern(subject: Subject, root: Path) -> str | None:
-    """The pattern of the first protected path the call would do more to than read."""
-    # A command's only path is where it runs; what it writes there, only a sandbox can tell.
-    if subject.effects and subject.effects <= LOOKING:
+def steering_dot_pattern(place: str) -> str | None:
+    """The same for words of commands, where a name that does not begin with a dot is too often just a word."""
+    return _first_match(place, (pattern for pattern in STEERING if pattern.startswith("."))) or secret_pattern(place)
+
+
+def secret_pattern(place: str) -> str | None:
+    if _first_match(place, NO_SECRETS) is not None:
         return None
-    for path in subject.touches.paths:
-        place = beneath(root, path)
-        for pattern in PROTECTED:
-            if place is not None and matches_pattern(_as_spelled_loosely(place), pattern, ignore_case=True):
-                return pattern
-    return None
+    return _first_match(place, SECRETS)
 
 
-def _as_spelled_loosely(place: str) -> str:
+def credential_store(location: str) -> str | None:
+    """The store of credentials that an absolute path leads into."""
+    return _first_match(location.lstrip("/"), CREDENTIAL_STORES)
+
+
+def hides_what_it_is(path: str, place: str) -> bool:
+    """Whether a protected path is written in a way that hides it: `.GIT`, `.git.`, `a/../.git`."""
+    if posixpath.normpath(path) != path or _loosely(place) != place:
+        return True
+    return not any(_matches(place, pattern, ignore_case=False) for pattern in (*STEERING, *SECRETS))
+
+
+def _first_match(place: str, patterns: Iterable[str]) -> str | None:
+    loose = _loosely(place)
+    return next((pattern for pattern in patterns if _matches(loose, pattern, ignore_case=True)), None)
+
+
+def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:
+    anywhere = f"**/{pattern}" if "/" in pattern else pattern
+    return matches_pattern(place, anywhere, ignore_case=ignore_case)
+
+
+def _loosely(place: str) -> str:
     """Some file systems drop dots and spaces at the end of a name, so `.git./config` is `.git/config` there."""
     return "/".join(part.rstrip(". ") or part for part in place.split("/"))

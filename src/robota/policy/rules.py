@@ -1,20 +1,27 @@
-"""Rules such as `Read`, `Bash(git diff *)` or `Write(src/**)`: how they are written and what they match."""
+"""Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`: how they are written and which calls they speak of."""
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from typing import Final
 
 import msgspec
 
+from robota.contracts.tool import Effect
 from robota.contracts.verdict import Subject
-from robota.policy.commands import could_contain, matches_exactly, pattern_words, plain_words, problem_with_words
-from robota.policy.paths import beneath, matches_pattern, problem_with_pattern
+from robota.policy.commands import problem_with_words
+from robota.policy.paths import problem_with_pattern
+from robota.policy.places import Places
 
-RULE = re.compile(r"([A-Za-z_][\w.:-]*)(?:\((.*)\))?", re.DOTALL)
+RULE: Final = re.compile(r"([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?", re.DOTALL)
+DOMAIN: Final = "domain:"
+MCP: Final = "mcp__"
 
-
-# What stands in the parentheses is words of a command for these, and a path for all others.
-COMMAND_TOOLS = frozenset({"execute_command", "Bash"})
+# What stands in the parentheses is words of a command for these, and a path or a host for all others.
+COMMAND_TOOLS: Final = frozenset({"execute_command", "Bash"})
+# These two names speak of every tool that writes files, or that only reads them.
+EDIT: Final = "Edit"
+READ: Final = "Read"
+WRITING: Final = frozenset({Effect.WRITE, Effect.READ})
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +30,15 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     tool: str
     spec: str | None = None
+
+    @property
+    def is_about_commands(self) -> bool:
+        return self.tool in COMMAND_TOOLS
+
+    @property
+    def paths(self) -> str | None:
+        """The pattern of paths, for a rule that names some."""
+        return self.spec if self.tool in {EDIT, READ} else None
 
 
 class InvalidRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +58,13 @@ def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | Inva
     if found is None:
         return InvalidRule(text=text, problem="it is neither 'Tool' nor 'Tool(pattern)'")
     name, spec = found[1], found[2]
-    if names is not None and name not in names:
+    if not _is_known(name, names):
         return InvalidRule(text=text, problem=f"there is no tool called {name!r}")
     if spec is not None and not spec.strip():
         return InvalidRule(text=text, problem="the parentheses are empty; leave them out to mean every call")
-    tool = name if names is None else names[name]
-    rule = Rule(text=text.strip(), tool=tool, spec=spec.strip() if spec else None)
+    spec = spec.strip() if spec else None
+    tool = name if names is None or name in {EDIT, READ} else names.get(name, name)
+    rule = Rule(text=text.strip(), tool=tool, spec=None if spec == "*" else spec)
     problem = _problem_with_spec(rule)
     return rule if problem is None else InvalidRule(text=text, problem=problem)
 
@@ -73,46 +90,76 @@ def split_rules(text: str) -> tuple[str, ...]:
     return tuple(rule for rule in rules if rule)
 
 
-def surely_matches(rule: Rule, subject: Subject, root: Path) -> bool:
-    """For allow rules: true only if the rule speaks of everything the call touches."""
-    if not _names(rule, subject):
+def surely_matches(rule: Rule, subject: Subject, places: Places) -> bool:
+    """For allow rules: true only if the rule speaks of everything the call touches. Not for shell commands."""
+    if not _names(rule, subject, broadly=False):
         return False
     if rule.spec is None:
         return True
-    touches = subject.touches
-    if touches.command is not None:
-        words = plain_words(touches.command)
-        return words is not None and matches_exactly(words, pattern_words(rule.spec))
-    return bool(touches.paths) and all(_path_matches(rule.spec, path, root, False) for path in touches.paths)
+    if rule.spec.startswith(DOMAIN):
+        return _host_matches(rule.spec, subject.touches.host, broadly=False)
+    paths = subject.touches.paths
+    return bool(paths) and all(_path_matches(rule.spec, path, places, broadly=False) for path in paths)
 
 
-def possibly_matches(rule: Rule, subject: Subject, root: Path) -> bool:
-    """For deny and ask rules: true if the rule could speak of anything the call touches."""
-    if not _names(rule, subject):
+def possibly_matches(rule: Rule, subject: Subject, places: Places) -> bool:
+    """For deny and ask rules: true if the rule could speak of anything the call touches. Not for shell commands."""
+    if not _names(rule, subject, broadly=True):
         return False
     if rule.spec is None:
         return True
-    touches = subject.touches
-    if touches.command is not None:
-        return could_contain(touches.command, pattern_words(rule.spec))
-    if not touches.paths:
-        return True
-    return any(_path_matches(rule.spec, path, root, True) for path in touches.paths)
+    if rule.spec.startswith(DOMAIN):
+        return _host_matches(rule.spec, subject.touches.host, broadly=True)
+    paths = subject.touches.paths
+    return not paths or any(_path_matches(rule.spec, path, places, broadly=True) for path in paths)
+
+
+def _is_known(name: str, names: Mapping[str, str] | None) -> bool:
+    return names is None or name in names or name in {EDIT, READ, "*"} or name.startswith(MCP)
 
 
 def _problem_with_spec(rule: Rule) -> str | None:
+    if "*" in rule.tool and rule.spec is not None:
+        return "a rule for many tools cannot have a pattern"
     if rule.spec is None:
         return None
-    return problem_with_words(rule.spec) if rule.tool in COMMAND_TOOLS else problem_with_pattern(rule.spec)
+    if rule.spec.startswith(DOMAIN):
+        return None if rule.spec.removeprefix(DOMAIN).strip(".*") else "the domain is empty"
+    return problem_with_words(rule.spec) if rule.is_about_commands else problem_with_pattern(rule.spec)
 
 
-def _names(rule: Rule, subject: Subject) -> bool:
-    return rule.tool in {subject.tool, subject.label}
+def _names(rule: Rule, subject: Subject, *, broadly: bool) -> bool:
+    if rule.tool in {subject.tool, subject.label}:
+        return True
+    if rule.tool == EDIT:
+        return Effect.WRITE in subject.effects and subject.effects <= WRITING
+    if rule.tool == READ:
+        # Who may not read a file may not edit it either: an edit shows what was there.
+        reads = subject.effects == {Effect.READ}
+        return reads or (broadly and rule.spec is not None and bool(subject.effects) and subject.effects <= WRITING)
+    return _names_of_many(rule.tool, subject.tool, broadly=broadly)
 
 
-def _path_matches(pattern: str, path: str, root: Path, broadly: bool) -> bool:
-    """`broadly` decides what cannot be decided, and whether case matters: to some file systems it does not."""
-    place = beneath(root, path)
-    if place is None or problem_with_pattern(pattern) is not None:
+def _names_of_many(pattern: str, tool: str, *, broadly: bool) -> bool:
+    """`mcp__server`, `mcp__server__*`, `mcp__server__tool`; to deny also `mcp__*` and `*`."""
+    name = tool.replace("--", "__") if tool.startswith("mcp--") else tool
+    if "*" not in pattern:
+        return pattern.startswith(MCP) and (name == pattern or name.startswith(pattern + "__"))
+    server, _, rest = pattern.removeprefix(MCP).partition("__")
+    if not broadly and not (pattern.startswith(MCP) and "*" not in server and rest):
+        return False
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+
+
+def _host_matches(spec: str, host: str | None, *, broadly: bool) -> bool:
+    # Names of hosts are only needed by the few calls that leave the machine.
+    from robota.policy.hosts import host_matches
+
+    return broadly if host is None else host_matches(host, spec.removeprefix(DOMAIN))
+
+
+def _path_matches(pattern: str, path: str, places: Places, *, broadly: bool) -> bool:
+    """`broadly` decides what cannot be decided."""
+    if problem_with_pattern(pattern) is not None:
         return broadly
-    return matches_pattern(place, pattern, ignore_case=broadly)
+    return places.matches(path, pattern, broadly=broadly)

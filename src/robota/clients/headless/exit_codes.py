@@ -9,6 +9,7 @@ CONFIGURATION: Final = 3
 PROVIDER_PERMANENT: Final = 4
 NEEDS_HUMAN: Final = 10
 TURN_LIMIT: Final = 53
+BUDGET_LIMIT: Final = 55
 PROVIDER_RETRYABLE: Final = 75  # EX_TEMPFAIL: the same command may work later
 SIGINT: Final = 130
 STDOUT_CLOSED: Final = 141

@@ -12,6 +12,7 @@ from robota.protocol.state import is_request_row
 
 SUCCESS: Final = "success"
 ERROR_MAX_TURNS: Final = "error_max_turns"
+ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
 
 ANSWERS: Final = frozenset({"text", "completion_result"})
@@ -61,7 +62,7 @@ def outcome_of(
     if ask == "followup":
         return _question(last)
     if ask == "auto_approval_max_req_reached":
-        return _turn_limit(partial)
+        return _limit_reached(last, partial)
     if ask == "mistake_limit_reached":
         return _mistakes(last, partial)
     return Outcome(
@@ -128,7 +129,15 @@ def _question_text(text: str) -> str:
     return question if isinstance(question, str) else text
 
 
-def _turn_limit(partial: str) -> Outcome:
+def _limit_reached(last: Message, partial: str) -> Outcome:
+    if '"cost"' in (last.text or ""):
+        return Outcome(
+            exit_code=exit_codes.BUDGET_LIMIT,
+            terminal_reason="budget_exhausted",
+            subtype=ERROR_MAX_BUDGET,
+            result=partial,
+            errors=("The budget is used up. What was done stays done; allow more with --max-budget-usd.",),
+        )
     return Outcome(
         exit_code=exit_codes.TURN_LIMIT,
         terminal_reason="max_turns",

@@ -5,7 +5,7 @@ from typing import Final
 from robota.clients.headless.diagnostics import BOLD, DIM, GREEN, RED, Diagnostics
 from robota.clients.headless.tally import Handlers
 from robota.protocol.events import Notice, RetryScheduled, ToolEnd, ToolStart, TurnReply
-from robota.protocol.views import DiffView, TerminalView, View
+from robota.protocol.views import DiffsView, DiffView, TerminalView, View
 
 DIFF_LINES_SHOWN: Final = 20
 OUTPUT_LINES_SHOWN: Final = 10
@@ -51,6 +51,9 @@ class Progress:
     def _view(self, view: View | None) -> None:
         if isinstance(view, DiffView):
             self._diff(view)
+        elif isinstance(view, DiffsView):
+            for file in view.files:
+                self._diff(file)
         elif isinstance(view, TerminalView):
             self._terminal(view)
 

@@ -1,0 +1,30 @@
+"""What a decision rests on besides the call."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from robota.contracts.verdict import Subject, Verdict
+from robota.policy.modes import PermissionMode
+from robota.policy.places import Places
+from robota.policy.rules import Rule
+
+ScopeCheck = Callable[[Subject], Verdict | None]
+
+
+class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
+    """The mode, the rules in force, and where things are.
+
+    `grants` are rules a person gave for this session. `scope` is where intents plug in: it may refuse or ask,
+    and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look.
+    """
+
+    mode: PermissionMode
+    places: Places
+    allow: tuple[Rule, ...] = ()
+    ask: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
+    grants: tuple[Rule, ...] = ()
+    scope: ScopeCheck | None = None
+    trusted: bool = True
+    sandboxed: bool = False

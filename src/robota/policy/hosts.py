@@ -1,0 +1,53 @@
+"""Names and addresses of hosts: which a rule names, and which are never fetched from."""
+
+import re
+from ipaddress import ip_address
+from typing import Final
+
+LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
+LOCAL_NAMES: Final = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "metadata.google.internal"})
+# Numbers that an address parser reads as an IPv4 address: 0, 2130706433, 0x7f.1, 017700000001.
+NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*")
+
+
+def host_matches(host: str, pattern: str) -> bool:
+    """Label by label, whatever the case. `*.example.com` is every name below; another `*` stays within a label."""
+    labels, wanted = _labels(host), _pattern_labels(pattern)
+    if labels is None or wanted is None:
+        return False
+    if wanted[0] == "*" and len(wanted) > 1:
+        wanted = wanted[1:]
+        labels = labels[1:][-len(wanted) :] if len(labels) > len(wanted) else []
+    return len(labels) == len(wanted) and all(map(_label_matches, labels, wanted))
+
+
+def problem_with_host(host: str) -> str | None:
+    """Why nothing may ever be fetched from this host, if so. A name that leads to such a place is found when used."""
+    bare = host.removeprefix("[").removesuffix("]").rstrip(".").lower()
+    if bare in LOCAL_NAMES or bare.endswith((".localhost", ".internal", ".local")):
+        return "it is a name within this machine or network"
+    try:
+        address = ip_address(bare.partition("%")[0])
+    except ValueError:
+        if NUMERIC.fullmatch(bare):
+            return "it is an address written as a number"
+        return None if _labels(host) is not None else "it is not the plain name of a host"
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return None if mapped.is_global and not mapped.is_multicast else "it is an address within this machine or network"
+
+
+def _labels(host: str) -> list[str] | None:
+    """The labels of a plain name in lower case; None for one with a user, a port, a control byte or look-alikes."""
+    labels = host.removesuffix(".").lower().split(".")
+    if not host.isascii() or len(host) > 253 or not all(LABEL.fullmatch(label) for label in labels):
+        return None
+    return labels
+
+
+def _pattern_labels(pattern: str) -> list[str] | None:
+    labels = pattern.strip().removesuffix(".").lower().split(".")
+    return labels if pattern.isascii() and all(labels) else None
+
+
+def _label_matches(label: str, pattern: str) -> bool:
+    return re.fullmatch("[^.]*".join(map(re.escape, pattern.split("*"))), label) is not None

@@ -1,0 +1,99 @@
+"""The stages through which a command goes that was not understood: only rules for every command let it through."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from robota.contracts.verdict import Verdict
+from robota.policy.commands import begins_with, could_contain, pattern_words
+from robota.policy.context import PolicyContext
+from robota.policy.dangerous import critical_target
+from robota.policy.modes import PermissionMode
+from robota.policy.rules import Rule
+from robota.policy.stages import Stage, allow, ask, deny
+from robota.workspace.shell.script import Argv
+
+WORD: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
+
+
+class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole text, why it was not understood, and what could be seen in it all the same."""
+
+    text: str
+    reason: str
+    possible: tuple[Argv, ...]
+    label: str
+
+
+def _by_limits(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    if context.mode is PermissionMode.PLAN:
+        return deny(f"In plan mode nothing is run that was not understood. {command.reason}")
+    return None
+
+
+def _by_deny_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_against(command, context.deny, context)
+    return deny(f"The deny rule {rule.text} forbids what may be in it. {command.reason}", rule.text) if rule else None
+
+
+def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_against(command, context.ask, context)
+    return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text) if rule else None
+
+
+def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    targets = (critical_target(argv, context.places, ".") for argv in command.possible if argv and argv[0])
+    word = next((target for target in targets if target is not None), None)
+    return ask(f"It may delete {word!r}, on which everything else rests.", "critical path") if word else None
+
+
+def _by_allow_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_for_everything(command, context.allow)
+    return allow(f"The allow rule {rule.text} permits every command.", rule.text) if rule else None
+
+
+def _by_grants(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_for_everything(command, context.grants)
+    return allow(f"A person granted {rule.text} for this session.", rule.text) if rule else None
+
+
+def _by_mode(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    if context.mode is PermissionMode.BYPASS:
+        return allow("In bypassPermissions mode everything runs that is not forbidden.")
+    return ask(f"It cannot be judged word by word, so a person decides about all of it. {command.reason}")
+
+
+OPAQUE_STAGES: Final[tuple[Stage[OpaqueCommand], ...]] = (
+    ("hard limits", _by_limits),
+    ("deny rules", _by_deny_rules),
+    ("ask rules", _by_ask_rules),
+    ("critical paths", _by_critical_paths),
+    ("allow rules", _by_allow_rules),
+    ("session grants", _by_grants),
+    ("mode", _by_mode),
+)
+
+
+def _rule_against(command: OpaqueCommand, rules: Iterable[Rule], context: PolicyContext) -> Rule | None:
+    return next((rule for rule in rules if _speaks_against(rule, command, context)), None)
+
+
+def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) -> bool:
+    if rule.is_about_commands or rule.tool in {command.label, "*"}:
+        if rule.spec is None:
+            return True
+        pattern = pattern_words(rule.spec)
+        return could_contain(command.text, pattern) or any(begins_with(argv, pattern) for argv in command.possible)
+    if rule.paths is None:
+        return False
+    words = dict.fromkeys(WORD.findall(command.text))
+    locations = [location for word in words for location in context.places.locations(word)]
+    return any(context.places.matches(location, rule.paths, broadly=True) for location in locations)
+
+
+def _rule_for_everything(command: OpaqueCommand, rules: Iterable[Rule]) -> Rule | None:
+    return next(
+        (rule for rule in rules if rule.spec is None and (rule.is_about_commands or rule.tool == command.label)), None
+    )

@@ -1,0 +1,92 @@
+"""The narrowest rules that would stop a question. Never for what can run anything."""
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from robota.contracts.tool import Effect
+from robota.contracts.verdict import Decision, Subject, Suggestion, Verdict
+from robota.policy.commands import is_plain_word
+from robota.policy.part import CommandPart
+from robota.policy.places import Places
+from robota.policy.readonly import is_known
+from robota.policy.rules import EDIT
+from robota.workspace.shell.script import Argv
+from robota.workspace.shell.wrappers import WRAPPERS, program
+
+MAX_RULES: Final = 5
+# A rule for any of these would be a rule for everything they can be told to do.
+RUNS_ANYTHING: Final = frozenset(
+    "sh bash dash zsh fish ksh csh tcsh python python2 python3 pypy node deno bun perl ruby php lua tclsh osascript "
+    "powershell pwsh irb ipython awk gawk mawk eval exec source find parallel make ssh scp rsync docker podman kubectl "
+    "tmux screen script expect at batch crontab systemd-run su doas sudo pkexec env rm rmdir shred dd mkfs chmod chown "
+    "curl wget nc ncat socat telnet kill pkill killall npx uvx pipx bunx".split()
+)
+# Here the second word says what is done, and the first alone would allow too much.
+HAS_SUBCOMMANDS: Final = frozenset(
+    "git npm pnpm yarn cargo go pip pip3 uv poetry gh gradle mvn dotnet terraform helm brew apt apt-get rustup".split()
+)
+# Sub-commands that run whatever a file of the project, or the next word, says.
+RUNS_WHAT_IT_IS_TOLD: Final = frozenset("run exec x dlx start config alias bisect submodule filter-branch".split())
+
+
+def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[Suggestion, ...]:
+    """One set of rules for just these commands, and one for commands that begin alike, if they are safe to offer."""
+    asking = [(part, verdict) for part, verdict in judged if verdict.decision is Decision.ASK]
+    if any(verdict.rule is not None or part.written or not _may_be_offered(part) for part, verdict in asking):
+        return ()
+    exact = _rules(" ".join(part.command.argv) for part, _ in asking if _can_be_written(part))
+    prefix = _rules(f"{' '.join(_prefix(part.inner))} *" for part, _ in asking)
+    sets = []
+    if len(exact) == len(_distinct(asking)):
+        sets.append(Suggestion(rules=exact, covers="exactly this"))
+    # With other flags a command that looks can do anything: that is why this one was not simply run.
+    if not any(is_known(part.inner) for part, _ in asking):
+        sets.append(Suggestion(rules=prefix, covers="everything that begins like this"))
+    return tuple(each for each in sets if len(each.rules) <= MAX_RULES)
+
+
+def file_suggestions(subject: Subject, places: Places) -> tuple[Suggestion, ...]:
+    """Rules for the files of a call that writes some."""
+    found = [places.inside(path) for path in subject.touches.paths]
+    files = list(dict.fromkeys(path for path in found if path not in {None, "."}))
+    if Effect.WRITE not in subject.effects or not files or len(files) > MAX_RULES or not all(map(_is_tame, files)):
+        return ()
+    exact = tuple(f"{EDIT}(/{path})" for path in files)
+    suggestions = [Suggestion(rules=exact, covers="exactly this file" if len(files) == 1 else "exactly these files")]
+    directories = list(dict.fromkeys(posixpath.dirname(path or "") for path in files))
+    if all(directories):
+        rules = tuple(f"{EDIT}(/{directory}/**)" for directory in directories)
+        suggestions.append(Suggestion(rules=rules, covers="every file in the same directory"))
+    return tuple(suggestions)
+
+
+def _may_be_offered(part: CommandPart) -> bool:
+    name = program(part.inner)
+    if not part.unwrapped.inner or not part.unwrapped.faithful or name in RUNS_ANYTHING | WRAPPERS.keys():
+        return False
+    if "/" in part.inner[0] or name.startswith("python"):
+        return False
+    if name in HAS_SUBCOMMANDS:
+        return len(part.inner) > 1 and part.inner[1].isalpha() and part.inner[1] not in RUNS_WHAT_IT_IS_TOLD
+    return True
+
+
+def _can_be_written(part: CommandPart) -> bool:
+    return not part.command.globs and all(is_plain_word(word) for word in part.command.argv)
+
+
+def _prefix(argv: Argv) -> Argv:
+    return argv[:2] if program(argv) in HAS_SUBCOMMANDS else argv[:1]
+
+
+def _rules(patterns: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"Bash({pattern})" for pattern in patterns))
+
+
+def _distinct(asking: Iterable[tuple[CommandPart, Verdict]]) -> set[Argv]:
+    return {part.command.argv for part, _ in asking}
+
+
+def _is_tame(path: str | None) -> bool:
+    return path is not None and not set(path) & set("*?[]()!") and path.isprintable()

@@ -1,0 +1,123 @@
+"""The modes of a task (code, architect, ask …): which tools each may use, and on which files."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from robota.contracts.tool import AnyTool, Effect, Touches
+
+ALWAYS: Final = frozenset(
+    "ask_followup_question attempt_completion switch_mode new_task update_todo_list run_slash_command skill "
+    "select_active_intent".split()
+)
+COMMAND_TOOLS: Final = frozenset({"execute_command", "read_command_output", "background_process"})
+MCP_TOOLS: Final = frozenset({"use_mcp_tool", "access_mcp_resource"})
+GROUPS: Final = ("read", "edit", "command", "mcp", "modes")
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of tools; `file_regex` narrows what files it may touch, `description` says so in words."""
+
+    name: str
+    file_regex: str | None = None
+    description: str | None = None
+
+
+class TaskMode(msgspec.Struct, frozen=True, kw_only=True):
+    """`role_definition` and `custom_instructions` go into the system prompt, `when_to_use` into the list of modes."""
+
+    slug: str
+    name: str
+    role_definition: str
+    groups: tuple[Group, ...]
+    when_to_use: str | None = None
+    description: str | None = None
+    custom_instructions: str | None = None
+    source: str = "built-in"
+
+
+def _groups(*names: str) -> tuple[Group, ...]:
+    return tuple(Group(name=name) for name in names)
+
+
+BUILT_IN: Final = (
+    TaskMode(
+        slug="code",
+        name="Code",
+        role_definition="You are a software engineer who writes, changes and tests code.",
+        groups=_groups("read", "edit", "command", "mcp"),
+        when_to_use="To write, change or repair code.",
+    ),
+    TaskMode(
+        slug="architect",
+        name="Architect",
+        role_definition="You are a technical lead who looks closely, asks, and writes a plan before anything is built.",
+        groups=(
+            Group(name="read"),
+            Group(name="edit", file_regex=r"\.md$", description="Markdown files only"),
+            Group(name="mcp"),
+        ),
+        when_to_use="To plan and design before anything is built.",
+    ),
+    TaskMode(
+        slug="ask",
+        name="Ask",
+        role_definition="You answer questions about code and technology, and change nothing.",
+        groups=_groups("read", "mcp"),
+        when_to_use="To understand something without changing it.",
+    ),
+    TaskMode(
+        slug="debug",
+        name="Debug",
+        role_definition="You find the cause of a fault step by step, prove it, and only then repair it.",
+        groups=_groups("read", "edit", "command", "mcp"),
+        when_to_use="To find out why something does not work.",
+    ),
+    TaskMode(
+        slug="orchestrator",
+        name="Orchestrator",
+        role_definition="You split large work into tasks, give each to the mode that fits, and join the results.",
+        groups=(),
+        when_to_use="For work that is too large for one task.",
+    ),
+)
+
+
+def known_modes(*layers: Iterable[TaskMode]) -> dict[str, TaskMode]:
+    """The built-in modes and those of each layer by slug; a later one replaces an earlier one as a whole."""
+    return {mode.slug: mode for layer in (BUILT_IN, *layers) for mode in layer}
+
+
+def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str, TaskMode]) -> str | None:
+    """Why a tool may not be used in a mode, in words for the model; None if it may.
+
+    Without `touches` the question is whether the mode has the tool at all.
+    """
+    known = modes.get(mode)
+    if known is None:
+        return f"There is no mode {mode!r}. The modes are: {', '.join(modes)}."
+    if tool.name in ALWAYS:
+        return None
+    name = group_of(tool)
+    group = next((group for group in known.groups if group.name == name), None)
+    if group is None:
+        return f"The {known.name} mode does not have {tool.name}. Use switch_mode to go to a mode that has it."
+    if group.file_regex is None or touches is None:
+        return None
+    kept_out = [path for path in touches.paths if re.search(group.file_regex, path) is None]
+    if not kept_out and touches.paths:
+        return None
+    what = group.description or f"files matching {group.file_regex}"
+    target = repr(kept_out[0]) if kept_out else "a file it does not name"
+    return f"The {known.name} mode may only touch {what}, not {target}. Nothing was changed."
+
+
+def group_of(tool: AnyTool) -> str:
+    """The group that a tool belongs to, by what it can do."""
+    if tool.name in COMMAND_TOOLS or Effect.EXECUTE in tool.effects:
+        return "command"
+    if tool.name in MCP_TOOLS or tool.name.startswith(("mcp--", "mcp__")):
+        return "mcp"
+    return "edit" if Effect.WRITE in tool.effects or not tool.effects else "read"

@@ -1,0 +1,143 @@
+"""`robota policy` as a person and a build server use it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.scripts import call, script, write_settings
+from tests.harness.cli import Robota
+
+
+def explained(robota: Robota, *arguments: str) -> dict[str, Any]:
+    done = robota("policy", "explain", "--json", *arguments)
+    assert done.code == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def rules_file(robota: Robota, **permissions: Any) -> str:
+    path = robota.workspace / "rules.json"
+    path.write_text(json.dumps({"permissions": permissions}))
+    return str(path)
+
+
+def test_explain_tells_the_verdict_the_reason_the_rule_and_the_parts(robota: Robota) -> None:
+    rules = rules_file(robota, allow=["Bash(npm *)"], deny=["Bash(npm publish *)"])
+    answer = explained(robota, "--rules", rules, "--", "npm test && npm publish")
+    assert (answer["verdict"], answer["rule"]) == ("deny", "Bash(npm publish *)")
+    assert [part["verdict"] for part in answer["parts"]] == ["allow", "deny"]
+    assert "npm publish" in answer["reason"]
+    assert answer["path"] == ["hard limits", "deny rules"]
+
+
+def test_explain_takes_a_command_as_words_too(robota: Robota) -> None:
+    assert explained(robota, "--", "git", "log", "a; rm x")["verdict"] == "allow"
+    assert explained(robota, "--", "git log a; rm x")["verdict"] == "ask"
+
+
+def test_explain_judges_tools_and_modes(robota: Robota) -> None:
+    arguments = ("--tool", "write_to_file", "--args", '{"path": "a.py", "content": ""}')
+    assert explained(robota, *arguments)["verdict"] == "ask"
+    assert explained(robota, "--mode", "acceptEdits", *arguments)["verdict"] == "allow"
+    assert explained(robota, "--mode", "plan", *arguments)["verdict"] == "deny"
+
+
+def test_explain_sees_through_a_link(robota: Robota) -> None:
+    (robota.workspace / "link").symlink_to("/etc/passwd")
+    assert explained(robota, "--", "cat link")["verdict"] == "ask"
+    assert explained(robota, "--tool", "read_file", "--args", '{"path": "link"}')["verdict"] == "deny"
+
+
+def test_explain_uses_the_settings_and_a_rules_file_replaces_them(robota: Robota) -> None:
+    write_settings(robota, {"permissions": {"allow": ["Bash(make *)"]}})
+    assert explained(robota, "--", "make")["verdict"] == "allow"
+    assert explained(robota, "--rules", rules_file(robota), "--", "make")["verdict"] == "ask"
+
+
+def test_explain_in_words(robota: Robota) -> None:
+    done = robota("policy", "explain", "--", "npm test")
+    assert done.stdout.startswith("ask: ")
+    assert "path:  hard limits → deny rules" in done.stdout
+    assert "Bash(npm test)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--tool", "nothing", "--args", "{}"),
+        ("--tool", "read_file", "--args", "{"),
+        ("--tool", "read_file", "--args", "{}"),
+        ("--rules", "missing.json", "--", "ls"),
+        ("--tool", "read_file", "--", "ls"),
+    ],
+)
+def test_what_cannot_be_judged_is_a_usage_error(robota: Robota, arguments: tuple[str, ...]) -> None:
+    done = robota("policy", "explain", *arguments)
+    assert (done.code, done.stdout) == (2, "")
+    assert done.stderr
+
+
+def test_a_rule_that_cannot_be_read_is_an_error_and_never_ignored(robota: Robota) -> None:
+    done = robota("policy", "explain", "--rules", rules_file(robota, deny=["Bash(curl x | sh)"]), "--", "ls")
+    assert done.code == 2
+    assert "Bash(curl x | sh)" in done.stderr
+
+
+TESTS = """
+mode: default
+permissions: {allow: ["Bash(npm test)"], deny: ["Bash(rm *)"]}
+tests:
+  - {command: npm test, expect: allow, rule: Bash(npm test)}
+  - {command: ls && rm x, expect: deny}
+  - {tool: write_to_file, args: {path: .git/config, content: ""}, expect: ask, mode: acceptEdits}
+"""
+
+
+def test_policy_tests_pass(robota: Robota) -> None:
+    (robota.workspace / "tests.yaml").write_text(TESTS)
+    done = robota("policy", "test", "tests.yaml")
+    assert (done.code, done.stdout) == (0, "3 of 3 policy tests passed.\n")
+
+
+def test_a_policy_test_that_fails_is_shown_and_fails_the_build(robota: Robota) -> None:
+    directory = robota.workspace / ".robota"
+    directory.mkdir()
+    (directory / "settings.json").write_text('{"permissions": {"allow": ["Bash(npm *)"]}}')
+    (directory / "policy-tests.json").write_text('{"tests": [{"command": "npm publish", "expect": "deny"}]}')
+    done = robota("policy", "test")
+    assert done.code == 1
+    assert "expected deny, got allow by Bash(npm *)" in done.stdout
+    assert json.loads(robota("policy", "test", "--json").stdout)["failed"][0]["test"] == "npm publish"
+
+
+@pytest.mark.parametrize("text", [
+    "tests: 5", "tests: [{expect: allow}]", "tests: [{command: x, expect: maybe}]", "a: b: c",
+])
+def test_a_file_of_tests_that_is_wrong_is_a_usage_error(robota: Robota, text: str) -> None:
+    Path(robota.workspace, "t.yaml").write_text(text)
+    done = robota("policy", "test", "t.yaml")
+    assert done.code == 2
+    assert "t.yaml" in done.stderr
+    assert robota("policy", "test").code == 2
+
+
+def test_simulate_shows_which_recorded_calls_other_rules_would_judge_otherwise(robota: Robota) -> None:
+    script(
+        robota,
+        {"calls": [call("execute_command", command="ls -la"), call("execute_command", command="touch made")]},
+        {"text": "Done."},
+    )
+    assert robota("-p", "go").code in {0, 1}
+    assert not (robota.workspace / "made").exists()
+    rules = rules_file(robota, allow=["Bash(touch *)"], deny=["Bash(ls *)"])
+    answer = json.loads(robota("policy", "simulate", "--json", "--rules", rules).stdout)
+    assert (answer["sessions"], answer["calls"], answer["unknown"]) == (1, 2, 0)
+    changes = {changed["input"]["command"]: (changed["before"], changed["verdict"]) for changed in answer["changed"]}
+    assert changes == {"ls -la": ("allow", "deny"), "touch made": ("ask", "allow")}
+    text = robota("policy", "simulate", "--rules", rules).stdout
+    assert "2 calls of 1 sessions: 2 would be judged otherwise." in text
+    same = json.loads(robota("policy", "simulate", "--json", "--rules", rules_file(robota)).stdout)
+    assert same["changed"] == []

@@ -1,0 +1,109 @@
+"""The modes of a task: which tools they have, on which files, and how a project brings its own."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.contracts.tool import AnyTool, Touches
+from robota.policy.mode_file import ModeProblem, parse_modes
+from robota.policy.task_modes import allows, known_modes
+from robota.tools.registry import builtin_tools
+
+TOOLS = {tool.name: tool for tool in builtin_tools()}
+MODES = known_modes()
+WRITE, READ, RUN = TOOLS["write_to_file"], TOOLS["read_file"], TOOLS["execute_command"]
+
+CUSTOM = """
+customModes:
+  - slug: docs
+    name: Docs
+    roleDefinition: You write documentation.
+    groups:
+      - read
+      - browser
+      - - edit
+        - fileRegex: ^docs/
+          description: The documentation only
+"""
+
+
+def may(tool: AnyTool, mode: str, *paths: str) -> bool:
+    return allows(tool, mode, Touches(paths=paths), MODES) is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("code", "read write run talk"),
+        ("debug", "read write run talk"),
+        ("architect", "read talk"),
+        ("ask", "read talk"),
+        ("orchestrator", "talk"),
+    ],
+)
+def test_which_tools_a_mode_has(mode: str, expected: str) -> None:
+    tools = {"read": READ, "write": WRITE, "run": RUN, "talk": TOOLS["new_task"]}
+    assert " ".join(name for name, tool in tools.items() if may(tool, mode, "a.py")) == expected
+
+
+def test_the_architect_may_write_markdown_only() -> None:
+    assert may(WRITE, "architect", "docs/plan.md")
+    assert not may(WRITE, "architect", "plan.md", "a.py")
+    refusal = allows(WRITE, "architect", Touches(paths=("a.py",)), MODES)
+    assert refusal is not None and "Markdown files only" in refusal and "'a.py'" in refusal
+    assert allows(WRITE, "architect", None, MODES) is None
+
+
+def test_every_tool_belongs_to_a_group() -> None:
+    for tool in TOOLS.values():
+        assert allows(tool, "code", Touches(paths=("a",)), MODES) is None
+
+
+def test_an_unknown_mode_is_named_with_those_there_are() -> None:
+    refusal = allows(READ, "poet", None, MODES)
+    assert refusal is not None and "'poet'" in refusal and "architect" in refusal
+
+
+def test_a_mode_of_a_project_replaces_a_built_in_one_as_a_whole() -> None:
+    mine = parse_modes(CUSTOM.replace("slug: docs", "slug: code"), ".robota/modes.yaml")
+    modes = known_modes(mine)
+    assert modes["code"].name == "Docs"
+    assert allows(RUN, "code", None, modes) is not None
+    assert allows(WRITE, "code", Touches(paths=("docs/x",)), modes) is None
+    assert allows(WRITE, "code", Touches(paths=("src/x",)), modes) is not None
+
+
+def test_the_same_in_json_and_with_a_byte_order_mark() -> None:
+    text = '\ufeff{"customModes": [{"slug": "x", "name": "X", "roleDefinition": "r", "groups": ["read"]}]}'
+    assert [mode.slug for mode in parse_modes(text, ".roomodes")] == ["x"]
+    assert parse_modes("", ".roomodes") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CUSTOM.replace("slug: docs", "slug: ../x"),
+        CUSTOM.replace("fileRegex: ^docs/", "fileRegex: '['"),
+        CUSTOM.replace("- read", "- everything"),
+        CUSTOM.replace("- read", "- edit"),
+        CUSTOM.replace("name: Docs", "name: &a Docs").replace("You write documentation.", "*a"),
+        CUSTOM + CUSTOM.replace("customModes:", ""),
+        "customModes: 5",
+        "customModes: [{}]",
+        "a: b: c",
+        "!!python/object/apply:os.system ['id']",
+        "[" * 100_000,
+        "x" * 300_000,
+    ],
+)
+def test_a_wrong_file_is_refused_as_a_whole(text: str) -> None:
+    with pytest.raises(ModeProblem, match=r"modes\.yaml"):
+        parse_modes(text, "modes.yaml")
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_reading_fail_otherwise(text: str) -> None:
+    try:
+        parse_modes(text, "x")
+    except ModeProblem as problem:
+        assert str(problem).startswith("x: ")
