@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from robota.config.errors import ConfigError
+from robota.config.granted_rules import keep_rules
 from robota.config.languages import response_sentence
 from robota.config.layers import WORKSPACE_LAYERS
 from robota.config.paths import home_directory, user_directory
@@ -19,7 +20,7 @@ from robota.config.settings import Settings, load_settings, refuse_errors, refus
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Subject, Verdict
 from robota.engine.executor import Executed
-from robota.engine.options import Completion, Options, Parts, ToolFormat
+from robota.engine.options import DEFAULT_MODE, Completion, Options, Parts, ToolFormat
 from robota.engine.session import Session
 from robota.engine.single_call import call_once
 from robota.log.errors import LogExists
@@ -31,7 +32,7 @@ from robota.policy.modes import PermissionMode
 from robota.policy.permissions import granted
 from robota.policy.places import Places
 from robota.policy.rules import InvalidRule, Rule, parse_rule, parse_rules, split_rules
-from robota.policy.task_modes import TaskMode, allows, known_modes
+from robota.policy.task_modes import TaskMode, allows, known_modes, role_of
 from robota.policy.unattended import unattended
 from robota.policy.without_walls import with_regard_to_walls
 from robota.providers.chunks import ToolSpec
@@ -60,6 +61,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     fallback_models: tuple[str, ...] = ()
     permission_mode: str | None = None
+    mode: str | None = None
     completion: str | None = None
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
@@ -107,6 +109,8 @@ def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
     walls = _walls(settings, root, env)
     judge = make_judge(wishes, settings, root, rules, walls)
     modes, mode_notices = task_modes_of(settings, root, env)
+    if wishes.mode is not None and wishes.mode not in modes:
+        raise ConfigError(f"There is no mode {wishes.mode!r}; modes are {', '.join(modes)}. Nothing was started.")
     retry = policy_from_options(profile.options.get("retry"))
     provider = open_provider(profile)
     log, session_id, log_notices = new_log(wishes, root, env)
@@ -127,6 +131,8 @@ def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
         judge=judge,
         decline=unattended,
         allows=lambda tool, mode, touches: allows(tool, mode, touches, modes),
+        modes={slug: role_of(mode) for slug, mode in modes.items()},
+        remember=lambda scope, granted: keep_rules(scope, granted, root, env),
         files=Files(root),
         processes=processes,
         random=_random,
@@ -219,6 +225,7 @@ def _options(wishes: Wishes, settings: SettingsFile, profile: Profile, root: Pat
         fallback_models=settings.fallback_models,
         provider_name=profile.name or profile.type,
         name=wishes.name,
+        mode=wishes.mode or DEFAULT_MODE,
         permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
         completion=Completion(settings.completion or Completion.IMPLICIT),
         tool_format=_tool_format(profile),

@@ -83,7 +83,7 @@ def check(oracle: ShellOracle, command: str) -> None:
     ran = oracle.run(command)
     unexpected = [words for words in ran.commands if not any(fits(words, each, oracle) for each in script.commands)]
     assert not unexpected, f"{command!r} ran {unexpected}, which was not judged"
-    targets = {redirect.target for each in script.commands for redirect in each.redirects if redirect.writes}
+    targets = {Path(redirect.target).name for each in script.commands for redirect in each.redirects if redirect.writes}
     assert {Path(name).name for name in ran.created} <= targets, f"{command!r} wrote {ran.created}"
     if allowed:
         assert_harmless(command, ran)

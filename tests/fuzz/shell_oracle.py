@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 PRELUDE = r"""
-__note() { builtin printf '%s\0' "$#" "$@" >> "$__NOTES"; }
+__note() { builtin printf '%s\0' "$#" "$@" >> "$__NOTES/$BASHPID"; }
 command_not_found_handle() { __note "$@"; }
 for __name in $(compgen -b); do
     case $__name in builtin) ;; *) builtin eval "$__name() { __note '$__name' \"\$@\"; }" ;; esac
@@ -33,7 +33,9 @@ class ShellOracle:
 
     def __init__(self, directory: Path) -> None:
         self._top = directory
+        # A file for each process: the two sides of a pipe must not write into one another's words.
         self._notes = directory / "notes"
+        self._notes.mkdir()
         self._prelude = directory / "prelude.sh"
         self._prelude.write_text(PRELUDE)
         self.home = directory / "home"
@@ -46,7 +48,8 @@ class ShellOracle:
         self._before = self._files()
 
     def run(self, command: str) -> Ran:
-        self._notes.write_bytes(b"")
+        for old in self._notes.iterdir():
+            old.unlink()
         environment = {
             "PATH": "/nowhere",
             "HOME": str(self.home),
@@ -67,10 +70,13 @@ class ShellOracle:
         created = self._files() - self._before
         for name in created:
             (self._top / name).unlink()
-        return Ran(commands=_parsed(self._notes.read_bytes()), created=frozenset(created))
+        notes = sorted(self._notes.iterdir(), key=lambda file: int(file.name))
+        commands = tuple(command for file in notes for command in _parsed(file.read_bytes()))
+        return Ran(commands=commands, created=frozenset(created))
 
     def _files(self) -> set[str]:
-        return {str(path.relative_to(self._top)) for path in self._top.rglob("*") if path.is_file()} - {"notes"}
+        found = (path.relative_to(self._top) for path in self._top.rglob("*") if path.is_file())
+        return {str(path) for path in found if path.parts[0] != self._notes.name}
 
 
 def _parsed(notes: bytes) -> tuple[tuple[str, ...], ...]:

@@ -27,6 +27,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     fallback_model: str | None = None
     provider: str | None = None
+    mode: str | None = None
     permission_mode: str | None = None
     max_turns: int | None = None
     max_budget_usd: float | None = None
@@ -98,6 +99,7 @@ def _add_task_options(group: Any) -> None:
     group.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="|".join(PERMISSION_MODES))
     group.add_argument("--allowed-tools", "--allowedTools", action="append", default=[], metavar="RULES")
     group.add_argument("--disallowed-tools", "--disallowedTools", action="append", default=[], metavar="RULES")
+    group.add_argument("--mode", metavar="SLUG", help="start in this mode: code, architect, ask, debug, orchestrator")
     group.add_argument("--max-turns", type=_positive, metavar="N", help="stop after N requests to the model")
     group.add_argument("--max-budget-usd", type=_amount, metavar="USD", help="stop when the task has cost this much")
     group.add_argument("--completion", choices=COMPLETIONS, metavar="|".join(COMPLETIONS))

@@ -56,6 +56,7 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
         model=arguments.model,
         fallback_models=tuple(name for name in (arguments.fallback_model or "").split(",") if name),
         permission_mode=arguments.permission_mode,
+        mode=arguments.mode,
         completion=arguments.completion,
         allowed_tools=arguments.allowed_tools,
         disallowed_tools=arguments.disallowed_tools,

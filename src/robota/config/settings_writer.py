@@ -31,6 +31,19 @@ def set_value(path: Path, key: Sequence[str], value: Any, *, mode: int = PRIVATE
     change_settings(path, lambda raw: _with_value(raw, list(key), value, path), mode=mode)
 
 
+def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, mode: int = PRIVATE) -> None:
+    """Add what is not there yet to a list of texts, keeping all else."""
+
+    def change(raw: dict[str, Any]) -> dict[str, Any]:
+        node: Any = raw
+        for name in key:
+            node = node.get(name) if isinstance(node, dict) else None
+        present = node if isinstance(node, list) else []
+        return _with_value(raw, list(key), [*present, *(value for value in values if value not in present)], path)
+
+    change_settings(path, change, mode=mode)
+
+
 def remove_value(path: Path, key: Sequence[str], *, mode: int = PRIVATE) -> None:
     """Remove one setting, keeping all else."""
     change_settings(path, lambda raw: _without_value(raw, list(key)), mode=mode)

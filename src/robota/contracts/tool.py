@@ -67,7 +67,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     todos: tuple[TodoItem, ...]
 
 
-Control = Complete | Delegate | Question | Plan
+class ChangeMode(msgspec.Struct, frozen=True, kw_only=True):
+    """The model wants to go on in another mode. A mode limits what it may do, so a person decides."""
+
+    mode: str
+    reason: str
+
+
+Control = Complete | Delegate | Question | Plan | ChangeMode
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,14 +5,19 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.hook import Block, Moment, Proceed
-from robota.contracts.tool import AnyTool, ToolCall, ToolError, Touches
+from robota.contracts.tool import AnyTool, Preview, ToolCall, ToolError, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.engine.asks import Answer
 from robota.engine.call_context import CallContext
 from robota.engine.repetition import RepetitionGuard
 from robota.engine.scope import TaskScope
+from robota.engine.wishes_of_answer import ChangedInput, ChosenHunks, with_hunks
 from robota.log.kinds import VerdictRecord
 from robota.policy.visible import make_visible
+from robota.protocol.events import Notice
+from robota.protocol.views import DiffView
 from robota.workspace.problems import FileProblem
+from robota.workspace.source import read_source
 
 FIRST_ARGUMENT_HEAD: Final = 47
 FIRST_ARGUMENT_TAIL: Final = 30
@@ -172,24 +177,38 @@ class Admission:
 
     async def _approval(self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict) -> Admitted:
         """Ask. A no stops the call, and what was planned after it in the same reply."""
-        kind, text = await self._preview(tool, call, params)
-        shown = make_visible(text)
+        preview = await self._preview(tool, call, params)
+        shown = make_visible(preview.text)
+        text = shown.text if preview.ask == "command" else preview.text
         why = _explained(verdict, shown.warnings)
-        answer = await self._scope.ask(kind, shown.text if kind == "command" else text, call_id=call.id, verdict=why)
-        changed = answer.changed_input
-        if changed is not None:
-            return self._with_changed_input(tool, call, changed)
+        answer = await self._scope.ask(preview.ask, text, call_id=call.id, verdict=why)
+        if isinstance(answer.wish, ChangedInput):
+            return self._with_changed_input(tool, call, answer.wish.input)
+        if isinstance(answer.wish, ChosenHunks) and isinstance(preview.view, DiffView):
+            return self._with_chosen_hunks(call, preview.view, answer.wish)
         if answer.has_words:
             self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
         if answer.is_yes:
-            self._scope.grants.extend(answer.grant)
+            self._grant(answer, verdict)
             return Admitted(tool=tool, call=call, params=params, feedback=answer.text)
         said = _denied(feedback=answer.text) if answer.text else _denied(message="The user denied this operation.")
         raise CallStopped("denied", "The user said no.", said, closes_reply=REJECTED)
 
+    def _grant(self, answer: Answer, verdict: Verdict) -> None:
+        """Let such calls run from now on. Only rules that were offered count: a client cannot make up wider ones."""
+        offered = {rule for suggestion in verdict.suggestions for rule in suggestion.rules}
+        rules = [rule for rule in answer.grant if rule in offered]
+        if not rules:
+            return
+        self._scope.grants.extend(rules)
+        if answer.grant_scope != "session":
+            problem = self._scope.parts.remember(answer.grant_scope, rules)
+            if problem:
+                self._scope.bus.emit(Notice(level="warning", text=problem))
+
     def _with_changed_input(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> Admitted:
         """The person approved another input. What is forbidden stays so; the model is told what really ran."""
-        call = msgspec.structs.replace(call, input=changed)
+        call = msgspec.structs.replace(call, name=tool.name, input=changed)
         params = _decoded(tool, changed)
         verdict = self._scope.parts.judge(self._subject(tool, params), self._scope.permission_mode, self._scope.grants)
         if verdict.decision is Decision.DENY:
@@ -197,23 +216,45 @@ class Admission:
         note = f"The user changed the input before approving. What ran is {call.name} with {_json(changed)}"
         return Admitted(tool=tool, call=call, params=params, feedback=note)
 
+    def _with_chosen_hunks(self, call: ToolCall, view: DiffView, chosen: ChosenHunks) -> Admitted:
+        """The person wants only some of the changes: the file is written with those and no others."""
+        writer = self._tools[WRITER]
+        files = self._scope.parts.files
+        if view.is_new:
+            raise CallStopped("denied", "The user chose hunks of a new file.", _denied(message=NEW_FILE_IS_ONE_PIECE))
+        try:
+            source = read_source(files, view.path)
+        except FileProblem as problem:
+            raise CallStopped("error", str(problem)) from problem
+        files.note_seen(source.file)
+        lines = with_hunks(source.text.splitlines(), view, chosen.hunks)
+        ending = "\n" if source.text.endswith("\n") else ""
+        admitted = self._with_changed_input(
+            writer, call, {"path": view.path, "content": "\n".join(lines) + ending}
+        )
+        kept = sum(number in chosen.hunks for number in range(len(view.hunks)))
+        note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
+        return msgspec.structs.replace(admitted, feedback=note)
+
     async def _announce(self, tool: AnyTool, call: ToolCall, params: Any) -> None:
         """A row for a call that needed no approval, so that the conversation shows what was done."""
-        kind, text = await self._preview(tool, call, params)
-        if kind == "tool":
-            self._scope.rows.say("tool", text, call_id=call.id)
-        elif kind == "command":
-            self._scope.rows.say("tool", _json({"tool": "executeCommand", "command": text}), call_id=call.id)
+        preview = await self._preview(tool, call, params)
+        if preview.ask == "tool":
+            self._scope.rows.say("tool", preview.text, call_id=call.id)
+        elif preview.ask == "command":
+            said = _json({"tool": "executeCommand", "command": preview.text})
+            self._scope.rows.say("tool", said, call_id=call.id)
 
-    async def _preview(self, tool: AnyTool, call: ToolCall, params: Any) -> tuple[str, str]:
+    async def _preview(self, tool: AnyTool, call: ToolCall, params: Any) -> Preview:
         try:
-            preview = await tool.preview(params, CallContext(self._scope, call))
+            return await tool.preview(params, CallContext(self._scope, call))
         except ToolError as error:
             # What cannot even be looked at cannot be done: the model learns it now, nobody is asked.
             raise CallStopped("error", str(error), is_mistake=True) from error
-        return preview.ask, preview.text
 
 
+WRITER: Final = "write_to_file"
+NEW_FILE_IS_ONE_PIECE: Final = "The user did not approve the new file as it is. Write it differently, or ask."
 REJECTED: Final = "Skipped, because the user rejected an earlier call of this reply."
 REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
 

@@ -1,11 +1,11 @@
 """Questions that wait for an answer: a table of futures. The first valid answer wins."""
 
 import asyncio
-import json
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from robota.engine.wishes_of_answer import ChangedInput, ChosenHunks, wish_in
 from robota.protocol.commands import Accepted, AskResponse, Receipt, Refused
 from robota.protocol.message import Message
 
@@ -19,18 +19,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     images: tuple[str, ...] = ()
     grant: tuple[str, ...] = ()
+    grant_scope: str = "session"
 
     @property
-    def changed_input(self) -> dict[str, Any] | None:
-        """The input a person wants instead of the one they were asked about."""
-        if self.response != "objectResponse":
-            return None
-        try:
-            said = json.loads(self.text)
-        except (ValueError, RecursionError):
-            return None
-        changed = said.get("input") if isinstance(said, dict) else None
-        return changed if isinstance(changed, dict) else None
+    def wish(self) -> ChangedInput | ChosenHunks | None:
+        """What the person wants instead of what they were asked about."""
+        return wish_in(self.text) if self.response == "objectResponse" else None
 
     @property
     def is_yes(self) -> bool:
@@ -81,6 +75,7 @@ class AskTable:
                 text=command.text or "",
                 images=command.images,
                 grant=command.grant,
+                grant_scope=command.grant_scope,
             )
         )
         return Accepted(id=str(pending.message.ts))

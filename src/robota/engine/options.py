@@ -1,6 +1,6 @@
 """What is fixed for a session when it starts, and the parts it is made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -60,7 +60,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     `judge` is policy: what may this call do under this permission mode, given the rules that a person granted for the
     session; `decline` makes a denial of what would have
     to be asked when nobody is there to answer. `allows` is the first look: may this tool be used in this mode at
-    all; it answers with a reason if not.
+    all; it answers with a reason if not. `modes` has for every mode what the model is told of its role in it.
+    `remember` writes rules that a person wants to hold beyond the session.
     """
 
     log: LogPort
@@ -74,7 +75,9 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     processes: Processes
     random: Callable[[], float]
     api_protocol: str = "openai"
+    modes: Mapping[str, str] = msgspec.field(default_factory=lambda: {DEFAULT_MODE: ""})
     allows: Callable[[AnyTool, str, Touches], str | None] = lambda tool, mode, touches: None
+    remember: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be kept here."
     pre_hooks: Sequence[PreToolHook] = ()
     post_hooks: Sequence[PostToolHook] = ()
     checkpoint: Checkpoint | None = None

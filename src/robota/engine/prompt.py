@@ -29,15 +29,17 @@ REPLY_CUT: Final = (
 )
 
 
-def system_prompt(options: Options, dialect: Dialect, specs: tuple[ToolSpec, ...]) -> str:
-    base = options.system_prompt if options.system_prompt is not None else _default(options)
+def system_prompt(options: Options, dialect: Dialect, specs: tuple[ToolSpec, ...], role: str = "") -> str:
+    """`role` is what the mode of the task says of itself."""
+    base = options.system_prompt if options.system_prompt is not None else _default(options, role)
     parts = (base, dialect.instructions(specs), options.append_system_prompt or "")
     return "\n\n".join(part for part in parts if part)
 
 
-def _default(options: Options) -> str:
+def _default(options: Options, role: str) -> str:
     template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
     return template.format(
+        role=f" {role}" if role else "",
         cwd=options.cwd,
         system=sys.platform,
         shell=os.environ.get("SHELL", "/bin/sh"),

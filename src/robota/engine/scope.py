@@ -14,9 +14,18 @@ from robota.engine.meter import Meter
 from robota.engine.options import Options, Parts
 from robota.engine.queue import MessageQueue
 from robota.engine.rows import Rows
-from robota.log.kinds import AnswerRecord
+from robota.log.kinds import AnswerRecord, TaskRecord
 from robota.protocol.asks import is_idle_ask, is_resumable_ask
-from robota.protocol.events import Event, Notice, TaskActive, TaskAskResponded, TaskIdle, TaskInteractive, TaskResumable
+from robota.protocol.events import (
+    Event,
+    Notice,
+    TaskActive,
+    TaskAskResponded,
+    TaskIdle,
+    TaskInteractive,
+    TaskModeSwitched,
+    TaskResumable,
+)
 from robota.protocol.message import Fault
 
 # A queued message may answer these. It never answers a request for permission.
@@ -43,6 +52,11 @@ class TaskScope(msgspec.Struct, kw_only=True):
     @property
     def task_id(self) -> str:
         return self.rows.task_id
+
+    def switch_mode(self, mode: str) -> None:
+        self.mode = mode
+        self.journal.write(TaskRecord(task_id=self.task_id, mode=mode))
+        self.bus.emit(TaskModeSwitched(task_id=self.task_id, mode=mode))
 
     async def fire(self, moment: Moment, target: str = "", **fields: Any) -> Outcome:
         """Run the hooks of a moment; what they have to say to the person is shown."""

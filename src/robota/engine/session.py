@@ -43,7 +43,6 @@ from robota.protocol.events import (
     State,
     TaskAborted,
     TaskCreated,
-    TaskModeSwitched,
 )
 from robota.protocol.message import QueuedMessage
 from robota.version import VERSION
@@ -163,9 +162,9 @@ class Session:
         task = self._runner.current
         if task is None:
             return NO_TASK
-        task.scope.mode = command.text
-        self._journal.write(TaskRecord(task_id=task.scope.task_id, mode=command.text))
-        self._bus.emit(TaskModeSwitched(task_id=task.scope.task_id, mode=command.text))
+        if command.text not in self._parts.modes:
+            return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._parts.modes)}.")
+        task.scope.switch_mode(command.text)
         return Accepted()
 
     async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.hook import Moment
-from robota.contracts.tool import Control, Delegate, Plan, Question, ToolCall, ToolResult
+from robota.contracts.tool import ChangeMode, Control, Delegate, Plan, Question, ToolCall, ToolResult
 from robota.engine.asks import Answer
 from robota.engine.dialect import Dialect
 from robota.engine.executor import Executed, ToolExecutor
@@ -84,7 +84,8 @@ class Task:
         self._turns = 0
         self._cost_approved = 0.0
         self._cut_text = ""
-        system = system_prompt(scope.options, dialect, tuple(scope.parts.specs))
+        role = scope.parts.modes.get(scope.mode, "")
+        system = system_prompt(scope.options, dialect, tuple(scope.parts.specs), role)
         self.requester = Requester(scope, dialect, system)
         self._executor = ToolExecutor(scope, self._handle)
 
@@ -257,9 +258,38 @@ class Task:
             self.scope.bus.emit(TodosUpdated(task_id=self.scope.task_id, todos=control.todos))
             return ToolResult(content="Todo list updated successfully.")
         if isinstance(control, Delegate):
+            if control.mode not in self.scope.parts.modes:
+                return self._no_such_mode(control.mode)
             return ToolResult(content=await self._delegate(control))
+        if isinstance(control, ChangeMode):
+            return await self._change_mode(control, call)
         self.scope.rows.say("completion_result", control.result, call_id=call.id)
         return ToolResult(content="The result was shown to the user.", control=control)
+
+
+    async def _change_mode(self, wish: ChangeMode, call: ToolCall) -> ToolResult:
+        """Another mode may do other things, so it is the person who changes it."""
+        scope, before = self.scope, self.scope.mode
+        if wish.mode not in scope.parts.modes:
+            return self._no_such_mode(wish.mode)
+        if wish.mode == before:
+            return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
+        if scope.permission_mode != "bypassPermissions":
+            if not scope.options.attended:
+                return ToolResult(content=f"Nobody is there to approve it; go on in {before} mode.", is_error=True)
+            text = json.dumps({"tool": "switchMode", "mode": wish.mode, "reason": wish.reason})
+            answer = await scope.ask("tool", text, call_id=call.id)
+            if not answer.is_yes:
+                said = f": {answer.text}" if answer.text else "."
+                return ToolResult(content=f"The user wants to stay in {before} mode{said}", is_error=True)
+        scope.switch_mode(wish.mode)
+        role = scope.parts.modes[wish.mode]
+        switched = f"Successfully switched from {before} mode to {wish.mode} mode because: {wish.reason}"
+        return ToolResult(content="\n".join(part for part in (switched, role) if part))
+
+    def _no_such_mode(self, mode: str) -> ToolResult:
+        known = ", ".join(self.scope.parts.modes)
+        return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)
 
 
 def _result_block(executed: Executed) -> ToolResultBlock:

@@ -114,6 +114,11 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
     return f"The {known.name} mode may only touch {what}, not {target}. Nothing was changed."
 
 
+def role_of(mode: TaskMode) -> str:
+    """What the model is told of itself in a mode."""
+    return "\n\n".join(part for part in (mode.role_definition, mode.custom_instructions) if part)
+
+
 def group_of(tool: AnyTool) -> str:
     """The group that a tool belongs to, by what it can do."""
     if tool.name in COMMAND_TOOLS or Effect.EXECUTE in tool.effects:

@@ -27,8 +27,9 @@ class CancelTask(ClientCommand, frozen=True, kw_only=True, tag="cancelTask"):
 class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
     """An answer. `ts` names the ask; without it the pending ask is meant, as the seed's clients do.
 
-    With a yes, `grant` names rules that allow such calls for the rest of the session. An `objectResponse` whose text
-    is JSON `{"input": {…}}` is a yes to the call with that input instead.
+    With a yes, `grant` names rules of the ask's suggestions that shall allow such calls from now on, for the
+    `grant_scope` session, project or user. An `objectResponse` is a yes to something else: its text is JSON, either
+    `{"input": {…}}` for another input, or `{"hunks": [0, 2]}` for only these changes of the diff.
     """
 
     ask_response: str
@@ -36,6 +37,7 @@ class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
     images: tuple[str, ...] = ()
     ts: int | None = None
     grant: tuple[str, ...] = ()
+    grant_scope: str = "session"
 
 
 class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalOperation"):

@@ -20,6 +20,7 @@ from robota.tools import (
     read_command_output,
     read_file,
     search_files,
+    switch_mode,
     update_todo_list,
     web_fetch,
     write_to_file,
@@ -47,6 +48,7 @@ def builtin_tools() -> tuple[AnyTool, ...]:
         ask_followup_question.TOOL,
         attempt_completion.TOOL,
         new_task.TOOL,
+        switch_mode.TOOL,
     )
 
 

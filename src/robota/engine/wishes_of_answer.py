@@ -1,0 +1,52 @@
+"""What a person wants changed before a call runs: other arguments, or only some of the hunks."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from robota.protocol.views import DiffView
+
+
+class ChangedInput(msgspec.Struct, frozen=True):
+    """Run it with these arguments instead."""
+
+    input: dict[str, Any]
+
+
+class ChosenHunks(msgspec.Struct, frozen=True):
+    """Make only these changes of the diff, counted from 0."""
+
+    hunks: tuple[int, ...]
+
+
+def wish_in(text: str) -> ChangedInput | ChosenHunks | None:
+    """The wish in the text of an `objectResponse`: `{"input": {…}}` or `{"hunks": [0, 2]}`."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict):
+        return None
+    if isinstance(said.get("input"), dict):
+        return ChangedInput(said["input"])
+    hunks = said.get("hunks")
+    if isinstance(hunks, list) and all(isinstance(number, int) for number in hunks):
+        return ChosenHunks(tuple(hunks))
+    return None
+
+
+def with_hunks(lines: Sequence[str], view: DiffView, chosen: Sequence[int]) -> list[str]:
+    """The lines of a file with only the chosen hunks of a diff applied."""
+    result: list[str] = []
+    place = 0
+    for number, hunk in enumerate(view.hunks):
+        start = hunk.old_start - 1 if hunk.old_count else hunk.old_start
+        result += lines[place:start]
+        place = start + hunk.old_count
+        if number in chosen:
+            result += [line.text.rstrip("\r\n") for line in hunk.lines if line.kind != "remove"]
+        else:
+            result += lines[start:place]
+    return [*result, *lines[place:]]

@@ -1,0 +1,189 @@
+"""What a person can answer besides yes and no: a rule, another input, only some of the changes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.engine.wishes_of_answer import wish_in, with_hunks
+from robota.protocol.commands import AskResponse, Refused, SwitchMode
+from robota.protocol.events import TaskModeSwitched, ToolEnd
+from robota.protocol.views import DiffView
+from robota.tools.diff import difference
+from tests.engine.stage import Stage, call, play, tool_results
+
+DONE = {"text": "done"}
+
+
+def run(command: str) -> dict[str, Any]:
+    return {"calls": [call("execute_command", command=command)]}
+
+
+def test_an_ask_says_why_and_which_rules_would_stop_it(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("command")
+        assert ask.verdict is not None
+        assert "default mode" in ask.verdict["reason"]
+        assert list(ask.verdict["suggestions"][0]["rules"]) == ["Bash(touch one)"]
+
+    play(workspace, [run("touch one")], story)
+
+
+def test_an_ask_shows_characters_that_cannot_be_seen(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("command")
+        assert ask.text == "touch ‹U+202E›txt.exe" and ask.verdict is not None
+        assert "U+202E" in ask.verdict["warnings"][0]
+
+    play(workspace, [run("touch \u202etxt.exe")], story)
+
+
+def test_a_granted_rule_holds_for_the_session_and_for_nothing_wider(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("command")
+        grant = ("Bash(touch one)", "Bash(*)", "Bash")
+        await stage.submit(AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=grant))
+        again = await stage.until_ask("command")
+        assert again.text == "touch two"
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+
+    play(workspace, [run("touch one"), run("touch one"), run("touch two"), DONE], story)
+
+
+@pytest.mark.parametrize(
+    ("scope", "file"), [("project", "workspace/.robota/settings.local.json"), ("user", "robota-home/settings.json")]
+)
+def test_a_rule_can_be_kept_for_the_project_or_the_user(workspace: Path, scope: str, file: str) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("command")
+        rules = ("Bash(touch one)",)
+        await stage.submit(
+            AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=rules, grant_scope=scope)
+        )
+        await stage.until_ask("completion_result")
+        kept = json.loads((workspace.parent / file).read_text())
+        assert kept["permissions"]["allow"] == ["Bash(touch one)"]
+
+    play(workspace, [run("touch one"), DONE], story)
+
+
+def test_a_changed_input_is_what_runs_and_the_model_is_told(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("objectResponse", '{"input": {"command": "touch better"}}')
+        await stage.until_ask("completion_result")
+        assert (workspace / "better").exists() and not (workspace / "one").exists()
+        assert "changed the input" in tool_results(stage)[0].content
+
+    play(workspace, [run("touch one"), DONE], story)
+
+
+def test_a_changed_input_cannot_go_where_nothing_may_go(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        await stage.answer("objectResponse", '{"input": {"path": "../outside", "content": "x"}}')
+        await stage.until_ask("completion_result")
+        assert not (workspace.parent / "outside").exists()
+        assert stage.events_of(ToolEnd)[0].status == "denied"
+
+    play(workspace, [{"calls": [call("write_to_file", path="a", content="x")]}, DONE], story)
+
+
+def test_only_the_chosen_hunks_are_written(workspace: Path) -> None:
+    before = [f"line {number}" for number in range(40)]
+    after = before.copy()
+    after[2], after[30] = "FIRST", "SECOND"
+    (workspace / "a.txt").write_bytes("\r\n".join(before).encode() + b"\r\n")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        await stage.answer("objectResponse", '{"hunks": [1]}')
+        await stage.until_ask("completion_result")
+        text = (workspace / "a.txt").read_bytes().decode()
+        assert "SECOND\r\n" in text and "FIRST" not in text and text.count("\r\n") == 40
+        assert "1 of 2 hunks" in tool_results(stage)[-1].content
+
+    write = call("write_to_file", path="a.txt", content="\n".join(after) + "\n")
+    play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [write]}, DONE], story)
+
+
+lines = st.lists(st.sampled_from(["a", "b", "c", "", "x y"]), max_size=30)
+
+
+@given(lines, lines)
+def test_all_hunks_give_the_new_text_and_none_the_old(old: list[str], new: list[str]) -> None:
+    def text(rows: list[str]) -> str:
+        return "".join(f"{row}\n" for row in rows)
+
+    view = difference("f", text(old), text(new)).view
+    assert isinstance(view, DiffView)
+    assert with_hunks(old, view, range(len(view.hunks))) == new
+    assert with_hunks(old, view, ()) == old
+
+
+NO_WISHES = ["", "yes", "[]", "{", '{"input": 3}', '{"hunks": ["a"]}', '{"other": 1}', "[" * 99999]
+
+
+@pytest.mark.parametrize("text", NO_WISHES)
+def test_what_is_no_wish_is_none(text: str) -> None:
+    assert wish_in(text) is None
+
+
+SWITCH = {"calls": [call("switch_mode", mode_slug="code", reason="to build it")]}
+WRITE = {"calls": [call("write_to_file", path="a.py", content="x = 1\n")]}
+
+
+@pytest.mark.parametrize(("answer", "written"), [("yesButtonClicked", True), ("noButtonClicked", False)])
+def test_a_mode_limits_the_tools_and_only_a_person_changes_it(workspace: Path, answer: str, written: bool) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("tool")
+        assert json.loads(ask.text or "")["tool"] == "switchMode"
+        assert "Markdown files only" in tool_results(stage)[0].content
+        await stage.answer(answer)
+        await stage.until_ask("completion_result")
+        assert (workspace / "a.py").exists() is written
+        assert bool(stage.events_of(TaskModeSwitched)) is written
+
+    play(workspace, [WRITE, SWITCH, WRITE, DONE], story, mode="architect", permission_mode="acceptEdits")
+
+
+def test_nobody_there_means_no_other_mode(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert "Nobody is there" in tool_results(stage)[0].content
+
+    play(workspace, [SWITCH, DONE], story, mode="ask", attended=False)
+
+
+def test_a_client_changes_the_mode_only_to_one_there_is(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert isinstance(await stage.submit(SwitchMode(text="wizard")), Refused)
+        await stage.submit(SwitchMode(text="ask"))
+        await stage.until(lambda event: isinstance(event, TaskModeSwitched))
+
+    play(workspace, [DONE], story)
+
+
+def test_a_subtask_in_a_mode_there_is_not_is_an_error(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert "There is no mode 'wizard'" in tool_results(stage)[0].content
+
+    turns = [{"calls": [call("new_task", mode="wizard", message="x")]}, DONE]
+    play(workspace, turns, story, permission_mode="bypassPermissions")
