@@ -171,3 +171,18 @@ def test_a_sandbox_that_cannot_be_built_does_not_run_the_command(tmp_path: Path)
     command = [sys.executable, "-I", "-S", str(LAUNCHER), specification, "/bin/touch", str(tmp_path / "ran")]
     assert subprocess.run(command, capture_output=True, check=False).returncode != 0
     assert not (tmp_path / "ran").exists()
+
+
+def test_p21_an_archive_cannot_be_unpacked_outside(strong: Cell) -> None:
+    """P21: members named `../x` and members behind a link stay inside, because nothing outside can be written."""
+    pack = (
+        "import tarfile, io\n"
+        "with tarfile.open('evil.tar', 'w') as archive:\n"
+        "    for name in ('../../outside/dropped', 'door/dropped'):\n"
+        "        archive.addfile(tarfile.TarInfo(name), io.BytesIO())\n"
+    )
+    (strong.root / "pack.py").write_text(pack)
+    subprocess.run([sys.executable, "pack.py"], cwd=strong.root, check=True)
+    (strong.root / "door").symlink_to(strong.outside)
+    strong.run(f"tar -xPf evil.tar; {sys.executable} -c \"import tarfile; tarfile.open('evil.tar').extractall()\"")
+    assert not list(strong.outside.iterdir())

@@ -167,3 +167,20 @@ def test_broken_syntax_is_told_for_the_file_it_is_in(bench: Workbench, tmp_path:
     good, bad = json.loads(bench.call("apply_patch", patch=text).content)["files"]
     assert "problems" not in good
     assert "new file does not parse" in bad["problems"] and "line 1" in bad["problems"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "*** Update File: a.txt\n@@\n-one\n+two\n*** Update File: ./a.txt\n@@\n-one\n+three",
+        "*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two",
+        "*** Add File: a.txt\n+new",
+    ],
+)
+def test_p16_a_patch_that_would_step_on_a_file_is_refused(bench: Workbench, tmp_path: Path, body: str) -> None:
+    """P16: one file under two names, a move onto a file that is there, adding what exists."""
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "b.txt").write_text("other\n")
+    with pytest.raises(ToolError):
+        bench.call("apply_patch", patch=f"*** Begin Patch\n{body}\n*** End Patch")
+    assert (tmp_path / "a.txt").read_text() == "one\n" and (tmp_path / "b.txt").read_text() == "other\n"
