@@ -20,7 +20,7 @@ from robota.log.store import fallback_directory, list_sessions
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
 from robota.policy.modes import PermissionMode
-from robota.policy.permissions import RuleSet, rule_set
+from robota.policy.permissions import RuleSet, rules_to_look_at
 from robota.policy.places import Places
 from robota.policy.replay import RecordedCall
 from robota.tools.registry import builtin_tools, by_name
@@ -50,12 +50,9 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             permissions = settings.values.permissions
             trusted = settings.trust is None or settings.trust.is_given
         tools = by_name(builtin_tools())
-        found = rule_set(permissions, {name: tool.name for name, tool in tools.items()})
-        if found.invalid:
-            raise ConfigError(" ".join([*(rule.message for rule in found.invalid), "Nothing was judged."]))
         return cls(
             places=Places(root=root, home=_home(env), real=os.path.realpath),
-            rules=found,
+            rules=rules_to_look_at(permissions, {name: tool.name for name, tool in tools.items()}),
             default_mode=permissions.default_mode or "default",
             tools=tools,
             trusted=trusted,

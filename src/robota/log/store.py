@@ -74,6 +74,14 @@ def is_valid_session_id(text: str) -> bool:
     return SESSION_ID.fullmatch(text) is not None and ".." not in text
 
 
+def check_session_id(text: str) -> None:
+    if not is_valid_session_id(text):
+        raise InvalidSessionId(
+            f"{text!r} cannot be a session id. Use letters, digits, '.', '_' and '-', begin with a letter or "
+            "a digit, no '..', at most 128 characters. Nothing was changed."
+        )
+
+
 def new_session_id(now_ms: int, random_bytes: bytes) -> str:
     """A UUID of version 7: ids made later sort later. Needs ten random bytes."""
     random_a = int.from_bytes(random_bytes[:2]) & 0x0FFF
@@ -106,11 +114,7 @@ def find_session(root: Path, id_or_prefix: str, fallback: Path | None = None) ->
 
 
 def _session_in(directory: Path, session_id: str) -> Path:
-    if not is_valid_session_id(session_id):
-        raise InvalidSessionId(
-            f"{session_id!r} cannot be a session id. Use letters, digits, '.', '_' and '-', begin with a letter or "
-            "a digit, no '..', at most 128 characters. Nothing was changed."
-        )
+    check_session_id(session_id)
     return directory / SESSIONS / session_id
 
 

@@ -1,11 +1,13 @@
-"""Reading custom modes from the text of `.robota/modes.yaml` or `.roomodes`."""
+"""Reading custom modes from files such as `.robota/modes.yaml` or `.roomodes`."""
 
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from robota.policy.task_modes import GROUPS, Group, TaskMode
+from robota.policy.task_modes import GROUPS, Group, TaskMode, known_modes
 
 SLUG: Final = re.compile(r"[A-Za-z0-9-]+")
 MAX_CHARACTERS: Final = 200_000
@@ -32,6 +34,18 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     custom_modes: list[_Entry] = []
+
+
+def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, ...]]:
+    """The built-in modes with those of each file laid over them, and notices about files that cannot be used."""
+    layers: list[tuple[TaskMode, ...]] = []
+    notices: list[str] = []
+    for file in files:
+        try:
+            layers.append(parse_modes(file.read_text(encoding="utf-8", errors="replace"), str(file)))
+        except (ModeProblem, OSError) as problem:
+            notices.append(f"{problem} The modes of this file are left out.")
+    return known_modes(*layers), tuple(notices)
 
 
 def parse_modes(text: str, source: str) -> tuple[TaskMode, ...]:

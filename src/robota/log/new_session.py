@@ -1,0 +1,36 @@
+"""Beginning a session: an id, a place, and an empty log in it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.errors import LogExists
+from robota.log.store import check_session_id, fallback_directory, new_session_id, prepare_project_directory
+from robota.log.writer import SessionLog
+
+SESSION_ID_BYTES: Final = 10
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True):
+    """`notices` are lines for the person."""
+
+    id: str
+    log: SessionLog
+    notices: tuple[str, ...] = ()
+
+
+def begin_session(root: Path, user_directory: Path, now_ms: Callable[[], int], wanted_id: str | None) -> NewSession:
+    """Raises `LogError`; a wrong id is noticed before anything is made."""
+    if wanted_id is not None:
+        check_session_id(wanted_id)
+    session_id = wanted_id or new_session_id(now_ms(), os.urandom(SESSION_ID_BYTES))
+    place = prepare_project_directory(root, fallback_directory(user_directory, root))
+    notices = (f"The session is kept in {place.directory}: {place.reason}.",) if place.reason else ()
+    try:
+        log = SessionLog.create(place.session(session_id), now_ms)
+    except LogExists as error:
+        raise LogExists(f"There is a session {session_id} already. Choose another --session-id.") from error
+    return NewSession(id=session_id, log=log, notices=notices)
