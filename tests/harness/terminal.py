@@ -97,8 +97,13 @@ class Terminal:
 
 
 def _take_terminal() -> None:
-    """Make the terminal the controlling one of the new session, so that Ctrl-C reaches the process."""
+    """Make the terminal the controlling one of the new session, so that Ctrl-C reaches the process.
+
+    A shell that runs the tests in the background makes them ignore Ctrl-C, and children inherit that.
+    """
     import fcntl
+    import signal
     import termios
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

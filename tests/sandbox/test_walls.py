@@ -13,6 +13,8 @@ from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import Profile, workspace_profile
 from robota.workspace.sandbox.walls import LAUNCHER, Kind, Sandbox
 
+# Not the one of a virtual environment: that may lie in /tmp, which commands in the sandbox see as their own.
+PYTHON = str(Path(sys.executable).resolve())
 KINDS = [Kind.BUBBLEWRAP, Kind.LANDLOCK]
 
 
@@ -92,7 +94,7 @@ def test_the_network_is_off(cell: Cell) -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 3)"
-        done = cell.run(f"{sys.executable} -c \"{connect}\"")
+        done = cell.run(f"{PYTHON} -c \"{connect}\"")
     assert done.returncode != 0
 
 
@@ -103,12 +105,12 @@ def test_the_network_can_be_allowed(kind: Kind, tmp_path: Path) -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 3)"
-        assert cell.run(f"{sys.executable} -c \"{connect}\"").returncode == 0
+        assert cell.run(f"{PYTHON} -c \"{connect}\"").returncode == 0
 
 
 def test_dangerous_system_calls_are_refused(cell: Cell) -> None:
     trace = "import ctypes; raise SystemExit(0 if ctypes.CDLL(None).ptrace(0, 0, 0, 0) == -1 else 1)"
-    assert cell.run(f"{sys.executable} -c '{trace}'").returncode == 0
+    assert cell.run(f"{PYTHON} -c '{trace}'").returncode == 0
     assert cell.run("unshare -m true").returncode != 0
 
 
@@ -146,7 +148,7 @@ def test_other_processes_are_out_of_sight_and_reach(strong: Cell) -> None:
 
 
 def test_what_was_started_dies_with_the_command(strong: Cell) -> None:
-    strong.run(f"setsid sleep 4242 & {sys.executable} -c pass")
+    strong.run(f"setsid sleep 4242 & {PYTHON} -c pass")
     listing = subprocess.run(["pgrep", "-f", "sleep 4242"], capture_output=True, check=False)
     assert listing.stdout == b""
 
@@ -184,5 +186,5 @@ def test_p21_an_archive_cannot_be_unpacked_outside(strong: Cell) -> None:
     (strong.root / "pack.py").write_text(pack)
     subprocess.run([sys.executable, "pack.py"], cwd=strong.root, check=True)
     (strong.root / "door").symlink_to(strong.outside)
-    strong.run(f"tar -xPf evil.tar; {sys.executable} -c \"import tarfile; tarfile.open('evil.tar').extractall()\"")
+    strong.run(f"tar -xPf evil.tar; {PYTHON} -c \"import tarfile; tarfile.open('evil.tar').extractall()\"")
     assert not list(strong.outside.iterdir())
