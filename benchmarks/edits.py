@@ -7,29 +7,66 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+import msgspec
+
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
 from tests.tools.workbench import Workbench
 
 ROUNDS = 15
 LINES = 200_000
-TARGET = 3.0
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How the lines of a file end, and how many times as long as copying the file an edit in it may take."""
+
+    name: str
+    text: str
+    target: float
+
+
+ENDINGS = (Ending("LF", "\n", 2.5), Ending("CRLF", "\r\n", 4.0))
 
 
 def edits(bench: Bench) -> list[Measurement]:
-    place = bench.workspace / "large.txt"
-    place.write_text("".join(f"{number:07} a line of a large file, with some words in it\n" for number in range(LINES)))
     tools = Workbench(bench.workspace)
+    return [measured(tools, name, call, ending) for ending in ENDINGS for name, call in CALLS.items()]
+
+
+def measured(tools: Workbench, name: str, call: Callable[[str, int], dict[str, str]], ending: Ending) -> Measurement:
+    place = tools.cwd / "large.txt"
+    place.write_bytes("".join(f"{line(number)}{ending.text}" for number in range(LINES)).encode())
     tools.call("read_file", path=place.name, limit=1)
     ours: list[float] = []
     floor: list[float] = []
-    for number in range(ROUNDS):
+    for number in range(LINES // 2, LINES // 2 + ROUNDS):
         floor.append(timed(partial(copy, place, place.with_name("copy.txt"))))
-        change = {"path": place.name, "old_string": f"{LINES // 2 + number:07} a line", "new_string": "Changed"}
-        ours.append(timed(partial(tools.call, "edit_file", **change)))
+        ours.append(timed(partial(tools.call, name, **call(place.name, number))))
     mine, least = median(ours) * 1000, median(floor) * 1000
     detail = f"{mine:.0f} ms / {least:.0f} ms, medians of {ROUNDS}, {place.stat().st_size / 1e6:.0f} MB"
-    return [Measurement(name="edit / read + write", value=mine / least, target=TARGET, unit="x", detail=detail)]
+    what = f"{name} / read + write, {ending.name}"
+    return Measurement(name=what, value=mine / least, target=ending.target, unit="x", detail=detail)
+
+
+def line(number: int) -> str:
+    return f"{number:07} a line of a large file, with some words in it"
+
+
+def text_edit(path: str, number: int) -> dict[str, str]:
+    return {"path": path, "old_string": f"{number:07} a line", "new_string": "Changed"}
+
+
+def diff_edit(path: str, number: int) -> dict[str, str]:
+    diff = f"<<<<<<< SEARCH\n:start_line:{number + 1}\n-------\n{line(number)}\n=======\nChanged\n>>>>>>> REPLACE\n"
+    return {"path": path, "diff": diff}
+
+
+def patch_edit(path: str, number: int) -> dict[str, str]:
+    change = f"@@\n-{line(number)}\n+Changed"
+    return {"patch": f"*** Begin Patch\n*** Update File: {path}\n{change}\n*** End Patch\n"}
+
+
+CALLS = {"edit_file": text_edit, "apply_diff": diff_edit, "apply_patch": patch_edit}
 
 
 def copy(source: Path, target: Path) -> None:

@@ -36,6 +36,7 @@ def test_a_machine_that_is_well(robota: Robota) -> None:
     assert " ".join(found) == "robota python terminal git ripgrep sandbox settings trust provider disk"
     assert "offers fake-model" in found["provider"]["text"]
     assert "git version" in found["git"]["text"]
+    assert found["sandbox"]["text"].startswith(("bubblewrap (/", "Landlock, because", "none, because"))
     assert found["settings"]["health"] == "good" and found["trust"]["text"].endswith("nothing to trust")
 
 

@@ -110,9 +110,10 @@ def test_arguments_come_from_a_file_or_standard_input_too(robota: Robota, tmp_pa
         (["run", "read_file", "--args", "@gone.json"], "cannot be read from gone.json"),
         (["run", "read_file", "--cwd", "gone"], "cannot be used"),
         (["run", "read_file", "--allowed-tools", "Nope"], "no tool called 'Nope'"),
-        (["run", "read_file", "--permission-mode", "x"], "invalid choice"),
-        (["run"], "required"),
-        ([], "required"),
+        (["run", "read_file", "--permission-mode", "x"], "'x' is none of plan, default"),
+        (["run", "read_file", "{}", "--args", "{}"], "given twice"),
+        (["run"], "Missing: NAME."),
+        ([], "list      show the tools"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_runs_nothing(robota: Robota, words: list[str], message: str) -> None:
@@ -142,3 +143,10 @@ def test_the_list_loads_neither_engine_nor_network(robota: Robota) -> None:
         "print(*({'robota.app', 'robota.engine.session', 'httpx2', 'selectolax', 'pathspec'} & set(sys.modules)))"
     )
     assert robota.python("-c", code).stdout.endswith("\n\n")
+
+
+def test_the_arguments_can_stand_after_the_name_and_an_error_is_in_words(robota: Robota) -> None:
+    (robota.workspace / "a.txt").write_text("hello\n")
+    assert "hello" in robota("tool", "run", "Read", '{"path": "a.txt"}').stdout
+    finished = robota("tool", "run", "Read", '{"path": "gone.txt"}')
+    assert (finished.code, finished.stderr) == (1, "robota: error: 'gone.txt' does not exist.\n")

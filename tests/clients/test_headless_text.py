@@ -88,11 +88,11 @@ def test_verbose_shows_calls_diffs_output_and_retries_on_stderr_only() -> None:
         "    - old",
         "    + new]0;title",
         "* Read a",
-        "    error: Read a: it broke",
+        "    error: it broke",
         "    (4 lines before)",
         *(f"    | {line}" for line in range(4, 14)),
         "    exit code 2",
-        "! rate_limit; try 1 of 5 in 1.5 s",
+        "! The model server wants fewer requests. Trying again in 1.5 s (1 of 5).",
     ]
 
 

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from robota.app import OpenSession, Wishes, open_session
+from robota.app import OpenSession, open_session
 from robota.config.profiles import Profile
+from robota.config.wishes import Wishes
 from robota.log.projection import Projection, project
 from robota.log.reader import load
 from robota.protocol.commands import Accepted, AskResponse, Command, NewTask, Receipt

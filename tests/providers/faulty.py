@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from robota.app import Wishes, open_session
+from robota.app import open_session
 from robota.config.profiles import Profile
+from robota.config.wishes import Wishes
 from tests.engine.stage import Stage
 from tests.providers.raw_server import STREAM_HEAD, Answering, RawServer, raw_server, whole
 

@@ -25,6 +25,10 @@ class RawServer:
         self.connections += 1
         self._serving.add(asyncio.create_task(self._serve(reader, writer)))
 
+    async def all_served(self) -> None:
+        """Wait until nobody is connected any more."""
+        await asyncio.wait(self._serving)
+
     async def hang_up(self) -> None:
         for task in self._serving:
             task.cancel()

@@ -20,8 +20,9 @@ from robota.protocol.conversation import (
 )
 from robota.providers.catalogue import ModelFacts
 from robota.providers.chunks import ModelRequest, ThinkingChunk, UsageChunk
-from robota.providers.definition import ModelOptions, ProviderDefinition
-from robota.providers.openai_chat import ChatReply
+from robota.providers.definition import ProviderDefinition
+from robota.providers.openai_chat_body import ChatQuirks
+from robota.providers.openai_chat_reply import chat_reply
 from robota.providers.openai_compatible import ChatOptions
 from robota.providers.registry import FIELDS, create, definition, definitions, ready
 from tests.fakellm.server import running
@@ -86,7 +87,7 @@ def test_every_type_speaks_to_a_server(type: str) -> None:
 def test_openrouter_is_asked_for_the_cost() -> None:
     body, headers = sent_by("openrouter")
     assert body["usage"] == {"include": True} and headers["x-title"] == "Robota"
-    reply = ChatReply()
+    reply = chat_reply()
     chunks = reply.feed(b'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1,"cost":0.25}}\n\n')
     assert isinstance(chunks[0], UsageChunk) and chunks[0].cost == 0.25
 
@@ -122,7 +123,7 @@ def test_mistral_gets_short_ids_an_order_it_takes_and_no_field_it_refuses() -> N
 def test_thoughts_that_come_as_parts_of_the_content_are_thoughts() -> None:
     part = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
     event = {"choices": [{"delta": {"content": [part, {"type": "text", "text": "Yes."}]}}]}
-    chunks = ChatReply().feed(b"data: " + json.dumps(event).encode() + b"\n\n")
+    chunks = chat_reply().feed(b"data: " + json.dumps(event).encode() + b"\n\n")
     assert chunks[0] == ThinkingChunk("Hm.") and text_of(chunks) == "Yes."
 
 
@@ -149,7 +150,7 @@ def test_a_web_tool_that_does_not_exist_is_named() -> None:
 
 def test_the_page_names_every_type_key_and_option() -> None:
     page = (Path(__file__).parents[2] / "docs/providers.md").read_text(encoding="utf-8")
-    options = {field.encode_name for shape in (ChatOptions, ModelOptions) for field in fields(shape)}
+    options = {field.encode_name for shape in (ChatOptions, ChatQuirks) for field in fields(shape)}
     facts = {field.encode_name for field in fields(ModelFacts)}
     kinds = {name for kind in definitions() for name in (kind.type, *kind.aliases)}
     variables = {kind.defaults["apiKey"].removeprefix("$ENV:") for kind in definitions() if "apiKey" in kind.defaults}

@@ -103,7 +103,7 @@ def test_turns_that_left_the_conversation_are_let_go_and_cannot_be_mixed_up() ->
         words = [f"{number}.{place}" for place in range(number % 7 + 1)]
         asked = request(*(user(text) for text in words))
         assert [row["content"] for row in sent(asked, body)["messages"][1:]] == words
-        assert len(body._turns) == len(words)
+        assert len(body._fragments) == len(words)
         del asked
 
 

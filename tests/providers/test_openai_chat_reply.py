@@ -18,7 +18,7 @@ from robota.providers.chunks import (
     UsageChunk,
 )
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.openai_chat import ChatReply
+from robota.providers.openai_chat_reply import chat_reply
 from tests.providers.conversing import calls_of, finish_of, text_of
 
 DONE = b"data: [DONE]\n\n"
@@ -40,9 +40,13 @@ def event(data: Any) -> bytes:
 
 
 def read(*reads: bytes) -> list[Chunk]:
-    reply = ChatReply()
+    reply = chat_reply()
     chunks = [chunk for data in reads for chunk in reply.feed(data)]
-    return chunks if reply.complete else chunks + reply.finish()
+    if not reply.complete and reply.fault is None:
+        chunks += reply.finish()
+    if reply.fault is not None:
+        raise reply.fault
+    return chunks
 
 
 def test_text_that_arrived_together_comes_as_one() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from robota.app import Wishes, open_session
+from robota.app import open_session
 from robota.config.profiles import Profile
+from robota.config.wishes import Wishes
 from robota.log.projection import TaskHistory
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn, Usage
 from robota.providers.anthropic_body import AnthropicBody

@@ -1,10 +1,14 @@
 """Start-up time is a contract: what each way of starting must not import."""
 
+import asyncio
 import json
 
 import pytest
 
+from tests.cli.scripts import write_settings
 from tests.harness.cli import Robota
+from tests.providers.faulty import GOOD, sending
+from tests.providers.raw_server import raw_server
 
 # Imports nothing by itself but sys, which is there anyway.
 LOADED = """
@@ -18,6 +22,17 @@ print(code or 0, *sorted(sys.modules), file=sys.stderr)
 """
 UI_LIBRARIES = {"rich", "prompt_toolkit", "textual", "pygments", "markdown_it"}
 SERVERS_AND_PROTOCOLS = {"starlette", "uvicorn", "mcp", "acp", "aiohttp"}
+# What only a call of a tool needs.
+NEEDED_LATER = {
+    "robota.tools.change",
+    "robota.tools.diff",
+    "robota.tools.find_text",
+    "robota.tools.patch_format",
+    "robota.workspace.output_page",
+    "robota.workspace.output_search",
+    "robota.workspace.search",
+    "robota.workspace.search_names",
+}
 SCRIPT = {"turns": [{"text": "Hello."}]}
 
 
@@ -68,6 +83,23 @@ def test_print_mode_imports_one_client(one_shot: set[str]) -> None:
 
 def test_print_mode_leaves_the_slow_standard_library_alone(one_shot: set[str]) -> None:
     assert one_shot & {"dataclasses", "difflib", "email", "importlib.metadata", "tempfile"} == set()
+
+
+def test_print_mode_loads_tools_but_not_what_they_work_with(one_shot: set[str]) -> None:
+    assert "robota.tools.search_files" in one_shot
+    assert one_shot & NEEDED_LATER == set()
+
+
+def test_an_answer_from_a_server_needs_no_second_http_library(robota: Robota) -> None:
+    async def run() -> set[str]:
+        async with raw_server(sending(GOOD)) as server:
+            profile = {"type": "openai-compatible", "baseURL": f"{server.url}/v1", "model": "m"}
+            write_settings(robota, {"currentProvider": "fake", "providers": {"fake": profile}})
+            return await asyncio.to_thread(modules_after, robota, "-p", "Say hello.")
+
+    loaded = asyncio.run(run())
+    assert "httpx2" in loaded
+    assert loaded & ({"httpcore2", "anyio", "trio", "truststore"} | NEEDED_LATER) == set()
 
 
 def robota_rooms(loaded: set[str]) -> set[str]:

@@ -12,6 +12,11 @@ from robota.version import VERSION
 OUTPUT_FORMATS: Final = ("text", "json", "stream-json", "messages")
 PERMISSION_MODES: Final = ("plan", "default", "acceptEdits", "bypassPermissions")
 COMPLETIONS: Final = ("implicit", "explicit")
+EXAMPLES: Final = (
+    'robota -p "why does test_parse fail?"',
+    'git diff | robota -p "review this"',
+    'robota -p "fix it" --permission-mode acceptEdits --verbose',
+)
 
 
 class UsageError(Exception):
@@ -64,7 +69,9 @@ def parse(argv: Sequence[str]) -> Arguments:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        from robota.cli.command_parser import in_plain_words
+
+        raise UsageError(in_plain_words(message, self.format_help()))
 
 
 def _parser() -> _Parser:
@@ -87,7 +94,13 @@ def _parser() -> _Parser:
 
 def _add_output_options(group: Any) -> None:
     group.add_argument("-p", "--print", action="store_true", help="run the prompt, print the answer, exit")
-    group.add_argument("--output-format", choices=OUTPUT_FORMATS, default="text", metavar="|".join(OUTPUT_FORMATS))
+    group.add_argument(
+        "--output-format",
+        choices=OUTPUT_FORMATS,
+        default="text",
+        metavar="FORMAT",
+        help="text, json (one object), stream-json (one a line) or messages",
+    )
     group.add_argument("--include-partial-messages", action="store_true", help="also stream what is not complete yet")
     group.add_argument("--verbose", action="store_true", help="show on stderr what happens")
 
@@ -96,13 +109,25 @@ def _add_task_options(group: Any) -> None:
     group.add_argument("--provider", metavar="NAME", help="provider profile to use")
     group.add_argument("--model", metavar="MODEL", help="model to use instead of the profile's")
     group.add_argument("--fallback-model", metavar="A,B", help="models to go on with when the first does not answer")
-    group.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="|".join(PERMISSION_MODES))
-    group.add_argument("--allowed-tools", "--allowedTools", action="append", default=[], metavar="RULES")
-    group.add_argument("--disallowed-tools", "--disallowedTools", action="append", default=[], metavar="RULES")
+    group.add_argument(
+        "--permission-mode",
+        choices=PERMISSION_MODES,
+        metavar="MODE",
+        help="plan (only reads), default, acceptEdits (also writes files) or bypassPermissions (everything)",
+    )
+    effects = {"allowed": "may run without asking, for example 'Bash(pytest *)'", "disallowed": "never run"}
+    for name, effect in effects.items():
+        flags = (f"--{name}-tools", f"--{name}Tools")
+        group.add_argument(*flags, action="append", default=[], metavar="RULES", help=f"calls that {effect}")
     group.add_argument("--mode", metavar="SLUG", help="start in this mode: code, architect, ask, debug, orchestrator")
     group.add_argument("--max-turns", type=_positive, metavar="N", help="stop after N requests to the model")
     group.add_argument("--max-budget-usd", type=_amount, metavar="USD", help="stop when the task has cost this much")
-    group.add_argument("--completion", choices=COMPLETIONS, metavar="|".join(COMPLETIONS))
+    group.add_argument(
+        "--completion",
+        choices=COMPLETIONS,
+        metavar="HOW",
+        help="implicit (a reply without calls is the answer) or explicit (the model says when it is done)",
+    )
     group.add_argument("--system-prompt", metavar="TEXT", help="replace the system prompt")
     group.add_argument("--append-system-prompt", metavar="TEXT", help="add to the system prompt")
     group.add_argument("--language", metavar="LANGUAGE", help="language of the answers; without a prompt, for good")
@@ -116,7 +141,7 @@ def _add_provider_options(group: Any) -> None:
     group.add_argument("--configure", action="store_true", help="set up a provider by answering a few questions")
     group.add_argument("--configure-provider", metavar="NAME", help="write a provider profile to the settings")
     group.add_argument("--type", metavar="TYPE", help="kind of provider; --configure lists them")
-    group.add_argument("--base-url", metavar="URL")
+    group.add_argument("--base-url", metavar="URL", help="address of the API, up to and including /v1")
     group.add_argument("--api-key", metavar="KEY", help="stored as it is; better: --api-key-env")
     group.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable that holds the key")
     group.add_argument("--set-current", action="store_true", help="make the profile (or --provider) the default")
@@ -131,8 +156,9 @@ def _add_upkeep_options(group: Any) -> None:
 
 def _epilog() -> str:
     width = max(map(len, SUBCOMMANDS))
+    examples = "\n".join(f"  {line}" for line in EXAMPLES)
     commands = "\n".join(f"  {name:<{width}}  {help}" for name, (_, help) in SUBCOMMANDS.items())
-    return f"commands (robota COMMAND --help):\n{commands}"
+    return f"commands (robota COMMAND --help):\n{commands}\n\nexamples:\n{examples}"
 
 
 def _amount(text: str) -> float:

@@ -10,9 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.cli.command_parser import CommandParser, did_you_mean
+from robota.cli.print_json import print_json
 from robota.config.errors import ConfigError
 from robota.config.key_path import KeyPath, join_key, split_key
-from robota.config.layers import Layer
+from robota.config.layers import Layer, Origin
 from robota.config.masking import masked
 from robota.config.merge import Entry, is_gathered, nested
 from robota.config.paths import LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, settings_path
@@ -34,7 +36,7 @@ SHARED_MODE: Final = 0o644
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota config …`; the arguments begin after `config`."""
-    options = _parser().parse_args(argv)
+    options = _parser().read(argv)
     try:
         code: int = options.run(options, os.environ)
         return code
@@ -43,10 +45,10 @@ def main(argv: Sequence[str]) -> int:
         return CONFIGURATION
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> CommandParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    parser = argparse.ArgumentParser(prog="robota config", description="What is set, who set it, how to change it.")
+    parser = CommandParser(prog="robota config", description="What is set, who set it, how to change it.")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     show = _action(actions, shared, "show", _show, "print all settings that hold")
     show.add_argument("--origin", action="store_true", help="say which file, variable or option set each")
@@ -75,14 +77,18 @@ def _action(actions: Any, shared: argparse.ArgumentParser, name: str, run: Any, 
 def _show(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     settings = _loaded(options, env)
     if options.json:
-        _print_json(_with_origins(settings) if options.origin else masked(nested(settings.entries)))
+        print_json(_with_origins(settings) if options.origin else masked(nested(settings.entries)))
         return DONE
     lines = [(shown(join_key(entry.key), 200), _written(entry), entry.origin) for entry in settings.entries]
     width = max(len(key) for key, _, _ in lines)
     for key, value, origin in lines:
-        source = f"   [{origin.layer}: {shown(origin.where, 4096)}]" if options.origin else ""
+        source = f"   [{_origin_in_words(origin)}]" if options.origin else ""
         print(f"{key:<{width}}  {value}{source}")
     return DONE
+
+
+def _origin_in_words(origin: Origin) -> str:
+    return "built-in" if origin.layer is Layer.BUILT_IN else f"{origin.layer}: {shown(origin.where, 4096)}"
 
 
 def _get(options: argparse.Namespace, env: Mapping[str, str]) -> int:
@@ -92,11 +98,24 @@ def _get(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     for part in key:
         value = value.get(part) if isinstance(value, dict) else None
     if value is None:
-        print(f"robota: {join_key(key)} is not set.", file=sys.stderr)
+        print(f"robota: {join_key(key)} is not set.{_unknown_key(key)}", file=sys.stderr)
         return NOT_SET
     value = masked(value, key[-1])
-    print(value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    if isinstance(value, str):
+        print(value)
+    else:
+        print_json(value)
     return DONE
+
+
+def _unknown_key(key: KeyPath) -> str:
+    """What to add if there is no setting of that name at all."""
+    known = settings_schema()["properties"]
+    return "" if key[0] in known else f" There is no setting {key[0]}.{did_you_mean(key[0], known)}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 def _set(options: argparse.Namespace, env: Mapping[str, str]) -> int:
@@ -131,7 +150,7 @@ def _path(options: argparse.Namespace, env: Mapping[str, str]) -> int:
 
 
 def _schema(options: argparse.Namespace, env: Mapping[str, str]) -> int:
-    _print_json(settings_schema())
+    print_json(settings_schema())
     return DONE
 
 
@@ -201,7 +220,7 @@ def _check(key: KeyPath, value: Any) -> None:
     for flaw in checked(raw)[1]:
         # One field of a profile alone lacks the others; that is no mistake here.
         if tuple(flaw.place[: len(key)]) == key:
-            raise ConfigError(f"{join_key(flaw.place)}: {flaw.text}. Nothing was written.")
+            raise ConfigError(f"{join_key(flaw.place)}: {_ended(flaw.text)} Nothing was written.")
 
 
 def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, write: Callable[[int], None]) -> None:
@@ -242,7 +261,3 @@ def _with_origins(settings: Settings) -> list[dict[str, Any]]:
 
 def _written(entry: Entry) -> str:
     return shown(msgspec.json.encode(masked(entry.value, entry.key[-1])).decode(), 2000)
-
-
-def _print_json(value: Any) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

@@ -75,7 +75,7 @@ def key_variable(kind: ProviderDefinition) -> str | None:
 def _chosen_offer(env: Mapping[str, str]) -> Offer:
     print("Looking for model servers on this machine …")
     offers = _offers(env)
-    place = choose("Which provider do you want to use?", [offer.label for offer in offers])
+    place = choose("\nWhich provider do you want to use?", [offer.label for offer in offers])
     assert isinstance(place, int)
     return offers[place]
 

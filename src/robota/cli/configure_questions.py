@@ -4,6 +4,8 @@ import getpass
 import sys
 from collections.abc import Callable, Sequence
 
+from robota.cli.columns import print_columns
+
 
 class Cancelled(Exception):
     """The person left with Ctrl-C or Ctrl-D."""
@@ -35,8 +37,7 @@ def confirm(question: str, *, default: bool) -> bool:
 def choose(title: str, options: Sequence[str], *, free: bool = False) -> int | str:
     """The place of the option chosen by its number; the first is the default. `free` also takes other words."""
     print(title)
-    for number, option in enumerate(options, 1):
-        print(f"  {number:>2}  {option}")
+    print_columns([(f"  {number:>2}", option) for number, option in enumerate(options, 1)])
     while True:
         said = ask("Number" + (" or name" if free else ""), "1")
         if said.isdecimal() and 1 <= int(said) <= len(options):

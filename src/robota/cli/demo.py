@@ -1,6 +1,5 @@
 """`robota demo`: a real task on the built-in scripted model, in a project made for it. No key, no network."""
 
-import argparse
 import asyncio
 import json
 import shlex
@@ -11,11 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.app import OpenSession, Wishes, open_session
+from robota.app import OpenSession, open_session
 from robota.cli import sessions
+from robota.cli.command_parser import CommandParser
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.config.profiles import Profile
+from robota.config.wishes import Wishes
 from robota.workspace.processes import Processes
 
 MATERIAL: Final = Path(__file__).parent / "demo_project"
@@ -28,6 +29,7 @@ MAKE_REPOSITORY: Final = (
 NEXT: Final = """\
 How to use it with a model of your own:
 
+  robota --configure      # asks a few questions; or, without questions:
   robota --configure-provider mine --type openai-compatible \\
       --base-url http://127.0.0.1:11434/v1 --model YOUR_MODEL --set-current
   cd your/project
@@ -38,7 +40,8 @@ Any server with an OpenAI-compatible API works; --api-key-env NAME names the var
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="robota demo", description=__doc__.partition(": ")[2])
+    about = "A real task on the built-in scripted model, in a project made for it. No key, no network."
+    parser = CommandParser(prog="robota demo", description=about)
     parser.add_argument("--keep", action="store_true", help="keep the project to look at")
     keep = parser.parse_args(argv).keep
     project = Path(tempfile.mkdtemp(prefix="robota-demo-"))
@@ -81,7 +84,15 @@ async def _show_what_happened(project: Path, opened: OpenSession) -> None:
     session = opened.log.path.parent.name
     print(f"\n$ robota sessions verify {session}", flush=True)
     sessions.main(["verify", session, "--cwd", str(project)])
-    print(f"\n{NEXT}", end="")
+    print(f"\n{NEXT}{_how_to_find_the_command()}", end="")
+
+
+def _how_to_find_the_command() -> str:
+    """After `make run` the command is installed, but the shell does not know where."""
+    command = Path(sys.argv[0]).absolute()
+    if shutil.which("robota") is not None or command.name != "robota":
+        return ""
+    return f'Your shell does not find robota yet: export PATH="{command.parent}:$PATH"\n'
 
 
 async def _shell(command: str, cwd: Path) -> str:

@@ -1,6 +1,5 @@
 """`robota doctor`: looks at everything Robota needs and says what is wrong and what to do."""
 
-import argparse
 import asyncio
 import os
 import sys
@@ -9,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from robota.cli.columns import print_columns
+from robota.cli.command_parser import CommandParser
 from robota.cli.doctor_checks import Check, Health, examine
 
 MARKS = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
@@ -16,7 +17,7 @@ MARKS = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota doctor …`; exit code 0 if nothing is bad."""
-    parser = argparse.ArgumentParser(prog="robota doctor", description="Checks everything that Robota needs.")
+    parser = CommandParser(prog="robota doctor", description="Checks everything that Robota needs.")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     options = parser.parse_args(argv)
@@ -36,9 +37,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _print(checks: Sequence[Check], is_well: bool) -> None:
-    width = max(len(check.name) for check in checks)
+    rows = []
     for check in checks:
-        print(f"{MARKS[check.health]:<5} {check.name:<{width}}  {check.text}")
+        rows.append((MARKS[check.health], check.name, check.text))
         if check.advice:
-            print(f"{'':<5} {'':<{width}}  → {check.advice}")
+            rows.append(("", "", f"→ {check.advice}"))
+    print_columns(rows)
     print("\nEverything Robota needs is there." if is_well else "\nSomething is wrong; the lines marked BAD say what.")

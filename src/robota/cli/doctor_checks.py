@@ -6,6 +6,7 @@ import platform
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +16,7 @@ import msgspec
 
 from robota.cli.configure_interactive import probe
 from robota.config.errors import ConfigError, NoProviderError
-from robota.config.paths import user_directory
+from robota.config.paths import home_directory, user_directory
 from robota.config.problems import Severity, shown
 from robota.config.profile_choice import select_profile
 from robota.config.settings import Settings, load_settings
@@ -24,13 +25,16 @@ from robota.providers.fault import ProviderFault
 from robota.version import VERSION
 from robota.workspace.filter_process import run_filter
 from robota.workspace.problems import FileProblem
+from robota.workspace.programs import find_program
 from robota.workspace.ripgrep import ripgrep_program
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import workspace_profile
+from robota.workspace.sandbox.walls import Kind, Sandbox
 
 OLDEST_PYTHON: Final = (3, 11)
 PROGRAM_SECONDS: Final = 5.0
 PROBE_SECONDS: Final = 10.0
 LEAST_FREE_BYTES: Final = 200 * 1024 * 1024
-SANDBOX_TRIAL: Final = "--ro-bind / / --dev /dev --proc /proc --unshare-all --die-with-parent true"
 
 
 class Health(StrEnum):
@@ -52,7 +56,7 @@ async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
     """All checks, in the order they are shown; the slow ones run side by side."""
     settings = load_settings(root, env)
     git, ripgrep, sandbox, provider = await asyncio.gather(
-        _git(env), _ripgrep(env), _sandbox(env), _provider(settings, env)
+        _git(env), _ripgrep(env), _sandbox(settings, root, env), _provider(settings, env)
     )
     return [
         Check(name="robota", health=Health.GOOD, text=VERSION),
@@ -88,7 +92,7 @@ def _terminal(env: Mapping[str, str]) -> Check:
 
 
 async def _git(env: Mapping[str, str]) -> Check:
-    program = _program("git", env)
+    program = find_program("git", env)
     if program is None:
         return Check(name="git", health=Health.BAD, text="not found", advice="Install git.")
     return await _version_of("git", program, env)
@@ -111,18 +115,27 @@ async def _version_of(name: str, program: str, env: Mapping[str, str]) -> Check:
     return Check(name=name, health=Health.GOOD, text=f"{shown(done.stdout.partition(chr(10))[0])} ({program})")
 
 
-async def _sandbox(env: Mapping[str, str]) -> Check:
-    program = _program("bwrap", env)
-    if program is None:
-        advice = "Install bubblewrap, and commands can be confined by the operating system."
-        return Check(name="sandbox", health=Health.NOTE, text="bubblewrap was not found", advice=advice)
-    trial = f"{shlex.quote(program)} {SANDBOX_TRIAL}"
-    done = await run_filter(trial, b"", Path("/"), env, PROGRAM_SECONDS)
-    if done.exit_code == 0:
-        return Check(name="sandbox", health=Health.GOOD, text=f"bubblewrap works ({program})")
-    reason = shown(done.stderr.strip().partition("\n")[0], 200) or "it did not run"
-    advice = "User namespaces may be switched off on this system."
-    return Check(name="sandbox", health=Health.NOTE, text=f"bubblewrap does not work: {reason}", advice=advice)
+async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Check:
+    """The walls that a command in this workspace would really get, tried."""
+    name = "sandbox"
+    if not settings.values.sandbox.enabled:
+        advice = "Commands run with all your rights. Switch it on again: robota config unset sandbox.enabled"
+        return Check(name=name, health=Health.NOTE, text="switched off by the settings", advice=advice)
+    found = await asyncio.to_thread(_found_sandbox, root, env)
+    reason = shown(found.reason, 300)
+    if found.kind is Kind.BUBBLEWRAP:
+        return Check(name=name, health=Health.GOOD, text=f"bubblewrap ({found.executable})")
+    if found.kind is Kind.LANDLOCK:
+        advice = "It confines writing and the network, but hides no secrets. Install bubblewrap for that."
+        return Check(name=name, health=Health.NOTE, text=f"Landlock, because {reason}", advice=advice)
+    advice = "Every command is asked about. Install bubblewrap; user namespaces may have to be switched on."
+    return Check(name=name, health=Health.NOTE, text=f"none, because {reason}", advice=advice)
+
+
+def _found_sandbox(root: Path, env: Mapping[str, str]) -> Sandbox:
+    with tempfile.TemporaryDirectory(prefix="robota-doctor-") as temporary:
+        secrets = (user_directory(env),)
+        return find_sandbox(workspace_profile(root, Path(temporary), home=home_directory(env), secrets=secrets))
 
 
 def _settings(settings: Settings) -> list[Check]:
@@ -178,9 +191,3 @@ def _disk(root: Path, env: Mapping[str, str]) -> Check:
 
 def _existing(place: Path) -> Path:
     return next(path for path in (place, *place.parents) if path.exists())
-
-
-def _program(name: str, env: Mapping[str, str]) -> str | None:
-    """A program by its full path; what stands in the working directory does not count."""
-    absolute = [folder for folder in env.get("PATH", os.defpath).split(os.pathsep) if folder.startswith("/")]
-    return shutil.which(name, path=os.pathsep.join(absolute))

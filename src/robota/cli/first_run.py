@@ -23,7 +23,8 @@ def set_up_now(env: Mapping[str, str]) -> int:
     """Greet the person and ask; returns the exit code of the set-up."""
     from robota.cli.configure_interactive import configure
 
-    print("Welcome to Robota. No provider is configured yet, so let us set one up; it takes a minute.\n")
+    print("Welcome to Robota. No provider is configured yet, so let us set one up; it takes a minute.")
+    print("Ctrl-C leaves at any time; `robota demo` shows Robota at work without a provider.\n")
     return configure(env)
 
 
@@ -45,5 +46,6 @@ def ways_to_configure() -> str:
             f"Without a terminal: robota --configure-provider NAME --type TYPE {flags} --set-current",
             "Types:",
             *lines,
+            "Only to see it at work, without a model: robota demo",
         ]
     )

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments in (["--version"], ["-V"]):
+    if arguments in (["--version"], ["-V"], ["version"]):
         from robota.version import VERSION
 
         print(f"robota {VERSION}")
         return 0
+    if arguments[:1] == ["help"] and set(arguments[1:]) <= SUBCOMMANDS.keys():
+        arguments = [*arguments[1:2], "--help"]
     if arguments and arguments[0] in SUBCOMMANDS:
         from importlib import import_module
 

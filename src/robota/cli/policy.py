@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.cli.command_parser import CommandParser
+from robota.cli.print_json import print_json
 from robota.config.errors import ConfigError
 from robota.contracts.verdict import Decision, Verdict
 from robota.log.errors import LogError
@@ -29,7 +31,7 @@ LONGEST_LINE: Final = 100
 def main(argv: Sequence[str]) -> int:
     """Run `robota policy …`; the arguments begin after `policy`."""
     own, command = _split(argv)
-    options = _parser().parse_args(own)
+    options = _parser().read(own)
     options.words = [*getattr(options, "words", []), *command]
     try:
         return _action(options.action)(options)
@@ -49,15 +51,15 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:place], words[place + 1 :]
 
 
-def _parser() -> argparse.ArgumentParser:
-    shared = argparse.ArgumentParser(add_help=False)
+def _parser() -> CommandParser:
+    shared = CommandParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument(
         "--mode", choices=list(PermissionMode), help="the permission mode (default: that of the settings)"
     )
     rules_help = "use only the permissions of this settings file"
-    parser = argparse.ArgumentParser(prog="robota policy", description="What may run, and why.")
+    parser = CommandParser(prog="robota policy", description="What may run, and why.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     explain = actions.add_parser("explain", parents=[shared], help="say what would be decided about a call, and why")
     explain.add_argument("--rules", type=Path, metavar="FILE", help=rules_help)
@@ -83,7 +85,7 @@ def _explain(options: argparse.Namespace) -> int:
     arguments = _arguments(options.args) if options.tool else {"command": command}
     verdict = bench.judge(tool, arguments, options.mode)
     if options.json:
-        _print_json(_verdict_json(verdict))
+        print_json(_verdict_json(verdict))
     else:
         _print_verdict(verdict)
     return EXIT_OK
@@ -105,7 +107,7 @@ def _test(options: argparse.Namespace) -> int:
     outcomes = run_cases(cases.tests, judge)
     failed = [outcome for outcome in outcomes if not outcome.passed]
     if options.json:
-        _print_json({"passed": len(outcomes) - len(failed), "failed": [_outcome_json(one) for one in failed]})
+        print_json({"passed": len(outcomes) - len(failed), "failed": [_outcome_json(one) for one in failed]})
     else:
         for outcome in failed:
             print(f"FAILED  {_line(outcome.case.title)}\n        {_difference(outcome)}")
@@ -121,7 +123,7 @@ def _simulate(options: argparse.Namespace) -> int:
     calls = [call for session, records in sessions for call in recorded_calls(session, records)]
     replayed = replay(calls, lambda call: bench.judge_again(call, options.mode))
     if options.json:
-        _print_json(
+        print_json(
             {
                 "sessions": len(sessions),
                 "calls": replayed.calls,
@@ -224,7 +226,3 @@ def _line(text: str) -> str:
     """A command on one line of the screen, whatever is in it."""
     line = " ".join(make_visible(text).text.split())
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
-
-
-def _print_json(value: Any) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

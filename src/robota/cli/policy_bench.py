@@ -48,7 +48,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             settings = load_settings(root, env)
             refuse_errors(settings)
             permissions = settings.values.permissions
-            trusted = settings.trust is None or settings.trust.is_given
+            trusted = settings.is_trusted
         tools = by_name(builtin_tools())
         return cls(
             places=Places(root=root, home=_home(env), real=os.path.realpath),

@@ -14,6 +14,7 @@ FAILED, USAGE, CONFIGURATION = 1, 2, 3
 
 def run(argv: Sequence[str]) -> int:
     try:
+        _refuse_misspelt(argv)
         arguments = parse(argv)
         code = _upkeep(arguments)
         if code is not None:
@@ -27,6 +28,14 @@ def run(argv: Sequence[str]) -> int:
     if prompt is None:
         return _explain()
     return _run_prompt(arguments, prompt)
+
+
+def _refuse_misspelt(argv: Sequence[str]) -> None:
+    from robota.cli.misspelt import problem_with
+
+    problem = problem_with(argv)
+    if problem is not None:
+        raise UsageError(problem)
 
 
 def _prompt(arguments: Arguments) -> str | None:
@@ -44,10 +53,11 @@ def _prompt(arguments: Arguments) -> str | None:
 def _run_prompt(arguments: Arguments, prompt: str) -> int:
     import asyncio
 
-    from robota.app import Wishes, open_session
+    from robota.app import open_session
     from robota.clients.headless.client import run_headless
     from robota.clients.headless.options import HeadlessOptions, OutputFormat
     from robota.config.errors import ConfigError, NoProviderError
+    from robota.config.wishes import Wishes
     from robota.log.errors import LogError
 
     wishes = Wishes(

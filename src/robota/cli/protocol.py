@@ -1,21 +1,21 @@
 """`robota protocol …`: for authors of other clients."""
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 
+from robota.cli.command_parser import CommandParser
 from robota.protocol.codec import ProtocolError, decode_messages, encode
 from robota.protocol.schema import protocol_schema
 from robota.protocol.state import detect_agent_state
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="robota protocol", description="For authors of other clients.")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser = CommandParser(prog="robota protocol", description="For authors of other clients.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="ACTION")
     commands.add_parser("state", help="read a JSON array of messages on stdin, print the agent's state as JSON")
     commands.add_parser("schema", help="print the JSON Schema of messages, commands and events")
-    if parser.parse_args(argv).command == "schema":
+    if parser.read(argv).command == "schema":
         print(json.dumps(protocol_schema(), indent=2))
         return 0
     return _state()

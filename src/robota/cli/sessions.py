@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
+from robota.cli.columns import print_columns
+from robota.cli.command_parser import CommandParser
+from robota.cli.print_json import print_json
+from robota.cli.session_title import first_prompt
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
+from robota.config.problems import shown
 from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
 from robota.log.reader import LOG_NAME
 from robota.log.store import SessionEntry, fallback_directory, find_session, list_sessions
@@ -21,28 +24,30 @@ EXIT_SOUND: Final = 0
 EXIT_BROKEN: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
+TITLE_SHOWN: Final = 60
+HEADINGS: Final = ("ID", "LAST WRITTEN", "MODEL", "NAME OR FIRST PROMPT")
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota sessions …`; the arguments begin after `sessions`."""
-    options = _parser().parse_args(argv)
+    options = _parser().read(argv)
     try:
         if options.action == "list":
             return _list(options)
         return _verify(options)
     except SessionAmbiguous as error:
-        print(error, file=sys.stderr)
+        print(f"robota: {error}", file=sys.stderr)
         return EXIT_USAGE
     except LogError as error:
-        print(error, file=sys.stderr)
+        print(f"robota: {error}", file=sys.stderr)
         return EXIT_NOT_FOUND
 
 
-def _parser() -> argparse.ArgumentParser:
-    shared = argparse.ArgumentParser(add_help=False)
+def _parser() -> CommandParser:
+    shared = CommandParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    parser = argparse.ArgumentParser(prog="robota sessions", description="The sessions of a workspace.")
+    parser = CommandParser(prog="robota sessions", description="The sessions of a workspace.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", parents=[shared], help="show the sessions, the newest first")
     check = actions.add_parser("verify", parents=[shared], help="check that a session's log was not changed")
@@ -54,11 +59,11 @@ def _list(options: argparse.Namespace) -> int:
     root = options.cwd.resolve()
     entries = list_sessions(root, _fallback(root))
     if options.json:
-        _print_json([_entry_json(entry) for entry in entries])
+        print_json([_entry_json(entry) for entry in entries])
     elif not entries:
         print(f"There are no sessions in {root}.")
     else:
-        _print_table([("ID", "LAST WRITTEN", "SIZE", "MODEL", "NAME"), *(_entry_row(entry) for entry in entries)])
+        print_columns([HEADINGS, *(_entry_row(entry) for entry in entries)])
     return EXIT_SOUND
 
 
@@ -66,7 +71,7 @@ def _verify(options: argparse.Namespace) -> int:
     path = _log_path(options.cwd.resolve(), options.session)
     report = verify(path)
     if options.json:
-        _print_json(_report_json(path, report))
+        print_json(_report_json(path, report))
     else:
         _print_report(path, report)
     return EXIT_SOUND if report.broken is None else EXIT_BROKEN
@@ -75,11 +80,12 @@ def _verify(options: argparse.Namespace) -> int:
 def _print_report(path: Path, report: Report) -> None:
     rows = [("log", str(path)), ("records", str(report.records))]
     if report.broken is None:
-        _print_table([*rows, ("chain", "ok"), ("head", report.head_hash)])
+        print_columns([*rows, ("chain", "ok"), ("head", report.head_hash)])
         return
     broken = report.broken
     reason = f"{broken.flaw}: {broken.explanation}"
-    _print_table([*rows, ("chain", "BROKEN"), ("line", str(broken.line)), ("seq", str(broken.seq)), ("reason", reason)])
+    where = [("line", str(broken.line)), ("seq", str(broken.seq))]
+    print_columns([*rows, ("chain", "BROKEN"), *where, ("reason", reason)])
     print(f"The {report.records} records before it are sound. Nothing was changed.")
 
 
@@ -105,8 +111,8 @@ def _fallback(root: Path) -> Path | None:
 
 def _entry_row(entry: SessionEntry) -> tuple[str, ...]:
     written = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.modified_ms / 1000))
-    model, name = ("?", "") if entry.header is None else (entry.header.model, entry.header.name or "")
-    return (entry.id, written, f"{entry.size:,}", model, name)
+    model, name = ("?", "") if entry.header is None else (shown(entry.header.model), shown(entry.header.name or ""))
+    return (entry.id, written, model, name or shown(first_prompt(entry.directory / LOG_NAME), TITLE_SHOWN))
 
 
 def _entry_json(entry: SessionEntry) -> dict[str, Any]:
@@ -131,13 +137,3 @@ def _report_json(path: Path, report: Report) -> dict[str, Any]:
 
 def _break_json(broken: Break) -> dict[str, Any]:
     return {"line": broken.line, "seq": broken.seq, "reason": broken.flaw, "text": broken.explanation}
-
-
-def _print_json(value: Any) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
-
-
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -11,6 +11,10 @@ from typing import Any, Final
 import msgspec
 
 from robota.cli.arguments import PERMISSION_MODES
+from robota.cli.columns import print_columns
+from robota.cli.command_parser import CommandParser
+from robota.cli.print_json import print_json
+from robota.clients.headless.call_title import error_in_words
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
 from robota.engine.executor import Executed
@@ -28,7 +32,7 @@ class _UsageError(Exception):
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota tool …`; the arguments begin after `tool`."""
-    options = _parser().parse_args(argv)
+    options = _parser().read(argv)
     try:
         return _list(options) if options.action == "list" else _run(options)
     except (_UsageError, ConfigError) as error:
@@ -39,8 +43,9 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="robota tool", description=(__doc__ or "").partition(": ")[2])
+def _parser() -> CommandParser:
+    about = "List the tools, and run one by hand, judged and logged as if a model had called it."
+    parser = CommandParser(prog="robota tool", description=about)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="show the tools and what each can do to the world")
     listing.add_argument("--json", action="store_true", help="print JSON, with descriptions and schemas")
@@ -48,7 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         "run", help="run one tool", description="Exits with 0 if the tool succeeded, 1 if it failed or was refused."
     )
     run.add_argument("tool", metavar="NAME", help="its id or label, for example read_file or Read")
-    run.add_argument("--args", default="{}", metavar="JSON", help="its arguments; @FILE reads a file, - standard input")
+    run.add_argument("words", nargs="?", metavar="JSON", help="its arguments; @FILE reads a file, - standard input")
+    run.add_argument("--args", metavar="JSON", help="the same as an option")
     run.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     run.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="|".join(PERMISSION_MODES))
     for name in ("allowed", "disallowed"):
@@ -60,12 +66,10 @@ def _parser() -> argparse.ArgumentParser:
 def _list(options: argparse.Namespace) -> int:
     tools = builtin_tools()
     if options.json:
-        _print_json([_described(tool) for tool in tools])
+        print_json([_described(tool) for tool in tools])
         return EXIT_SUCCESS
     rows = [("ID", "LABEL", "EFFECTS", "WHAT IT DOES"), *(_row(tool) for tool in tools)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_columns(rows)
     return EXIT_SUCCESS
 
 
@@ -86,7 +90,8 @@ def _described(tool: AnyTool) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from robota.app import Wishes, run_tool
+    from robota.app import run_tool
+    from robota.config.wishes import Wishes
 
     tools = by_name(builtin_tools())
     if options.tool not in tools:
@@ -98,10 +103,12 @@ def _run(options: argparse.Namespace) -> int:
         allowed_tools=tuple(options.allowed_tools),
         disallowed_tools=tuple(options.disallowed_tools),
     )
-    arguments = _arguments(options.args)
+    if options.words is not None and options.args is not None:
+        raise _UsageError("The arguments were given twice. Nothing was run.")
+    arguments = _arguments(options.words or options.args or "{}")
     executed = asyncio.run(run_tool(wishes, os.environ, tools[options.tool].name, arguments))
     if options.json:
-        _print_json(_outcome(executed))
+        print_json(_outcome(executed))
     else:
         _print_outcome(executed)
     return EXIT_SUCCESS if executed.status == "success" else EXIT_FAILED
@@ -139,8 +146,5 @@ def _print_outcome(executed: Executed) -> None:
     if executed.status == "success":
         print(executed.result.content)
     else:
-        print(f"robota: {executed.status}: {executed.reason or executed.result.content}", file=sys.stderr)
-
-
-def _print_json(value: Any) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+        why = executed.reason or error_in_words(executed.result.content)
+        print(f"robota: {executed.status}: {why}", file=sys.stderr)

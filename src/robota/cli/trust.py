@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from robota.cli.command_parser import CommandParser
 from robota.cli.configure_questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
 from robota.config.problems import shown
@@ -45,7 +46,7 @@ def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="robota trust",
         description="Settings, hooks, MCP servers and the like of a workspace take effect only if you trust it.",
     )

@@ -32,6 +32,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return next((entry.origin for entry in reversed(self.entries) if entry.key == key), None)
 
     @property
+    def is_trusted(self) -> bool:
+        """Whether what the workspace brings was trusted, or it brings nothing."""
+        return self.trust is None or self.trust.is_given
+
+    @property
     def errors(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
 

@@ -5,6 +5,11 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Final
 
+import msgspec
+
+from robota.config.redaction import Redact
+from robota.log.kinds import with_whole_characters
+from robota.protocol.codec import decode_event, encode
 from robota.protocol.events import Event, PartialMessage, TextDelta
 
 # Deltas of one row that nobody has read yet are joined up to this length, so that a slow reader costs little.
@@ -46,13 +51,14 @@ class Subscription(AsyncIterator[Event]):
 
 
 class EventBus:
-    """Fans events out to the subscriptions."""
+    """Fans events out to the subscriptions. `redact` covers secrets in the JSON of what is sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Redact = bytes) -> None:
         self._subscriptions: list[Subscription] = []
+        self._redact = redact
 
     def subscribe(self, first: Event) -> Subscription:
-        subscription = Subscription(first)
+        subscription = Subscription(self._covered(first))
         self._subscriptions.append(subscription)
         return subscription
 
@@ -62,6 +68,9 @@ class EventBus:
             subscription.close()
 
     def emit(self, event: Event) -> None:
+        if not self._subscriptions:
+            return
+        event = self._covered(event)
         for subscription in self._subscriptions:
             subscription.push(event)
 
@@ -70,6 +79,14 @@ class EventBus:
         for subscription in self._subscriptions:
             subscription.close()
         self._subscriptions.clear()
+
+    def _covered(self, event: Event) -> Event:
+        try:
+            line = encode(event)
+        except UnicodeEncodeError:
+            line = msgspec.json.encode(with_whole_characters(msgspec.to_builtins(event)))
+        covered = self._redact(line)
+        return event if covered is line else decode_event(covered)
 
 
 def _joined(last: Event, new: Event) -> Event | None:

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from robota.config.redaction import Redact
 from robota.contracts.hook import Checkpoint, LifecycleHooks, PostToolHook, PreToolHook
 from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Subject, Verdict
@@ -61,7 +62,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     session; `decline` makes a denial of what would have
     to be asked when nobody is there to answer. `allows` is the first look: may this tool be used in this mode at
     all; it answers with a reason if not. `modes` has for every mode what the model is told of its role in it.
-    `remember` writes rules that a person wants to hold beyond the session.
+    `remember` writes rules that a person wants to hold beyond the session. `redact` covers secrets in what clients see.
     """
 
     log: LogPort
@@ -83,3 +84,4 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: Checkpoint | None = None
     lifecycle: LifecycleHooks | None = None
     decline: Callable[[Verdict, Subject], Verdict] = lambda verdict, subject: verdict
+    redact: Redact = bytes

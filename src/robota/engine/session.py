@@ -58,7 +58,7 @@ class Session:
     def __init__(self, options: Options, parts: Parts) -> None:
         self._options = options
         self._parts = parts
-        self._bus = EventBus()
+        self._bus = EventBus(parts.redact)
         self._journal = Journal(parts.log, self._bus)
         self._asks = AskTable()
         self._grants: list[str] = []

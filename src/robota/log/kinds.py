@@ -162,7 +162,7 @@ def encode_payload(payload: Payload) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_with_whole_characters(msgspec.to_builtins(value)))
+        return msgspec.json.encode(with_whole_characters(msgspec.to_builtins(value)))
 
 
 def payload_of(record: Record) -> Payload | None:
@@ -191,11 +191,12 @@ def _with_unknown_fields(payload: MessageRecord) -> dict[str, Any]:
     return {"taskId": payload.task_id, "message": {**payload.message.extra, **known}}
 
 
-def _with_whole_characters(node: Any) -> Any:
+def with_whole_characters(node: Any) -> Any:
+    """The same data without halves of surrogate pairs."""
     if isinstance(node, str):
         return node.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(node, list | tuple):
-        return [_with_whole_characters(item) for item in node]
+        return [with_whole_characters(item) for item in node]
     if isinstance(node, dict):
-        return {_with_whole_characters(key): _with_whole_characters(value) for key, value in node.items()}
+        return {with_whole_characters(key): with_whole_characters(value) for key, value in node.items()}
     return node

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from robota.config.redaction import Redactor
 from robota.log.errors import LogExists
 from robota.log.store import check_session_id, fallback_directory, new_session_id, prepare_project_directory
 from robota.log.writer import SessionLog
@@ -22,7 +23,13 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
 
-def begin_session(root: Path, user_directory: Path, now_ms: Callable[[], int], wanted_id: str | None) -> NewSession:
+def begin_session(
+    root: Path,
+    user_directory: Path,
+    now_ms: Callable[[], int],
+    wanted_id: str | None,
+    redactor: Redactor | None = None,
+) -> NewSession:
     """Raises `LogError`; a wrong id is noticed before anything is made."""
     if wanted_id is not None:
         check_session_id(wanted_id)
@@ -30,7 +37,7 @@ def begin_session(root: Path, user_directory: Path, now_ms: Callable[[], int], w
     place = prepare_project_directory(root, fallback_directory(user_directory, root))
     notices = (f"The session is kept in {place.directory}: {place.reason}.",) if place.reason else ()
     try:
-        log = SessionLog.create(place.session(session_id), now_ms)
+        log = SessionLog.create(place.session(session_id), now_ms, redactor)
     except LogExists as error:
         raise LogExists(f"There is a session {session_id} already. Choose another --session-id.") from error
     return NewSession(id=session_id, log=log, notices=notices)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from robota.config.redaction import Redactor
 from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file, read_artifact
 from robota.log.durability import Durability
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
@@ -27,10 +28,13 @@ class SessionLog:
     """An open log. While it is open no other process can write it.
 
     A record is in the hands of the kernel when `append` returns, so killing this process loses nothing; `sync`
-    is for a loss of power. `close` does not sync.
+    is for a loss of power. `close` does not sync. Secrets that the redactor knows never reach the disk.
     """
 
-    def __init__(self, descriptor: int, directory: Path, now_ms: Clock, loaded: Loaded) -> None:
+    def __init__(
+        self, descriptor: int, directory: Path, now_ms: Clock, loaded: Loaded, redactor: Redactor | None = None
+    ) -> None:
+        self._redactor = redactor or Redactor()
         self._descriptor = descriptor
         self._directory = directory
         self._now_ms = now_ms
@@ -42,7 +46,7 @@ class SessionLog:
         self._stopped: str | None = None
 
     @classmethod
-    def create(cls, directory: Path, now_ms: Clock) -> "SessionLog":
+    def create(cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None) -> "SessionLog":
         """A new log in the session's own directory, which is made if need be."""
         _make_private(directory)
         descriptor = _open_locked(directory / LOG_NAME, os.O_CREAT)
@@ -51,19 +55,21 @@ class SessionLog:
             raise LogExists(
                 f"There is already a session in {directory}. It was left as it is. Resume it, or choose another id."
             )
-        log = cls(descriptor, directory, now_ms, Loaded())
+        log = cls(descriptor, directory, now_ms, Loaded(), redactor)
         log._durability.wrote_beside(directory)
         return log
 
     @classmethod
-    def open(cls, directory: Path, now_ms: Clock) -> "tuple[SessionLog, Loaded]":
+    def open(
+        cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None
+    ) -> "tuple[SessionLog, Loaded]":
         """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does."""
         path = directory / LOG_NAME
         descriptor = _open_locked(path, 0)
         try:
             loaded = load(path)
             repaired = repair(descriptor, directory, loaded)
-            log = cls(descriptor, directory, now_ms, loaded)
+            log = cls(descriptor, directory, now_ms, loaded, redactor)
             if repaired is not None:
                 log._durability.wrote_beside(directory)
                 log.append(repaired)
@@ -89,7 +95,8 @@ class SessionLog:
         """Write one record and return its sequence number. When it raises, the log is as it was before."""
         self._refuse_after_failure()
         seq = self._seq + 1
-        line, digest = seal(seq, self.next_ts(), kind_of(payload), encode_payload(payload), self._head)
+        data = self._redactor(encode_payload(payload))
+        line, digest = seal(seq, self.next_ts(), kind_of(payload), data, self._head)
         try:
             _write_all(self._descriptor, line)
         except OSError as error:
@@ -110,13 +117,14 @@ class SessionLog:
 
     def keep(self, data: bytes) -> str:
         """Store something too big for a record; returns the name to put into one."""
-        name, is_new = keep_artifact(self._artifacts, data)
+        name, is_new = keep_artifact(self._artifacts, self._redactor(data))
         if is_new:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
 
     def keep_file(self, path: Path) -> str:
         """The same for a file, which is moved; returns its name."""
+        self._redactor.cover_file(path)
         name, is_new = keep_artifact_file(self._artifacts, path)
         if is_new:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)

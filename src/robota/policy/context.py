@@ -16,7 +16,8 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     """The mode, the rules in force, and where things are.
 
     `grants` are rules a person gave for this session. `scope` is where intents plug in: it may refuse or ask,
-    and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look.
+    and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look,
+    nor where the repository's own configuration names programs.
     """
 
     mode: PermissionMode

@@ -15,7 +15,7 @@ from robota.policy.without_walls import with_regard_to_walls
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """`names` maps every name of a tool to its id.
+    """`names` maps every name of a tool to its id. `git_only_looks` says whether the repository names no programs.
 
     `sandbox_works` is asked only about commands, because the answer takes a probe; None: no sandbox is wanted.
     """
@@ -24,6 +24,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     places: Places
     names: Mapping[str, str]
     trusted: bool = True
+    git_only_looks: Callable[[], bool] = lambda: True
     sandbox_works: Callable[[], bool] | None = None
 
     def __call__(self, subject: Subject, permission_mode: str, grants: Sequence[str]) -> Verdict:
@@ -35,7 +36,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
             ask=self.rules.ask,
             deny=self.rules.deny,
             grants=rules_granted(grants, self.names) if grants else (),
-            trusted=self.trusted,
+            trusted=self.trusted and (Effect.EXECUTE not in subject.effects or self.git_only_looks()),
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
         )
         verdict = decide(subject, context)

@@ -1,4 +1,4 @@
-"""The kinds of asks and says, and the four disjoint categories of asks."""
+"""The kinds of asks, in four disjoint categories."""
 
 from typing import Final
 
@@ -19,39 +19,6 @@ KNOWN_ASKS: Final = INTERACTIVE_ASKS | IDLE_ASKS | RESUMABLE_ASKS | NON_BLOCKING
 
 # An answer to one of these is a permission; everything else asks for words.
 APPROVAL_ASKS: Final = INTERACTIVE_ASKS - {"followup"}
-
-KNOWN_SAYS: Final = frozenset(
-    {
-        "error",
-        "api_req_started",
-        "api_req_finished",
-        "api_req_retried",
-        "api_req_retry_delayed",
-        "api_req_rate_limit_wait",
-        "api_req_deleted",
-        "text",
-        "image",
-        "reasoning",
-        "completion_result",
-        "user_feedback",
-        "user_feedback_diff",
-        "command_output",
-        "shell_integration_warning",
-        "mcp_server_request_started",
-        "mcp_server_response",
-        "subtask_result",
-        "checkpoint_saved",
-        "rooignore_error",
-        "diff_error",
-        "condense_context",
-        "condense_context_error",
-        "sliding_window_truncation",
-        "codebase_search_result",
-        "user_edit_todos",
-        "too_many_tools_warning",
-        "tool",
-    }
-)
 
 
 def is_interactive_ask(ask: str | None) -> bool:

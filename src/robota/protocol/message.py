@@ -46,20 +46,6 @@ class Message(OpenValue, frozen=True, kw_only=True):
     interrupted: bool | None = None
 
 
-class RequestInfo(OpenValue, frozen=True, kw_only=True):
-    """The JSON inside the text of an `api_req_started` row. While `cost` is absent the request is running."""
-
-    request: str | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cache_writes: int | None = None
-    cache_reads: int | None = None
-    cost: float | None = None
-    cancel_reason: str | None = None
-    streaming_failed_message: str | None = None
-    api_protocol: str | None = None
-
-
 class QueuedMessage(Value, frozen=True, kw_only=True):
     """What a person typed while the agent was busy. It waits its turn and is never an approval."""
 

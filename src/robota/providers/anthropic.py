@@ -5,20 +5,17 @@ from typing import Any, Final, Literal
 from robota.config.profiles import Profile
 from robota.providers.anthropic_body import DEFAULT_MAX_TOKENS, AnthropicBody
 from robota.providers.anthropic_reply import anthropic_reply
-from robota.providers.catalogue import entry_of
-from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep
+from robota.providers.catalogue import ModelFacts, entry_of
+from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep, catalogued
 from robota.providers.model_probe import probe_model
-from robota.providers.profile_options import options_of
-from robota.providers.vendor_options import VendorOptions, vendor_model_info
+from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire_client import WireClient
 
 API_VERSION: Final = "2023-06-01"
+UNHEARD_OF: Final = ModelFacts(context_window=200_000, max_output_tokens=DEFAULT_MAX_TOKENS, images=True)
 
 
-UNHEARD_OF: Final = ModelInfo(context_window=200_000, max_output_tokens=DEFAULT_MAX_TOKENS, sees_images=True)
-
-
-class AnthropicOptions(VendorOptions, frozen=True, kw_only=True, rename="camel"):
+class AnthropicOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
     """`prompt_cache` is how long the server keeps the beginning of the conversation.
 
     `thinking_budget` is in tokens; without it the model does not think unless `body` says so.
@@ -46,7 +43,7 @@ async def probe(profile: Profile) -> str:
 
 
 def model_info(profile: Profile) -> ModelInfo:
-    return vendor_model_info(profile, options_of(profile, AnthropicOptions), UNHEARD_OF)
+    return catalogued(profile, UNHEARD_OF)
 
 
 def _extra(options: AnthropicOptions) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from robota.protocol.conversation import (
 )
 from robota.providers.anthropic_thoughts import thought_blocks
 from robota.providers.chunks import ModelRequest, ToolSpec
-from robota.providers.openai_chat_body import encode_json
+from robota.providers.request_pieces import RequestHead, TurnFragments, encode_json, without
 from robota.providers.tool_names import safe_name
-from robota.providers.turn_fragments import TurnFragments
 
 DEFAULT_MAX_TOKENS: Final = 16_384
 RESERVED: Final = frozenset({"model", "messages", "system", "tools", "stream", "max_tokens"})
@@ -34,10 +33,10 @@ class AnthropicBody:
     """
 
     def __init__(self, extra: dict[str, Any] | None = None, cache_control: dict[str, str] | None = None) -> None:
-        self._extra = {key: value for key, value in (extra or {}).items() if key not in RESERVED}
+        self._extra = without(RESERVED, extra)
         self._mark = {"cache_control": cache_control} if cache_control else {}
         self._marked_end = b"," + encode_json(self._mark)[1:-1] + MESSAGE_END if self._mark else MESSAGE_END
-        self._head: tuple[tuple[Any, ...], bytes] | None = None
+        self._head = RequestHead(self._encode_head)
         self._fragments = TurnFragments(lambda turn, _: encode_turn(turn))
 
     def encode(self, request: ModelRequest) -> bytes:
@@ -45,13 +44,7 @@ class AnthropicBody:
         users = [place for place, turn in enumerate(request.turns) if isinstance(turn, UserTurn) and fragments[place]]
         for place in users[-MARKED_USER_TURNS:]:
             fragments[place] = fragments[place].removesuffix(MESSAGE_END) + self._marked_end
-        return self._head_of(request) + b",".join(filter(None, fragments)) + b"]}"
-
-    def _head_of(self, request: ModelRequest) -> bytes:
-        key = (request.model, request.system, request.tools, request.max_output_tokens)
-        if self._head is None or self._head[0] != key:
-            self._head = (key, self._encode_head(request))
-        return self._head[1]
+        return self._head.of(request) + b",".join(filter(None, fragments)) + b"]}"
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to the opening of the list of messages."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from robota.providers.definition import ProviderDefinition, SetupStep
-from robota.providers.openai_compatible import OpenAiCompatible, model_info, probe
+from robota.providers.openai_compatible import chat_client, model_info, probe
 
 # What a server on one's own machine gives a model unless told otherwise is far less than the model could take.
 LOCAL_WINDOW = 32_768
@@ -18,7 +18,7 @@ def hosted(
         type=type,
         display_name=name,
         description=description,
-        create_provider=OpenAiCompatible,
+        create_provider=chat_client,
         defaults={"baseURL": url, "model": model, "apiKey": key_reference, "options": options or {}},
         setup_steps=(
             SetupStep(field="model", prompt="Model", required=True, default=model),
@@ -38,7 +38,7 @@ def on_this_machine(*, type: str, name: str, description: str, url: str) -> Prov
         type=type,
         display_name=name,
         description=description,
-        create_provider=OpenAiCompatible,
+        create_provider=chat_client,
         defaults={"baseURL": url, "options": {"contextWindow": LOCAL_WINDOW}},
         setup_steps=(
             SetupStep(field="baseURL", prompt="Address of the server, up to and including /v1", default=url),

@@ -6,9 +6,9 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from robota.config.profiles import Profile
-from robota.providers.catalogue import entry_of, unknown_model
+from robota.providers.catalogue import ModelFacts, entry_of, unknown_model
 from robota.providers.chunks import Chunk, ModelRequest
-from robota.providers.profile_options import options_of
+from robota.providers.profile_options import ModelOptions, options_of
 
 T = TypeVar("T")
 
@@ -40,19 +40,10 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     notice: str | None = None
 
 
-class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the `options` of any profile may say of its model; the rest comes from the catalogue."""
-
-    context_window: int | None = None
-    max_output_tokens: int | None = None
-    native_tools: bool | None = None
-    sees_images: bool | None = None
-
-
-def catalogued(profile: Profile) -> ModelInfo:
-    """What is known of a profile's model: the profile's own word first, then the catalogue's."""
+def catalogued(profile: Profile, unheard_of: ModelFacts | None = None) -> ModelInfo:
+    """What is known of a profile's model: the profile's own word, then the catalogue's, then what is usual."""
     options, entry = options_of(profile, ModelOptions), entry_of(profile)
-    facts = entry.facts
+    facts = entry.facts if entry.is_known or unheard_of is None else unheard_of
     is_told = entry.is_known or options.context_window is not None
     return ModelInfo(
         context_window=_first(options.context_window, facts.context_window),

@@ -7,20 +7,19 @@ from urllib.parse import quote
 import msgspec
 
 from robota.config.profiles import Profile
-from robota.providers.catalogue import entry_of
-from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep
+from robota.providers.catalogue import ModelFacts, entry_of
+from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep, catalogued
 from robota.providers.gemini_body import GeminiBody
 from robota.providers.gemini_reply import gemini_reply
 from robota.providers.model_probe import probe_model
-from robota.providers.profile_options import options_of
-from robota.providers.vendor_options import VendorOptions, vendor_model_info
+from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire_client import WireClient
 
-UNHEARD_OF: Final = ModelInfo(context_window=1_048_576, sees_images=True)
+UNHEARD_OF: Final = ModelFacts(context_window=1_048_576, images=True)
 THINKING_NAMES: Final = re.compile(r"gemini-(2\.5|[3-9]|\d\d)")
 
 
-class GeminiOptions(VendorOptions, frozen=True, kw_only=True, rename="camel"):
+class GeminiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
     """`thinking` says whether the model can show its thoughts, where its name does not tell.
 
     How much it thinks is set by `thinking_budget` in tokens, or by `thinking_level` for models that have levels.
@@ -55,8 +54,7 @@ async def probe(profile: Profile) -> str:
 def model_info(profile: Profile) -> ModelInfo:
     """The server has a good limit of its own for the length of a reply, so only the profile's is sent."""
     options = options_of(profile, GeminiOptions)
-    info = vendor_model_info(profile, options, UNHEARD_OF)
-    return msgspec.structs.replace(info, max_output_tokens=options.max_output_tokens)
+    return msgspec.structs.replace(catalogued(profile, UNHEARD_OF), max_output_tokens=options.max_output_tokens)
 
 
 def _extra(options: GeminiOptions) -> dict[str, Any]:

@@ -18,9 +18,8 @@ from robota.protocol.conversation import (
 from robota.providers.chunks import ModelRequest, ToolSpec
 from robota.providers.gemini_schema import gemini_schema
 from robota.providers.gemini_thoughts import NOT_SIGNED, signatures_of
-from robota.providers.openai_chat_body import encode_json
+from robota.providers.request_pieces import RequestHead, TurnFragments, encode_json, without
 from robota.providers.tool_names import safe_name
-from robota.providers.turn_fragments import TurnFragments
 
 RESERVED: Final = frozenset({"contents", "tools", "systemInstruction"})
 WANTS_SIGNATURES: Final = re.compile(r"(models/)?gemini-([3-9]|\d\d)")
@@ -35,9 +34,9 @@ class GeminiBody:
     def __init__(
         self, extra: dict[str, Any] | None = None, thinks: Callable[[str], bool] = lambda model: False
     ) -> None:
-        self._extra = {key: value for key, value in (extra or {}).items() if key not in RESERVED}
+        self._extra = without(RESERVED, extra)
         self._thinks = thinks
-        self._head: tuple[tuple[Any, ...], bytes] | None = None
+        self._head = RequestHead(self._encode_head)
         self._signs = False
         self._fragments = TurnFragments(self._encode_turn)
 
@@ -46,16 +45,10 @@ class GeminiBody:
         if signs is not self._signs:
             self._signs, self._fragments = signs, TurnFragments(self._encode_turn)
         fragments = filter(None, self._fragments.of(request.turns))
-        return self._head_of(request) + b",".join(fragments) + b"]}"
+        return self._head.of(request) + b",".join(fragments) + b"]}"
 
     def _encode_turn(self, turn: Turn, previous: Turn | None) -> bytes:
         return encode_turn(turn, previous, self._signs)
-
-    def _head_of(self, request: ModelRequest) -> bytes:
-        key = (request.model, request.system, request.tools, request.max_output_tokens)
-        if self._head is None or self._head[0] != key:
-            self._head = (key, self._encode_head(request))
-        return self._head[1]
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to the opening of the list of contents."""

@@ -45,7 +45,8 @@ def _reduced(schema: Any, root: Schema, within: frozenset[str]) -> dict[str, Any
     properties = {name: _reduced(value, root, within) for name, value in _object(plain.get("properties")).items()}
     if properties:
         kept["properties"] = properties
-    required = [name for name in _list(kept.pop("required", None)) if name in properties]
+    names = (name for name in _list(kept.pop("required", None)) if isinstance(name, str))
+    required = [name for name in names if name in properties]
     if required:
         kept["required"] = required
     if kept.get("type") == "array":

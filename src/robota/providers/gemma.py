@@ -11,7 +11,7 @@ from robota.providers.chunks import CallStartChunk, Chunk, FinishChunk, ModelReq
 from robota.providers.compatible_kinds import LMSTUDIO
 from robota.providers.gemma_call import GemmaCall
 from robota.providers.gemma_text import GemmaText, Piece, Visible
-from robota.providers.openai_compatible import OpenAiCompatible
+from robota.providers.openai_compatible import chat_client
 
 # Calls that the server itself understood count from 0.
 FIRST_CALL_IN_TEXT: Final = 1_000
@@ -21,7 +21,7 @@ class Gemma:
     """The compatible client, with what is not for the eye taken out of the text."""
 
     def __init__(self, profile: Profile) -> None:
-        self._server = OpenAiCompatible(profile)
+        self._server = chat_client(profile)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
         projection = GemmaProjection({tool.name for tool in request.tools})

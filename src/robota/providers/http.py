@@ -6,9 +6,11 @@ import time
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies
 
 import httpx2
 
+from robota.providers.direct_transport import DirectTransport
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http_fault import fault_of_status
 from robota.version import VERSION
@@ -92,9 +94,12 @@ class Http:
         async with self._opening:
             if self._client is None:
                 parts = _address(url)
+                tls = await _tls_context(parts.scheme)
+                may_use_proxy = not _is_loopback(parts.hostname or "") and bool(getproxies())
                 self._client = httpx2.AsyncClient(
-                    verify=await _tls_context(parts.scheme),
-                    trust_env=not _is_loopback(parts.hostname or ""),
+                    transport=None if may_use_proxy else DirectTransport(tls),
+                    verify=tls,
+                    trust_env=may_use_proxy,
                     timeout=httpx2.Timeout(self._idle_s, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S),
                     headers={"user-agent": f"robota/{VERSION}", "accept-encoding": "identity"},
                 )

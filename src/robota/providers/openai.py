@@ -6,23 +6,22 @@ from typing import Any, Final, Literal
 import msgspec
 
 from robota.config.profiles import Profile
-from robota.providers.catalogue import entry_of
-from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep
+from robota.providers.catalogue import ModelFacts, entry_of
+from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep, catalogued
 from robota.providers.model_probe import probe_model
-from robota.providers.openai_compatible import OpenAiCompatible
+from robota.providers.openai_compatible import chat_client
 from robota.providers.openai_responses_body import ResponsesBody
 from robota.providers.openai_responses_reply import responses_reply
-from robota.providers.profile_options import options_of
-from robota.providers.vendor_options import VendorOptions, vendor_model_info
+from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire_client import WireClient
 
-UNHEARD_OF: Final = ModelInfo(context_window=128_000, sees_images=True)
+UNHEARD_OF: Final = ModelFacts(context_window=128_000, images=True)
 REASONING_NAMES: Final = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*-chat)")
 # What Chat Completions at OpenAI wants and servers that imitate it do not.
 CHAT_DEFAULTS: Final = {"maxTokensField": "max_completion_tokens"}
 
 
-class OpenAiOptions(VendorOptions, frozen=True, kw_only=True, rename="camel"):
+class OpenAiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
     """`reasoning` says whether the model reasons, where its name does not tell.
 
     A summary of the reasoning has to be asked for, because some accounts are refused it.
@@ -37,7 +36,7 @@ class OpenAiOptions(VendorOptions, frozen=True, kw_only=True, rename="camel"):
 def create(profile: Profile) -> Provider:
     options = options_of(profile, OpenAiOptions)
     if options.api == "chat":
-        return OpenAiCompatible(_for_chat(profile))
+        return chat_client(_for_chat(profile))
     url = f"{_base(profile)}/responses"
     return WireClient(
         profile,
@@ -56,8 +55,7 @@ async def probe(profile: Profile) -> str:
 def model_info(profile: Profile) -> ModelInfo:
     """The server has a good limit of its own for the length of a reply, so only the profile's is sent."""
     options = options_of(profile, OpenAiOptions)
-    info = vendor_model_info(profile, options, UNHEARD_OF)
-    return msgspec.structs.replace(info, max_output_tokens=options.max_output_tokens)
+    return msgspec.structs.replace(catalogued(profile, UNHEARD_OF), max_output_tokens=options.max_output_tokens)
 
 
 def _for_chat(profile: Profile) -> Profile:

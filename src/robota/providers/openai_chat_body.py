@@ -1,6 +1,5 @@
 """The body of a Chat Completions request, put together from pieces that were encoded once."""
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any, Final
@@ -19,6 +18,7 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest, ToolSpec
+from robota.providers.request_pieces import RequestHead, TurnFragments, encode_json, without
 
 RESERVED: Final = frozenset({"model", "messages", "tools", "stream", "stream_options"})
 SHORT_CALL_ID: Final = re.compile(r"[A-Za-z0-9]{9}")
@@ -47,32 +47,16 @@ class ChatBody:
     """
 
     def __init__(self, extra: dict[str, Any] | None = None, quirks: ChatQuirks | None = None) -> None:
-        self._extra = {key: value for key, value in (extra or {}).items() if key not in RESERVED}
+        self._extra = without(RESERVED, extra)
         self._quirks = quirks or ChatQuirks()
-        self._head: tuple[tuple[Any, ...], bytes] | None = None
-        # By identity; the turn is held so that its id cannot pass to another object.
-        self._turns: dict[int, tuple[Turn, bytes]] = {}
+        self._head = RequestHead(self._encode_head)
+        self._fragments = TurnFragments(lambda turn, _: encode_turn(turn, self._quirks))
 
     def encode(self, request: ModelRequest) -> bytes:
-        known, kept = self._turns, {}
-        pieces = [self._head_of(request)]
-        for turn in request.turns:
-            entry = known.get(id(turn))
-            if entry is None:
-                entry = (turn, encode_turn(turn, self._quirks))
-            kept[id(turn)] = entry
-            if entry[1]:
-                pieces.append(entry[1])
-        self._turns = kept
+        pieces = [self._head.of(request), *filter(None, self._fragments.of(request.turns))]
         # Closed before the join: after it, the whole body would be copied once more.
         pieces[-1] += b"]}"
         return b",".join(pieces)
-
-    def _head_of(self, request: ModelRequest) -> bytes:
-        key = (request.model, request.system, request.tools, request.max_output_tokens)
-        if self._head is None or self._head[0] != key:
-            self._head = (key, self._encode_head(request))
-        return self._head[1]
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to and including the system message, which opens the list of messages."""
@@ -92,14 +76,6 @@ def encode_turn(turn: Turn, quirks: ChatQuirks) -> bytes:
     """The messages of one turn, separated by commas; empty if nothing of it is sent."""
     messages = _assistant(turn, quirks) if isinstance(turn, AssistantTurn) else _user(turn, quirks)
     return b",".join(encode_json(message) for message in messages)
-
-
-def encode_json(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        # Half a surrogate pair, from a file name or a broken tool: no JSON can carry it.
-        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -1,69 +1,39 @@
 """The provider type `openai-compatible`: any server that speaks Chat Completions."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
 from robota.config.profiles import Profile
-from robota.providers.chunks import Chunk, ModelRequest
 from robota.providers.definition import ModelInfo, ProviderDefinition, SetupStep, catalogued
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http import Http
-from robota.providers.openai_chat import ChatReply
 from robota.providers.openai_chat_body import ChatBody, ChatQuirks
-from robota.providers.profile_options import options_of
+from robota.providers.openai_chat_reply import chat_reply
+from robota.providers.profile_options import ServerOptions, options_of
+from robota.providers.wire_client import WireClient
 
 
-class ChatOptions(ChatQuirks, frozen=True, kw_only=True, rename="camel"):
-    """What `options` of a profile may say besides `ModelOptions`. `body` and `headers` go into every request.
+class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
+    """What `options` of a profile may say besides `ChatQuirks`.
 
     `send_max_output` sends the catalogue's limit too: most servers have a good one of their own, and some refuse a
     request whose limit does not fit the window.
     """
 
-    max_output_tokens: int | None = None
     send_max_output: bool = False
-    headers: dict[str, str] = msgspec.field(default_factory=dict)
-    body: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class OpenAiCompatible:
-    """One server, one kept connection, one conversation's worth of encoded turns."""
-
-    def __init__(self, profile: Profile) -> None:
-        options = options_of(profile, ChatOptions)
-        self._url = f"{_base(profile)}/chat/completions"
-        self._headers = {**_headers(profile), **options.headers, "content-type": "application/json"}
-        self._http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
-        self._body = ChatBody(options.body, options)
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
-        reply = ChatReply()
-        answer = self._http.post_stream(self._url, self._headers, self._body.encode(request))
-        try:
-            async for data in answer:
-                chunks = reply.feed(data)
-                if reply.complete:
-                    answer.leave()
-                if chunks:
-                    yield chunks
-                if reply.fault is not None:
-                    raise reply.fault
-                if reply.complete:
-                    return
-            yield reply.finish()
-            if reply.fault is not None:
-                raise reply.fault
-        except ProviderFault as fault:
-            # A server may quote the key in an error that comes inside its reply.
-            raise self._http.without_secrets(fault) from None
-        finally:
-            if not reply.complete:
-                await answer.aclose()
-
-    async def close(self) -> None:
-        await self._http.close()
+def chat_client(profile: Profile) -> WireClient:
+    options = options_of(profile, ChatOptions)
+    url = f"{_base(profile)}/chat/completions"
+    return WireClient(
+        profile,
+        headers={**_headers(profile), **options.headers},
+        address=lambda request: url,
+        body=ChatBody(options.body, options_of(profile, ChatQuirks)),
+        new_reply=lambda request: chat_reply(),
+    )
 
 
 async def probe(profile: Profile) -> str:
@@ -71,7 +41,8 @@ async def probe(profile: Profile) -> str:
     names = await list_models(profile)
     if profile.model in names:
         return f"The server answers and offers {profile.model}."
-    return f"The server answers and offers {len(names)} models, but {profile.model} is not in its list."
+    offer = "1 model" if len(names) == 1 else f"{len(names)} models"
+    return f"The server answers and offers {offer}, but {profile.model} is not in its list."
 
 
 async def list_models(profile: Profile) -> list[str]:
@@ -126,7 +97,7 @@ DEFINITION = ProviderDefinition(
     aliases=("openai-compat",),
     display_name="OpenAI-compatible",
     description="Any server that speaks OpenAI Chat Completions, near or far.",
-    create_provider=OpenAiCompatible,
+    create_provider=chat_client,
     setup_steps=(
         SetupStep(field="baseURL", prompt="Address of the API, up to and including /v1", required=True),
         SetupStep(field="model", prompt="Model", required=True),

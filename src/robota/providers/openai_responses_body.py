@@ -15,10 +15,9 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest, ToolSpec
-from robota.providers.openai_chat_body import encode_json
 from robota.providers.openai_responses_reasoning import reasoning_items
+from robota.providers.request_pieces import RequestHead, TurnFragments, encode_json, without
 from robota.providers.tool_names import safe_name
-from robota.providers.turn_fragments import TurnFragments
 
 RESERVED: Final = frozenset({"model", "input", "instructions", "tools", "stream", "store"})
 
@@ -33,20 +32,14 @@ class ResponsesBody:
     def __init__(
         self, extra: dict[str, Any] | None = None, reasons: Callable[[str], bool] = lambda model: False
     ) -> None:
-        self._extra = {key: value for key, value in (extra or {}).items() if key not in RESERVED}
+        self._extra = without(RESERVED, extra)
         self._reasons = reasons
-        self._head: tuple[tuple[Any, ...], bytes] | None = None
+        self._head = RequestHead(self._encode_head)
         self._fragments = TurnFragments(lambda turn, _: encode_turn(turn))
 
     def encode(self, request: ModelRequest) -> bytes:
         fragments = filter(None, self._fragments.of(request.turns))
-        return self._head_of(request) + b",".join(fragments) + b"]}"
-
-    def _head_of(self, request: ModelRequest) -> bytes:
-        key = (request.model, request.system, request.tools, request.max_output_tokens)
-        if self._head is None or self._head[0] != key:
-            self._head = (key, self._encode_head(request))
-        return self._head[1]
+        return self._head.of(request) + b",".join(fragments) + b"]}"
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to the opening of the list of items."""

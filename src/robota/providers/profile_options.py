@@ -1,6 +1,6 @@
-"""Reads the `options` of a provider profile into the shape its type wants."""
+"""The `options` of a provider profile: what all may say, and how they are read."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -8,6 +8,22 @@ from robota.config.errors import ConfigError
 from robota.config.profiles import Profile
 
 Shape = TypeVar("Shape")
+
+
+class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What any profile may say of its model; the rest comes from the catalogue."""
+
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    native_tools: bool | None = None
+    sees_images: bool | None = None
+
+
+class ServerOptions(ModelOptions, frozen=True, kw_only=True, rename="camel"):
+    """What the profile of a server may say besides. `body` and `headers` are added to every request as they are."""
+
+    headers: dict[str, str] = {}
+    body: dict[str, Any] = {}
 
 
 def options_of(profile: Profile, shape: type[Shape]) -> Shape:

@@ -7,7 +7,7 @@ import msgspec
 from robota.config.profiles import Profile
 from robota.providers.compatible_kinds import hosted
 from robota.providers.definition import Provider
-from robota.providers.openai_compatible import OpenAiCompatible
+from robota.providers.openai_compatible import chat_client
 from robota.providers.profile_options import options_of
 
 
@@ -26,7 +26,7 @@ class QwenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def create(profile: Profile) -> Provider:
     options = options_of(profile, QwenOptions)
     body = {**_web_fields(options.built_in_web_tools), **options.body}
-    return OpenAiCompatible(msgspec.structs.replace(profile, options={**profile.options, "body": body}))
+    return chat_client(msgspec.structs.replace(profile, options={**profile.options, "body": body}))
 
 
 def _web_fields(tools: BuiltInWebTools) -> dict[str, Any]:

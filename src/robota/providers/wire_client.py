@@ -1,6 +1,6 @@
 """A provider made of a body builder and a reply reader: one server, one kept connection."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from robota.config.profiles import Profile
@@ -31,7 +31,7 @@ class WireClient:
         self._new_reply = new_reply
         self._http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
         reply = self._new_reply(request)
         answer = self._http.post_stream(self._address(request), self._headers, self._body.encode(request))
         try:

@@ -33,12 +33,25 @@ class EventParser(Protocol[E_contra]):
 
 
 class WireReply(Generic[E]):
-    """Reads one reply. After a `fault` there is no more; what came before it is given first."""
+    """Reads one reply. After a `fault` there is no more; what came before it is given first.
 
-    def __init__(self, decode: Callable[[bytes], E], parser: EventParser[E]) -> None:
+    `on_done` is for servers whose mark of the end means something. `take_whole` is for those that may answer with one
+    object although a stream was asked for: it says whether that was a reply.
+    """
+
+    def __init__(
+        self,
+        decode: Callable[[bytes], E],
+        parser: EventParser[E],
+        *,
+        on_done: Callable[[ChunkBatch], None] | None = None,
+        take_whole: Callable[[E, ChunkBatch], bool] | None = None,
+    ) -> None:
         self.fault: ProviderFault | None = None
         self._decode = decode
         self._parser = parser
+        self._on_done = on_done
+        self._take_whole = take_whole
         self._frames = SseFrames()
         self._plain: list[bytes] | None = None
         self._seen_bytes = False
@@ -69,7 +82,7 @@ class WireReply(Generic[E]):
         batch = ChunkBatch()
         try:
             if self._plain is not None:
-                raise _not_a_stream(b"".join(self._plain))
+                self._read_whole(b"".join(self._plain), batch)
             self._read(self._frames.finish(), batch)
             if not self.complete and not self._parser.end(batch):
                 raise ProviderFault(FaultKind.STREAM_CUT, CUT)
@@ -81,18 +94,27 @@ class WireReply(Generic[E]):
         for payload in payloads:
             if self._parser.complete or self.fault is not None:
                 return
-            if payload == DONE:
-                continue
-            try:
-                self._parser.take(self._decode(payload), batch)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise ProviderFault(
-                    FaultKind.STREAM_CUT, f"A piece of the model server's reply cannot be read ({error}). Retry."
-                ) from error
+            if payload != DONE:
+                self._parser.take(self._event(payload), batch)
+            elif self._on_done is not None:
+                self._on_done(batch)
+
+    def _read_whole(self, body: bytes, batch: ChunkBatch) -> None:
+        is_object = body.lstrip()[:1] == b"{"
+        if self._take_whole is None or not is_object or not self._take_whole(self._event(body), batch):
+            raise _not_a_reply(body)
+
+    def _event(self, payload: bytes) -> E:
+        try:
+            return self._decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ProviderFault(
+                FaultKind.STREAM_CUT, f"A piece of the model server's reply cannot be read ({error}). Retry."
+            ) from error
 
 
-def _not_a_stream(body: bytes) -> ProviderFault:
-    """An answer of 200 that is no stream: an error in disguise, or somebody else's server."""
+def _not_a_reply(body: bytes) -> ProviderFault:
+    """An answer of 200 that is none: an error in disguise, or somebody else's server."""
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -104,5 +126,5 @@ def _not_a_stream(body: bytes) -> ProviderFault:
     said = server_message(body[:2000].decode("utf-8", "replace")).rstrip(". ")
     return ProviderFault(
         FaultKind.INVALID_REQUEST,
-        f"The server's answer is not a streamed reply of a model: {said}. Check the baseURL of the provider profile.",
+        f"The server's answer is not a reply of a model: {said}. Check the baseURL of the provider profile.",
     )

@@ -8,7 +8,6 @@ import msgspec
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
 from robota.protocol.views import DiffsView, View
 from robota.tools.description import description_beside
-from robota.tools.patch_format import BadPatch, paths_named, paths_of, read_patch
 from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import DiffStats, SayTool, tool_ask
@@ -47,6 +46,8 @@ async def preview(params: ApplyPatchParams, context: ToolContext) -> Preview:
 
 
 def touches(params: ApplyPatchParams) -> Touches:
+    from robota.tools.patch_format import BadPatch, paths_named, paths_of, read_patch
+
     try:
         operations = read_patch(params.patch)
     except BadPatch:  # it will not run, but a rule about a file that it names shall still hold

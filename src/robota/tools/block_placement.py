@@ -63,9 +63,9 @@ def place_blocks(lines: SearchedLines, blocks: Sequence[Block]) -> tuple[list[Pl
     return placed, sorted(unplaced, key=lambda each: each.block.number)
 
 
-def edits_of(placed: Placed, lines: Sequence[str]) -> Iterator[Edit]:
+def edits_of(placed: Placed, lines: SearchedLines) -> Iterator[Edit]:
     """The lines that a block changes; those that it only repeats are left alone, as they stand in the file."""
-    meant = indentations(placed.search, lines[placed.start : placed.end])
+    meant = indentations(placed.search, lines.between(placed.start, placed.end))
     for tag, i1, i2, j1, j2 in _changes(placed.search, placed.replace):
         if tag != "equal":
             new_lines = tuple(moved(line, meant) for line in placed.replace[j1:j2])
@@ -78,8 +78,7 @@ def _place(lines: SearchedLines, block: Block) -> Placed | Unplaced:
     if block.search == block.replace:
         return Unplaced(block=block, reason=IDENTICAL)
     for reading, match in _attempts(block):
-        start, end = _window(reading, len(lines.lines))
-        places = lines.places(reading.search, match, start, end)
+        places = lines.places(reading.search, match, *_window(reading))
         if not places:
             continue
         if reading.search == reading.replace:
@@ -150,10 +149,10 @@ def _overlapping(placed: Sequence[Placed], blocks: Mapping[int, Block]) -> Itera
         furthest = max(furthest, each, key=lambda one: one.end)
 
 
-def _window(reading: Reading, count: int) -> tuple[int, int]:
+def _window(reading: Reading) -> tuple[int, int | None]:
     if reading.hint is None:
-        return 0, count
-    return max(0, reading.hint - BUFFER_LINES - 1), min(count, reading.hint + len(reading.search) + BUFFER_LINES)
+        return 0, None
+    return reading.hint - BUFFER_LINES - 1, reading.hint + len(reading.search) + BUFFER_LINES
 
 
 def _chosen(places: Sequence[int], hint: int | None, match: Match) -> int | None:

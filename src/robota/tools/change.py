@@ -7,6 +7,7 @@ from robota.tools.diff import Difference, difference, difference_by
 from robota.tools.printable import printable
 from robota.tools.say_tool import DiffStats, SayTool, tool_ask
 from robota.workspace.files import FileData, Files, Written
+from robota.workspace.pieces import Content
 from robota.workspace.source import Source, Span
 from robota.workspace.syntax import syntax_note
 from robota.workspace.text import TextForm, encode
@@ -16,7 +17,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """`over` is the file as it was when the change was worked out, or None if there was none."""
 
     path: str
-    data: bytes
+    data: Content
     form: TextForm
     difference: Difference
     over: FileData | None = None
@@ -36,7 +37,7 @@ def changed_file(path: str, source: Source, spans: list[Span], remark: str = "")
         path=path,
         data=source.replace_spans(spans),
         form=source.form,
-        difference=difference_by(printable(path), source.text, spans),
+        difference=difference_by(printable(path), source.text, source.index, spans),
         over=source.file,
         remark=remark,
     )

@@ -60,9 +60,9 @@ def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[Pl
     return placed, unplaced
 
 
-def edits_of(placed: PlacedChunk, lines: Sequence[str]) -> Iterator[Edit]:
+def edits_of(placed: PlacedChunk, lines: SearchedLines) -> Iterator[Edit]:
     """The lines that go and come; those that stay are left alone, as they stand in the file."""
-    meant = indentations(_old(placed.lines), lines[placed.start : placed.end])
+    meant = indentations(_old(placed.lines), lines.between(placed.start, placed.end))
     at = placed.start
     for stays, run in groupby(placed.lines, key=lambda line: line.mark == " "):
         part = tuple(run)
@@ -78,7 +78,7 @@ def _place(lines: SearchedLines, chunk: Chunk, below: int) -> PlacedChunk | Unpl
         contexts = _context_places(lines, chunk.contexts, below)
         readings = _readings(chunk)
         if not _old(readings[-1].lines):
-            start = _place_of_addition(chunk, contexts, below, len(lines.lines))
+            start = _place_of_addition(chunk, contexts, below, lines.count)
             return PlacedChunk(number=chunk.number, start=start, lines=readings[-1].lines)
         found = _found(lines, readings, contexts, below)
     except (_Ambiguous, _NoContext) as problem:
@@ -103,7 +103,7 @@ def _found(
     first = below if contexts is None else max(below, contexts[0] + 1)
     for match, chunk in product(Match, readings):
         old = _old(chunk.lines)
-        places = lines.places(old, match, max(first, len(lines.lines) - len(old)) if chunk.at_end else first)
+        places = lines.places(old, match, max(first, lines.count - len(old)) if chunk.at_end else first)
         if match is Match.EXACT and contexts is not None:
             places = _first_below_each(places, contexts)
         if len(places) > 1:

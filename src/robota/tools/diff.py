@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 import msgspec
 
 from robota.protocol.views import DiffHunk, DiffLine, DiffView
+from robota.workspace.line_index import LineIndex
 from robota.workspace.source import Span, common_prefix, common_suffix
 
 CONTEXT_LINES = 3
@@ -23,9 +24,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines from the first change to the last, a few around them included; `above` counts the lines before."""
+    """The lines from one change to another, a few around them included; and how many come before, old and new."""
 
-    above: int
+    old_above: int
+    new_above: int
     before: list[str]
     after: list[str]
 
@@ -36,32 +38,60 @@ def difference(path: str, old: str | None, new: str) -> Difference:
     head = common_prefix(before, new)
     tail = common_suffix(before, new, min(len(before), len(new)) - head)
     change = Span(start=head, end=len(before) - tail, new=new[head : len(new) - tail])
-    return difference_by(path, before, [change], is_new=old is None)
+    return difference_by(path, before, LineIndex(before), [change], is_new=old is None)
 
 
-def difference_by(path: str, text: str, spans: Sequence[Span], *, is_new: bool = False) -> Difference:
+def difference_by(
+    path: str, text: str, index: LineIndex, spans: Sequence[Span], *, is_new: bool = False
+) -> Difference:
     """What replacing some stretches of `text` changes. Only the lines around them are looked at."""
-    region = _region(text, sorted(spans, key=lambda span: span.start))
-    hunks = tuple(_hunk(group, region) for group in _groups(_opcodes(region.before, region.after)))
+    hunks = tuple(
+        _hunk(group, region)
+        for region in _regions(text, index, sorted(spans, key=lambda span: span.start))
+        for group in _groups(_opcodes(region.before, region.after))
+    )
     kinds = [line.kind for hunk in hunks for line in hunk.lines]
     view = DiffView(path=path, added=kinds.count("add"), removed=kinds.count("remove"), hunks=hunks, is_new=is_new)
     return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks))
 
 
-def _region(text: str, spans: list[Span]) -> Region:
-    start = text.rfind("\n", 0, spans[0].start) + 1
+def _regions(text: str, index: LineIndex, spans: list[Span]) -> Iterator[Region]:
+    more = 0
+    for start, end, inside in _neighbourhoods(text, spans):
+        pieces: list[str] = []
+        place = start
+        for span in inside:
+            pieces += [text[place : span.start], span.new]
+            place = span.end
+        before, after = _lines(text[start:end]), _lines("".join([*pieces, text[place:end]]))
+        above = index.line_at(start)
+        yield Region(old_above=above, new_above=above + more, before=before, after=after)
+        more += len(after) - len(before)
+
+
+def _neighbourhoods(text: str, spans: list[Span]) -> Iterator[tuple[int, int, list[Span]]]:
+    """From where to where the lines are that changes, in order, could be shown with, and the changes among them."""
+    at: tuple[int, int] | None = None
+    inside: list[Span] = []
+    for span in spans:
+        start, end = _surroundings(text, span)
+        if at is not None and start > at[1]:
+            yield *at, inside
+            at, inside = None, []
+        at = (start if at is None else at[0], end)
+        inside.append(span)
+    if at is not None:
+        yield *at, inside
+
+
+def _surroundings(text: str, span: Span) -> tuple[int, int]:
+    start = text.rfind("\n", 0, span.start) + 1
     for _ in range(CONTEXT_LINES):
         start = text.rfind("\n", 0, max(0, start - 1)) + 1
-    end = spans[-1].end
+    end = span.end
     for _ in range(CONTEXT_LINES + 1):
         end = text.find("\n", end) + 1 or len(text)
-    pieces: list[str] = []
-    place = start
-    for span in spans:
-        pieces += [text[place : span.start], span.new]
-        place = span.end
-    after = "".join([*pieces, text[place:end]])
-    return Region(above=text.count("\n", 0, start), before=_lines(text[start:end]), after=_lines(after))
+    return start, end
 
 
 def _lines(text: str) -> list[str]:
@@ -120,9 +150,9 @@ def _hunk(group: list[Opcode], region: Region) -> DiffHunk:
     _, old_start, _, new_start, _ = group[0]
     _, _, old_end, _, new_end = group[-1]
     return DiffHunk(
-        old_start=region.above + old_start + (old_end > old_start),
+        old_start=region.old_above + old_start + (old_end > old_start),
         old_count=old_end - old_start,
-        new_start=region.above + new_start + (new_end > new_start),
+        new_start=region.new_above + new_start + (new_end > new_start),
         new_count=new_end - new_start,
         lines=tuple(line for opcode in group for line in _hunk_lines(opcode, region)),
     )
@@ -130,16 +160,16 @@ def _hunk(group: list[Opcode], region: Region) -> DiffHunk:
 
 def _hunk_lines(opcode: Opcode, region: Region) -> Iterator[DiffLine]:
     tag, i1, i2, j1, j2 = opcode
-    number = region.above + 1
+    first_old, first_new = region.old_above + 1, region.new_above + 1
     if tag == "equal":
         for old, new in zip(range(i1, i2), range(j1, j2), strict=True):
             text = _bare(region.before[old])
-            yield DiffLine(kind="context", text=text, old_line=number + old, new_line=number + new)
+            yield DiffLine(kind="context", text=text, old_line=first_old + old, new_line=first_new + new)
         return
     for old in range(i1, i2):
-        yield DiffLine(kind="remove", text=_bare(region.before[old]), old_line=number + old)
+        yield DiffLine(kind="remove", text=_bare(region.before[old]), old_line=first_old + old)
     for new in range(j1, j2):
-        yield DiffLine(kind="add", text=_bare(region.after[new]), new_line=number + new)
+        yield DiffLine(kind="add", text=_bare(region.after[new]), new_line=first_new + new)
 
 
 def _bare(line: str) -> str:

@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from robota.contracts.tool import ToolError
 from robota.tools.block_placement import Placed, Unplaced, edits_of, place_blocks
-from robota.tools.change import Change
-from robota.tools.diff import difference
+from robota.tools.change import Change, changed_file
 from robota.tools.diff_blocks import BadDiff, read_blocks
 from robota.tools.matching import SearchedLines
-from robota.tools.printable import printable
 from robota.workspace.files import Files
-from robota.workspace.source import Source, read_source
+from robota.workspace.source import read_source
 
 
 def changed_by_diff(files: Files, path: str, diff: str) -> Change:
@@ -22,21 +18,14 @@ def changed_by_diff(files: Files, path: str, diff: str) -> Change:
     except BadDiff as error:
         raise ToolError(str(error)) from error
     source = read_source(files, path)
-    placed, unplaced = place_blocks(SearchedLines(source.lines), blocks)
+    lines = SearchedLines(source)
+    placed, unplaced = place_blocks(lines, blocks)
     if unplaced:
         raise ToolError(_failure(path, source.lines, len(blocks), unplaced))
-    data = source.replace(edit for block in placed for edit in edits_of(block, source.lines))
-    if data == source.file.data:
+    spans = [source.trimmed(source.span_of(edit)) for block in placed for edit in edits_of(block, lines)]
+    if not any(spans):
         raise ToolError(f"The diff changes nothing: {path!r} already is as it shall be. Nothing was changed.")
-    after = Source(msgspec.structs.replace(source.file, data=data)).text
-    return Change(
-        path=path,
-        data=data,
-        form=source.form,
-        difference=difference(printable(path), source.text, after),
-        over=source.file,
-        remark=_remark(placed),
-    )
+    return changed_file(path, source, spans, _remark(placed))
 
 
 def _remark(placed: Sequence[Placed]) -> str:

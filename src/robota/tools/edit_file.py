@@ -6,7 +6,6 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
 from robota.tools.description import description_beside
-from robota.tools.find_text import Ambiguous, Found, find_text
 from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.workspace.files import Files
@@ -16,6 +15,7 @@ from robota.workspace.text import plain_newlines
 
 if TYPE_CHECKING:
     from robota.tools.change import Change
+    from robota.tools.find_text import Ambiguous, Found
 
 MAX_NAMED_PLACES = 20
 
@@ -50,6 +50,7 @@ def touches(params: EditFileParams) -> Touches:
 def _change(params: EditFileParams, files: Files) -> "Change":
     # Comparing costs an import that a task without an edit need not pay for.
     from robota.tools.change import changed_file
+    from robota.tools.find_text import Found, find_text
 
     if params.old_string == params.new_string:
         raise ToolError("old_string and new_string are the same, so there is nothing to change.")
@@ -80,13 +81,13 @@ def _creation(params: EditFileParams, files: Files) -> "Change":
     )
 
 
-def _remark(found: Found) -> str:
+def _remark(found: "Found") -> str:
     if found.loosely:
         return f"old_string is not exactly in the file; it was matched {found.loosely}. Check the result."
     return f"Replaced {len(found.spans)} occurrences." if len(found.spans) > 1 else ""
 
 
-def _not_replaced(params: EditFileParams, source: Source, found: Ambiguous | None) -> ToolError:
+def _not_replaced(params: EditFileParams, source: Source, found: "Ambiguous | None") -> ToolError:
     if found is None:
         return _not_found(params, source)
     name = printable(params.path)

@@ -1,6 +1,6 @@
 """Find files by name."""
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
@@ -10,8 +10,9 @@ from robota.tools.description import description_beside
 from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
-from robota.workspace.search_names import MAX_LOOKED_AT, FoundNames, find_names
-from robota.workspace.search_pattern import PathPattern
+
+if TYPE_CHECKING:
+    from robota.workspace.search_names import FoundNames
 
 MAX_PATHS: Final = 300
 TIMEOUT_S: Final = 60.0
@@ -26,13 +27,17 @@ class GlobParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(params: GlobParams, context: ToolContext) -> ToolResult:
+    # Loaded with the first search.
+    from robota.workspace.search_names import MAX_LOOKED_AT, find_names
+    from robota.workspace.search_pattern import PathPattern
+
     files = context.files
     with problems_told_to_model():
         place = files.directory(params.path)
         pattern = PathPattern(params.pattern)
         found = await find_names(files.root, place, pattern, files.is_ignored, MAX_PATHS)
     lines = [printable(path) for path in found.paths]
-    notes = _notes(found)
+    notes = _notes(found, MAX_LOOKED_AT)
     if not lines:
         lines = ["No files found. Hidden and ignored files do not count."]
     return ToolResult(content="\n".join([*lines, *notes]), view=TextView(text=f"{found.total} files."))
@@ -46,12 +51,12 @@ def touches(params: GlobParams) -> Touches:
     return Touches(paths=(params.path,))
 
 
-def _notes(found: FoundNames) -> list[str]:
+def _notes(found: "FoundNames", most: int) -> list[str]:
     notes = []
     if found.total > len(found.paths):
         notes.append(f"\n({len(found.paths)} of {found.total} files shown, the newest first. Use a narrower pattern.)")
     if found.gave_up:
-        notes.append(f"\n(Stopped after {MAX_LOOKED_AT:,} files. Give a path further down.)")
+        notes.append(f"\n(Stopped after {most:,} files. Give a path further down.)")
     return notes
 
 

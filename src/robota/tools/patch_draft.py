@@ -7,12 +7,13 @@ import msgspec
 
 from robota.contracts.tool import ToolError
 from robota.tools.chunk_placement import PlacedChunk, UnplacedChunk, edits_of, place_chunks
-from robota.tools.diff import Difference, difference
+from robota.tools.diff import Difference, difference, difference_by
 from robota.tools.matching import SearchedLines
 from robota.tools.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
 from robota.tools.printable import printable
 from robota.workspace.change_set import Change, Remove, Write
 from robota.workspace.files import Files
+from robota.workspace.pieces import Content
 from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
 from robota.workspace.source import MAX_SOURCE_BYTES, Source, read_source
 
@@ -25,7 +26,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
     difference: Difference
     before: bytes | None = None
-    after: bytes | None = None
+    after: Content | None = None
     moved_to: str | None = None
     loose: tuple[str, ...] = ()
 
@@ -92,21 +93,22 @@ def _deleted(files: Files, operation: DeleteFile) -> FileDraft:
 def _updated(files: Files, operation: UpdateFile) -> FileDraft:
     path, target = operation.path, operation.move_to
     source = read_source(files, path)
-    placed, unplaced = place_chunks(SearchedLines(source.lines), operation.chunks)
+    lines = SearchedLines(source)
+    placed, unplaced = place_chunks(lines, operation.chunks)
     if unplaced:
         raise _Unusable("\n\n".join(_report(path, each, source.lines) for each in unplaced))
-    data = source.replace(edit for chunk in placed for edit in edits_of(chunk, source.lines))
+    spans = [source.trimmed(source.span_of(edit)) for chunk in placed for edit in edits_of(chunk, lines)]
     if target is not None:
         _check_free(files, target, "Choose another name, or delete it first.")
-    elif data == source.file.data:
+    elif not any(spans):
         raise _Unusable(f"{path!r}: the patch changes nothing in it.")
-    after = Source(msgspec.structs.replace(source.file, data=data)).text
+    data = source.replace_spans(spans)
     shown = printable(path) if target is None else f"{printable(path)} → {printable(target)}"
     return FileDraft(
         path=path,
         operation="modified" if target is None else "moved",
         changes=_changes(path, target, source, data),
-        difference=difference(shown, source.text, after),
+        difference=difference_by(shown, source.text, source.index, spans),
         before=source.file.data,
         after=data,
         moved_to=target,
@@ -114,7 +116,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
     )
 
 
-def _changes(path: str, target: str | None, source: Source, data: bytes) -> tuple[Change, ...]:
+def _changes(path: str, target: str | None, source: Source, data: Content) -> tuple[Change, ...]:
     if target is None:
         return (Write(path=path, data=data, over=source.file),)
     return (Write(path=target, data=data, mode_of=path), Remove(path=path, over=source.file))

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -12,8 +12,9 @@ from robota.tools.command_output import MAX_CHARACTERS
 from robota.tools.description import description_beside
 from robota.tools.printable import printable
 from robota.tools.say_tool import SayTool, tool_ask
-from robota.workspace.output_page import Page, read_page
-from robota.workspace.output_search import SearchProblem, search_output
+
+if TYPE_CHECKING:
+    from robota.workspace.output_page import Page
 
 DEFAULT_BYTES = 40 * 1024
 MAX_BYTES = 80 * 1024
@@ -40,6 +41,9 @@ class ReadCommandOutputParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(params: ReadCommandOutputParams, context: ToolContext) -> ToolResult:
+    # Loaded with the first output that is read.
+    from robota.workspace.output_page import read_page
+
     path = _file(params.artifact_id, context)
     try:
         if params.search is not None:
@@ -75,7 +79,7 @@ def _file(name: str, context: ToolContext) -> Path:
     return path
 
 
-def _page(name: str, page: Page) -> ToolResult:
+def _page(name: str, page: "Page") -> ToolResult:
     if not page.total_bytes:
         return _result(f"[Command output: {name}]\nIt is empty.", "Empty")
     is_all = page.start == 0 and page.end == page.total_bytes
@@ -88,12 +92,12 @@ def _page(name: str, page: Page) -> ToolResult:
     return _result("\n".join(lines), f"Bytes {page.start:,}-{page.end:,} of {page.total_bytes:,}")
 
 
-def _extent(page: Page, *, is_all: bool) -> str:
+def _extent(page: "Page", *, is_all: bool) -> str:
     shown = "all of it" if is_all else f"bytes {page.start:,}-{page.end:,}"
     return f"Total size: {page.total_bytes:,} bytes. Showing {shown}."
 
 
-def _numbered(page: Page) -> str:
+def _numbered(page: "Page") -> str:
     lines = page.text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -102,6 +106,8 @@ def _numbered(page: Page) -> str:
 
 
 async def _search(path: Path, params: ReadCommandOutputParams, pattern: str) -> ToolResult:
+    from robota.workspace.output_search import SearchProblem, search_output
+
     room = min(params.limit or MAX_CHARACTERS, MAX_CHARACTERS)
     try:
         result = await search_output(path, pattern, params.offset or 0, room)

@@ -1,6 +1,6 @@
 """Search the content of files with a regular expression."""
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
@@ -10,8 +10,9 @@ from robota.tools.description import description_beside
 from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
-from robota.workspace.search import Found, FoundFile, Query, search
-from robota.workspace.search_pattern import PathPattern
+
+if TYPE_CHECKING:
+    from robota.workspace.search import Found, FoundFile
 
 MAX_RESULTS: Final = 300
 MAX_CONTEXT: Final = 20
@@ -50,6 +51,10 @@ class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(params: SearchFilesParams, context: ToolContext) -> ToolResult:
+    # Loaded with the first search.
+    from robota.workspace.search import Query, search
+    from robota.workspace.search_pattern import PathPattern
+
     files = context.files
     with problems_told_to_model():
         query = Query(
@@ -79,7 +84,7 @@ def touches(params: SearchFilesParams) -> Touches:
     return Touches(paths=(params.path,))
 
 
-def _summary(found: Found, params: SearchFilesParams) -> str:
+def _summary(found: "Found", params: SearchFilesParams) -> str:
     if found.is_cut:
         count = found.matches
         return f"Showing the first {count} of {count}+ results. Use a narrower regex or path to see the others."
@@ -92,7 +97,7 @@ def _summary(found: Found, params: SearchFilesParams) -> str:
     return f"No results found, because no file was searched. Check {narrowed}; hidden and ignored files do not count."
 
 
-def _notes(found: Found, left_out: int) -> list[str]:
+def _notes(found: "Found", left_out: int) -> list[str]:
     notes = []
     if left_out:
         notes.append(f"The list is too long: {left_out} more files with results are not shown. Narrow the search.")
@@ -105,7 +110,7 @@ def _notes(found: Found, left_out: int) -> list[str]:
     return notes
 
 
-def _rendered(file: FoundFile) -> str:
+def _rendered(file: "FoundFile") -> str:
     """Neighbouring lines together, a rule between groups that are apart."""
     width = len(str(file.lines[-1].number))
     rows = [f"# {printable(file.path)}"]

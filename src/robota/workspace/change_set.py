@@ -14,6 +14,7 @@ import msgspec
 
 from robota.workspace.beneath import directory_beneath, walk_to_directory
 from robota.workspace.files import FileData, Files
+from robota.workspace.pieces import Content
 from robota.workspace.problems import FileProblem
 
 
@@ -21,7 +22,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     """New content for a file; `over` nothing means a new file. `mode_of` names a file whose mode it gets."""
 
     path: str
-    data: bytes
+    data: Content
     over: FileData | None = None
     mode_of: str | None = None
 
@@ -87,7 +88,7 @@ def _undone(files: Files, done: _Done) -> str:
             _set_mode(files, change.path, done.mode)
             return ""
         now = files.read(change.path, len(change.data))
-        if now.data != change.data:
+        if now.data != bytes(change.data):
             return f"{change.path!r} was changed by somebody else meanwhile and was left so."
         if change.over is not None:
             files.write(change.path, change.over.data, over=now)

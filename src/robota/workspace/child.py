@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.environment import command_environment, marked, without_secrets
+from robota.workspace.environment import command_environment, marked, without_loader_settings, without_secrets
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process_tree import ProcessTree
 from robota.workspace.sandbox.wrapped import Wrap, Wrapped, unwrapped
@@ -182,7 +182,7 @@ def _start(launch: Launch, wrapped: Wrapped) -> tuple["subprocess.Popen[bytes]",
 
 
 def _spawn(launch: Launch, wrapped: Wrapped, input_end: int, output_end: int) -> "subprocess.Popen[bytes]":
-    environment = command_environment({**os.environ, **launch.environment})
+    environment = command_environment({**os.environ, **without_loader_settings(launch.environment)})
     if wrapped.has_walls:
         environment = without_secrets(environment)
     try:

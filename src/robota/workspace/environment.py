@@ -4,6 +4,8 @@ import re
 import sys
 from collections.abc import Mapping
 
+from robota.workspace.programs import absolute_path
+
 # By this a command's processes are known, also those that left its group and session.
 COMMAND_MARK = "ROBOTA_COMMAND_ID"
 
@@ -29,6 +31,7 @@ NOT_PASSED_ON = frozenset(
 )
 # A function that bash would define before the command, under the name of a program.
 BASH_FUNCTION = "BASH_FUNC_"
+LOADER = ("LD_", "GLIBC_TUNABLES", "DYLD_")
 
 
 SECRET_NAME = re.compile(r"(?i)api_?key|token|secret|passw|credential|private_?key|_pat$|^aws_|^azure_|ssh_auth_sock")
@@ -43,7 +46,14 @@ def command_environment(own: Mapping[str, str]) -> dict[str, str]:
     }
     if passed.get("VIRTUAL_ENV") == sys.prefix:
         del passed["VIRTUAL_ENV"]
+    if "PATH" in passed:
+        passed["PATH"] = absolute_path(passed["PATH"])
     return {**passed, **NON_INTERACTIVE}
+
+
+def without_loader_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables from settings without those that put code into every program, the sandbox's own among them."""
+    return {name: value for name, value in environment.items() if not name.startswith(LOADER)}
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from robota.workspace.beneath import (
 )
 from robota.workspace.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles
 from robota.workspace.listing import Listing, list_directory
+from robota.workspace.pieces import Content
 from robota.workspace.problems import Changed, Ignored, NotADirectory, NotARegularFile, NotPermitted, TooBig
 from robota.workspace.replace import create_file, replace_file
 from robota.workspace.seen import Seen
@@ -93,7 +94,7 @@ class Files:
         """Raise `Changed` if the model has read other content; `required`: `NotRead` if it has read none."""
         self._seen.check(path, file.path, file.data, file.stamp, required=required)
 
-    def write(self, path: str, data: bytes, *, over: FileData | None = None) -> Written:
+    def write(self, path: str, data: Content, *, over: FileData | None = None) -> Written:
         """Replace the whole file at once. `over` is what the new content was worked out from: it must still be there.
 
         Without `over` whatever is there is replaced.

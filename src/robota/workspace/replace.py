@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from robota.workspace.pieces import Content
+
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 OLD_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def create_file(parent: int, name: str, data: bytes) -> None:
+def create_file(parent: int, name: str, data: Content) -> None:
     """A new file with the mode that the umask allows; `FileExistsError` if there is something by now."""
     with _draft(parent, data, 0o666) as (descriptor, draft):
         os.fsync(descriptor)
@@ -23,7 +25,7 @@ def create_file(parent: int, name: str, data: bytes) -> None:
     os.fsync(parent)
 
 
-def replace_file(parent: int, name: str, data: bytes, before: os.stat_result) -> os.stat_result:
+def replace_file(parent: int, name: str, data: Content, before: os.stat_result) -> os.stat_result:
     """New content for the file that `before` describes, with the owner, mode and attributes of the old one.
 
     Says what the file is like afterwards.
@@ -39,20 +41,21 @@ def replace_file(parent: int, name: str, data: bytes, before: os.stat_result) ->
 
 
 @contextmanager
-def _draft(parent: int, data: bytes, mode: int) -> Iterator[tuple[int, str]]:
+def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
     """A complete file under a name of its own, beside the one it shall become. What is left of it is removed."""
     name = f".robota-{os.urandom(8).hex()}.tmp"
     descriptor = os.open(name, CREATE_FLAGS, mode, dir_fd=parent)
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
-            _write_all(file.fileno(), data)
+            for part in (data,) if isinstance(data, bytes) else data.parts:
+                _write_all(file.fileno(), part)
             yield file.fileno(), name
     finally:
         with suppress(OSError):
             os.unlink(name, dir_fd=parent)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def _write_all(descriptor: int, data: bytes | memoryview) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]

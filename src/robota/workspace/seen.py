@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from robota.workspace.pieces import Content
 from robota.workspace.problems import Changed, NotRead
 
 # Files up to this size are always compared by content; larger ones only if the system says that they were touched.
@@ -30,9 +31,9 @@ class Seen:
     def note_read(self, real: Path, data: bytes, stamp: Stamp) -> None:
         self._files[real] = Memory(stamp, _digest(data))
 
-    def note_written(self, real: Path, data: bytes, stamp: Stamp | None) -> None:
+    def note_written(self, real: Path, data: Content, stamp: Stamp | None) -> None:
         is_enough = stamp is not None and len(data) > SMALL
-        self._files[real] = Memory(stamp, None if is_enough else _digest(data))
+        self._files[real] = Memory(stamp, None if is_enough else _digest(bytes(data)))
 
     def forget(self, real: Path) -> None:
         self._files.pop(real, None)

@@ -15,19 +15,20 @@ its neighbours; U+FFFD in new text becomes again the byte it stood for.
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import msgspec
 
 from robota.workspace.files import FileData, Files
+from robota.workspace.line_index import LineIndex
+from robota.workspace.pieces import Pieces
 from robota.workspace.problems import Unencodable
-from robota.workspace.text import BYTE_TRANSPARENT, TextForm, decode, encode_part, plain_newlines
+from robota.workspace.text import BYTE_TRANSPARENT, CACHED, TextForm, decode, encode_part, plain_newlines
 
 MAX_SOURCE_BYTES = 20 * 1024 * 1024
 UNKNOWN = "\ufffd"
 STRAY_BYTES = re.compile("[\udc80-\udcff]")
 PLACEHOLDERS = re.compile("[\udc80-\udcff\ufffd]")
-CACHED = 65_536
 CHARACTER_BYTES = {"cp1252": 1, "latin-1": 1, "utf-32-le": 4, "utf-32-be": 4}
 
 
@@ -49,6 +50,10 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     end: int
     new: str
 
+    def __bool__(self) -> bool:
+        """Whether it changes anything, if it is trimmed."""
+        return self.start < self.end or bool(self.new)
+
 
 def read_source(files: Files, path: str, *, must_be_read: bool = False) -> "Source":
     """Open a file for editing. Raises a `FileProblem`: missing, binary, too big, ignored, changed since it was read.
@@ -64,29 +69,36 @@ class Source:
     """The decoded content of one file. Immutable: an edit gives bytes, not another source."""
 
     def __init__(self, file: FileData) -> None:
-        decoded = decode(file.data)
-        self._raw = decoded.content
-        self._plain = decoded.plain
-        self._has_returns = decoded.plain is not decoded.content
+        self._decoded = decode(file.data)
+        self._has_returns = self._decoded.has_returns
         self.file = file
-        self.form: TextForm = decoded.form
+        self.form: TextForm = self._decoded.form
 
     @cached_property
     def text(self) -> str:
         """What to match against: line endings are `\\n`, bytes that are no text are U+FFFD."""
-        return STRAY_BYTES.sub(UNKNOWN, self._plain) if self.form.errors == BYTE_TRANSPARENT else self._plain
+        plain = self._decoded.plain
+        return STRAY_BYTES.sub(UNKNOWN, plain) if self.form.errors == BYTE_TRANSPARENT else plain
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines of `text` without their endings; a final newline starts no further line."""
         return lines_of(self.text)
 
+    @cached_property
+    def index(self) -> LineIndex:
+        """Some of the lines of `text`, for whoever does not need them all."""
+        return LineIndex(self.text)
+
+    @cached_property
+    def _raw(self) -> str:
+        return self._decoded.content
+
     def replace(self, edits: Iterable[Edit]) -> bytes:
         """The file with some lines replaced. Edits may come in any order but must not overlap."""
-        starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
-        return self.replace_spans(self._span_of(edit, starts) for edit in edits)
+        return bytes(self.replace_spans(self.span_of(edit) for edit in edits))
 
-    def replace_spans(self, spans: Iterable[Span]) -> bytes:
+    def replace_spans(self, spans: Iterable[Span]) -> Pieces:
         """The file with some stretches of `text` replaced. They may come in any order but must not overlap."""
         data, pieces = memoryview(self.file.data), list[bytes | memoryview]()
         place = raw_place = 0
@@ -102,7 +114,7 @@ class Source:
             place, raw_place, byte_place = lean.end, end, first_byte + self._byte_count(start, end)
             pieces += [data[written:first_byte], new]
             written = byte_place
-        return b"".join([self.form.mark, *pieces, data[written:]])
+        return Pieces((self.form.mark, *pieces, data[written:]))
 
     def trimmed(self, span: Span) -> Span:
         """The part of a span that really changes, so that endings around it are not even looked at."""
@@ -111,17 +123,16 @@ class Source:
         tail = common_suffix(old, new, min(len(old), len(new)) - head)
         return Span(start=span.start + head, end=span.end - tail, new=new[head : len(new) - tail])
 
-    def _span_of(self, edit: Edit, starts: list[int]) -> Span:
-        count = len(self.lines)
-        if not 1 <= edit.start_line <= edit.end_line + 1 <= count + 1:
-            raise ValueError(f"lines {edit.start_line}-{edit.end_line} are not among the {count} lines of the file")
-        start, end = starts[edit.start_line - 1], starts[edit.end_line]
+    def span_of(self, edit: Edit) -> Span:
+        """The same edit, in characters."""
+        if not 1 <= edit.start_line <= edit.end_line + 1:
+            raise ValueError(f"lines {edit.start_line}-{edit.end_line} are not in the order of a file")
+        start, end, last = self.index.start_of(edit.start_line - 1), self.index.start_of(edit.end_line), len(self.text)
         new = "".join(f"{line}\n" for line in edit.new_lines)
-        if count and edit.end_line == count and not self.text.endswith("\n"):  # the last line has no ending to give
-            at_the_end = edit.start_line > count
-            start, end = (len(self.text), len(self.text)) if at_the_end else (start, len(self.text))
-            new = "\n" * (at_the_end and bool(new)) + new.removesuffix("\n")
-        return Span(start=start, end=end, new=new)
+        if end <= last:
+            return Span(start=start, end=end, new=new)
+        # The last line has no ending to give.
+        return Span(start=min(start, last), end=last, new="\n" * (start > last and bool(new)) + new.removesuffix("\n"))
 
     def _newlines_as_meant(self, new: str) -> str:
         """In a file without carriage returns one that is given is meant; elsewhere it is a way to write a newline."""
@@ -142,7 +153,7 @@ class Source:
 
     def _byte_count(self, start: int, end: int) -> int:
         """How many bytes a stretch of the raw text takes up in the file."""
-        fixed = 1 if self.form.encoding == "utf-8" and self._raw.isascii() else CHARACTER_BYTES.get(self.form.encoding)
+        fixed = 1 if self.form.encoding == "utf-8" and self.text.isascii() else CHARACTER_BYTES.get(self.form.encoding)
         if fixed is not None:
             return fixed * (end - start)
         # In pieces that stay in the processor's cache: much quicker than megabytes at once.

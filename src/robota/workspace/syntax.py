@@ -4,6 +4,8 @@ from pathlib import PurePath
 
 import msgspec
 
+from robota.workspace.pieces import Content
+
 # Larger files are not looked at: parsing them would be felt.
 MAX_BYTES = 2 * 1024 * 1024
 
@@ -34,18 +36,18 @@ class SyntaxBreak(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-def check(path: str, before: bytes | None, after: bytes) -> SyntaxBreak | None:
+def check(path: str, before: bytes | None, after: Content) -> SyntaxBreak | None:
     """What is wrong with `after`, if nothing was wrong with `before`; None also if nobody can tell.
 
     `before` is None for a new file.
     """
     language = BY_SUFFIX.get(PurePath(path).suffix.lower())
-    if language is None or before == after or max(len(after), len(before or b"")) > MAX_BYTES:
+    if language is None or max(len(after), len(before or b"")) > MAX_BYTES or before == bytes(after):
         return None
     # The parser is loaded with the first file that needs it.
     from robota.workspace.syntax_tree import Unknown, first_error
 
-    found = first_error(language, after)
+    found = first_error(language, bytes(after))
     if found is None or isinstance(found, Unknown):
         return None
     if before is not None and first_error(language, before) is not None:
@@ -53,7 +55,7 @@ def check(path: str, before: bytes | None, after: bytes) -> SyntaxBreak | None:
     return found
 
 
-def syntax_note(path: str, before: bytes | None, after: bytes) -> str:
+def syntax_note(path: str, before: bytes | None, after: Content) -> str:
     """A paragraph for the result of an edit, or nothing if the edit broke nothing."""
     found = check(path, before, after)
     if found is None:

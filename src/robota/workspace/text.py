@@ -1,5 +1,8 @@
 """Bytes to text and back without loss: byte order mark, encoding and line endings are remembered."""
 
+from collections.abc import Iterable
+from io import IncrementalNewlineDecoder
+
 import msgspec
 
 from robota.workspace.problems import BinaryContent, Unencodable
@@ -13,6 +16,8 @@ BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "utf-16-be"),
 )
 BYTE_TRANSPARENT = "surrogateescape"
+# Pieces that stay in the processor's cache are much quicker than megabytes at once.
+CACHED = 65_536
 
 
 class TextForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,14 +33,21 @@ class TextForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):
-    """A text as it stands in a file, line endings untouched, without the byte order mark.
+    """A text in a file: `plain` has `\\n` for every line ending."""
 
-    `plain` is the same with `\\n` for every line ending.
-    """
-
-    content: str
     plain: str
     form: TextForm
+    data: bytes
+    decoded: str | None = None
+
+    @property
+    def content(self) -> str:
+        """The text as it stands in the file, line endings untouched, without the byte order mark."""
+        return self.data.decode("ascii") if self.decoded is None else self.decoded
+
+    @property
+    def has_returns(self) -> bool:
+        return self.plain is not self.decoded
 
 
 def decode(data: bytes) -> Text:
@@ -44,11 +56,13 @@ def decode(data: bytes) -> Text:
         if data.startswith(mark):
             content = _strictly(data[len(mark) :], encoding)
             if content is not None:
-                return _text(content, TextForm(encoding=encoding, mark=mark))
+                return _text(data, content, TextForm(encoding=encoding, mark=mark))
     if b"\0" in data:
         raise BinaryContent("The file is binary, so its content cannot be shown or edited as text.")
+    if b"\r" in data and data.isascii():
+        return _ascii_with_returns(data)
     content = _strictly(data, "utf-8")
-    return _text(content, TextForm()) if content is not None else _not_quite_utf8(data)
+    return _text(data, content, TextForm()) if content is not None else _not_quite_utf8(data)
 
 
 def encode(content: str, form: TextForm) -> bytes:
@@ -74,24 +88,44 @@ def _not_quite_utf8(data: bytes) -> Text:
     valid = len(data.decode("utf-8", "ignore"))
     stray = len(content) - valid
     if valid - len(data.decode("ascii", "ignore")) >= stray:
-        return _text(content, TextForm(errors=BYTE_TRANSPARENT))
+        return _text(data, content, TextForm(errors=BYTE_TRANSPARENT))
     western = _strictly(data, "cp1252")
     if western is not None:
-        return _text(western, TextForm(encoding="cp1252"))
-    return _text(data.decode("latin-1"), TextForm(encoding="latin-1"))
+        return _text(data, western, TextForm(encoding="cp1252"))
+    return _text(data, data.decode("latin-1"), TextForm(encoding="latin-1"))
 
 
 def plain_newlines(text: str) -> str:
     """The text with `\\n` for every line ending."""
+    return _plain(text)[0]
+
+
+def _ascii_with_returns(data: bytes) -> Text:
+    """The most common file with carriage returns: they are gone before it is ever a text as a whole."""
+    plain, newline = _without_returns(str(data[start : start + CACHED], "ascii") for start in _starts(data))
+    return Text(plain=plain, form=TextForm(newline=newline), data=data)
+
+
+def _text(data: bytes, content: str, form: TextForm) -> Text:
+    plain, newline = _plain(content)
+    return Text(plain=plain, form=msgspec.structs.replace(form, newline=newline), data=data, decoded=content)
+
+
+def _plain(text: str) -> tuple[str, str | None]:
+    """The text with plain newlines, and the ending that all its lines share, if they do."""
     if "\r" not in text:
-        return text
-    text = text.replace("\r\n", "\n")
-    return text.replace("\r", "\n") if "\r" in text else text
+        return text, "\n" if "\n" in text else None
+    return _without_returns(text[start : start + CACHED] for start in _starts(text))
 
 
-def _text(content: str, form: TextForm) -> Text:
-    plain = plain_newlines(content)
-    return Text(content=content, plain=plain, form=msgspec.structs.replace(form, newline=_newline(content, plain)))
+def _without_returns(pieces: Iterable[str]) -> tuple[str, str | None]:
+    decoder = IncrementalNewlineDecoder(None, translate=True)
+    plain = "".join([*(decoder.decode(piece) for piece in pieces), decoder.decode("", final=True)])
+    return plain, decoder.newlines if isinstance(decoder.newlines, str) else None
+
+
+def _starts(whole: str | bytes) -> range:
+    return range(0, len(whole), CACHED)
 
 
 def _strictly(data: bytes, encoding: str) -> str | None:
@@ -99,15 +133,3 @@ def _strictly(data: bytes, encoding: str) -> str | None:
         return data.decode(encoding)
     except UnicodeDecodeError:
         return None
-
-
-def _newline(content: str, plain: str) -> str | None:
-    """The ending that all lines share. Megabytes are counted through only where the answer is not plain to see."""
-    if "\n" not in plain:
-        return None
-    if content is plain:
-        return "\n"
-    if "\n" not in content:
-        return "\r"
-    pairs = len(content) - len(plain)
-    return "\r\n" if pairs and pairs == plain.count("\n") else None

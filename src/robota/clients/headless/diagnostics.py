@@ -1,8 +1,10 @@
 """Standard error: lines for a person, never worth failing for."""
 
 import contextlib
+import os
 
 from robota.clients.headless.output import TextOutput, without_controls, without_surrogates
+from robota.clients.headless.terminal_text import wants_colour, width_of, wrapped
 from robota.protocol.events import Notice
 
 BOLD = "1"
@@ -16,23 +18,35 @@ class Diagnostics:
 
     def __init__(self, err: TextOutput) -> None:
         self._err = err
-        self._coloured = err.isatty()
+        self._coloured = wants_colour(err, os.environ)
+        self._last = ""
         encoding: str = getattr(err, "encoding", None) or ""
         self.bullet = "●" if encoding.lower().startswith("utf") else "*"
 
     def line(self, text: str, colour: str | None = None) -> None:
+        """A line as it is."""
+        self._last = text
         shown = without_surrogates(without_controls(text))
         if colour is not None and self._coloured:
             shown = f"\x1b[{colour}m{shown}\x1b[0m"
         with contextlib.suppress(OSError, ValueError):
             self._write(shown + "\n")
 
+    def prose(self, text: str, colour: str | None = None, *, indent: str = "    ") -> None:
+        """A sentence or more: on a terminal it is broken between words."""
+        self.line(wrapped(text, width_of(self._err, os.environ), indent), colour)
+
+    def gap(self) -> None:
+        """An empty line between what was written and what comes, never two, and none at the top."""
+        if self._last:
+            self.line("")
+
     def errors(self, errors: tuple[str, ...]) -> None:
         for error in errors:
-            self.line(f"robota: {error}", RED)
+            self.prose(f"robota: {error}", RED, indent="  ")
 
     def notice(self, event: Notice) -> None:
-        self.line(f"robota: {event.text}")
+        self.prose(f"robota: {event.text}", indent="  ")
 
     def warning(self, event: Notice) -> None:
         """Shown in every output format: something a person should know whatever a script reads."""

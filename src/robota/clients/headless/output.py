@@ -83,18 +83,8 @@ def without_surrogates(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Text that cannot move the cursor, set a title or hide what follows."""
+    """Text that cannot move the cursor, set a title, or hide or turn around what follows."""
     return text.translate(CONTROLS)
-
-
-def release_stdout(out: BinaryOutput) -> None:
-    """Before Python exits: if what is still buffered cannot be written, send it nowhere instead of complaining."""
-    try:
-        out.flush()
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, out.fileno())
-        os.close(nowhere)
 
 
 def _mended(node: Any) -> Any:
@@ -112,4 +102,5 @@ LINE_SEPARATORS: Final = (
     (b"\xe2\x80\xa9", b"\\u2029"),
     (b"\xc2\x85", b"\\u0085"),
 )
-CONTROLS: Final = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+TURNING: Final = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # make what follows run the other way
+CONTROLS: Final = {code: None for code in (*range(0x20), *range(0x7F, 0xA0), *TURNING) if chr(code) not in "\n\t"}

@@ -2,15 +2,33 @@
 
 from typing import Final
 
+from robota.clients.headless.call_title import call_title, error_in_words
 from robota.clients.headless.diagnostics import BOLD, DIM, GREEN, RED, Diagnostics
+from robota.clients.headless.retry_words import retry_in_words
 from robota.clients.headless.tally import Handlers
-from robota.protocol.events import Notice, RetryScheduled, ToolEnd, ToolStart, TurnReply
+from robota.protocol.events import (
+    Notice,
+    RetryScheduled,
+    TaskModeSwitched,
+    TaskSpawned,
+    TaskToolFailed,
+    TodosUpdated,
+    ToolEnd,
+    ToolStart,
+    TurnReply,
+)
 from robota.protocol.views import DiffsView, DiffView, TerminalView, View
 
 DIFF_LINES_SHOWN: Final = 20
 OUTPUT_LINES_SHOWN: Final = 10
+REASON_SHOWN: Final = 400
 WORTH_TELLING_MS: Final = 1000
 DIFF_SIGNS: Final = {"add": ("+", GREEN), "remove": ("-", RED)}
+TODO_SIGNS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
+INSET: Final = "    "
+STEP: Final = "  "
+# Its words are the answer, which goes to standard output.
+COMPLETION: Final = "attempt_completion"
 
 
 class Progress:
@@ -18,8 +36,11 @@ class Progress:
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
-        self._line = diagnostics.line
-        self._mark = diagnostics.bullet
+        self._depths: dict[str, int] = {}
+        self._margin = ""
+        self._titles: dict[str, str] = {}
+        self._newest_call = ""
+        self._failed = ""
 
     @property
     def handlers(self) -> Handlers:
@@ -27,26 +48,72 @@ class Progress:
             TurnReply: self._reply,
             ToolStart: self._tool_start,
             ToolEnd: self._tool_end,
+            TaskToolFailed: self._tool_failed,
+            TaskSpawned: self._task_spawned,
+            TodosUpdated: self._todos,
+            TaskModeSwitched: self._mode_switched,
             RetryScheduled: self._retry,
             Notice: self._diagnostics.notice,
         }
 
+    def _line(self, text: str, colour: str | None = None) -> None:
+        self._diagnostics.line(self._margin + text, colour)
+
+    def _prose(self, text: str, colour: str | None = None, indent: str = INSET) -> None:
+        self._diagnostics.prose(self._margin + text, colour, indent=self._margin + indent)
+
     def _reply(self, event: TurnReply) -> None:
-        """Words that come with calls; the last words are the answer and go to standard output."""
-        if event.reply.tool_uses and event.reply.text.strip():
-            self._line(f"\n{event.reply.text.strip()}")
+        """Words that come with calls, or end a subtask; the last words are the answer and go to standard output."""
+        self._turn_to(event.task_id)
+        words = event.reply.text.strip()
+        if words and (event.reply.tool_uses or self._margin):
+            self._diagnostics.gap()
+            for line in words.splitlines():
+                self._prose(line, indent="")
 
     def _tool_start(self, event: ToolStart) -> None:
-        self._line(f"{self._mark} {event.label} {event.first_arg}".rstrip(), BOLD)
+        self._turn_to(event.task_id)
+        if event.tool == COMPLETION and not self._margin:
+            return
+        title = call_title(event)
+        self._titles[event.call_id] = title
+        self._newest_call = event.call_id
+        self._prose(f"{self._diagnostics.bullet} {title}", BOLD, indent=STEP)
 
     def _tool_end(self, event: ToolEnd) -> None:
+        self._turn_to(event.task_id)
+        title = self._titles.pop(event.call_id, f"{event.label} {event.first_arg}".rstrip())
         if event.status != "success":
-            # The call is named again, because calls that run side by side end in any order.
-            why = f": {event.reason}" if event.reason else ""
-            self._line(f"    {event.status}: {event.label} {event.first_arg}{why}", RED)
+            # Calls that run side by side end in any order, so one that is not the newest is named again.
+            which = "" if event.call_id == self._newest_call else f" {title}"
+            self._failed = f"{event.status}{which}"
+            if event.reason or event.status != "error":
+                why = f": {_shortened(event.reason)}" if event.reason else ""
+                self._prose(f"{INSET}{self._failed}{why}", RED)
         self._view(event.view)
         if event.duration_ms >= WORTH_TELLING_MS:
-            self._line(f"    {event.duration_ms / 1000:.1f} s", DIM)
+            self._line(f"{INSET}{event.duration_ms / 1000:.1f} s", DIM)
+
+    def _tool_failed(self, event: TaskToolFailed) -> None:
+        """Comes right after the end of the call and says what that did not."""
+        self._turn_to(event.task_id)
+        self._prose(f"{INSET}{self._failed}: {_shortened(error_in_words(event.error))}", RED)
+
+    def _task_spawned(self, event: TaskSpawned) -> None:
+        self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
+
+    def _turn_to(self, task_id: str) -> None:
+        """What a subtask does stands to the right of what its parent does."""
+        self._margin = STEP * self._depths.get(task_id, 0)
+
+    def _todos(self, event: TodosUpdated) -> None:
+        self._turn_to(event.task_id)
+        for item in event.todos:
+            sign, colour = TODO_SIGNS.get(item.status, ("[ ]", None))
+            self._prose(f"{INSET}{sign} {item.content}", colour, indent=INSET * 2)
+
+    def _mode_switched(self, event: TaskModeSwitched) -> None:
+        self._line(f"{INSET}mode: {event.mode}", DIM)
 
     def _view(self, view: View | None) -> None:
         if isinstance(view, DiffView):
@@ -58,27 +125,32 @@ class Progress:
             self._terminal(view)
 
     def _diff(self, view: DiffView) -> None:
-        self._line(f"    {view.path} +{view.added} -{view.removed}", DIM)
+        self._line(f"{INSET}{view.path} +{view.added} -{view.removed}", DIM)
         lines = [line for hunk in view.hunks for line in hunk.lines]
         for line in lines[:DIFF_LINES_SHOWN]:
             sign, colour = DIFF_SIGNS.get(line.kind, (" ", None))
-            self._line(f"    {sign} {line.text}".rstrip("\r\n"), colour)
+            self._line(f"{INSET}{sign} {line.text}".rstrip("\r\n"), colour)
         if len(lines) > DIFF_LINES_SHOWN:
-            self._line(f"    ({len(lines) - DIFF_LINES_SHOWN} more lines)", DIM)
+            self._line(f"{INSET}({len(lines) - DIFF_LINES_SHOWN} more lines)", DIM)
 
     def _terminal(self, view: TerminalView) -> None:
         lines = view.output.splitlines()
         if len(lines) > OUTPUT_LINES_SHOWN:
-            self._line(f"    ({len(lines) - OUTPUT_LINES_SHOWN} lines before)", DIM)
+            self._line(f"{INSET}({len(lines) - OUTPUT_LINES_SHOWN} lines before)", DIM)
         for line in lines[-OUTPUT_LINES_SHOWN:]:
-            self._line(f"    | {line}", DIM)
+            self._line(f"{INSET}| {line}".rstrip(), DIM)
         if view.timed_out:
-            self._line("    timed out", RED)
+            self._line(f"{INSET}timed out", RED)
         elif view.exit_code:
-            self._line(f"    exit code {view.exit_code}", RED)
+            self._line(f"{INSET}exit code {view.exit_code}", RED)
         elif view.signal is not None:
-            self._line(f"    ended by {view.signal}", RED)
+            self._line(f"{INSET}ended by {view.signal}", RED)
 
     def _retry(self, event: RetryScheduled) -> None:
-        pause = f"{event.delay_ms / 1000:.1f} s"
-        self._line(f"! {event.error}; try {event.attempt} of {event.max_retries} in {pause}", RED)
+        self._turn_to(event.task_id)
+        self._prose(f"! {retry_in_words(event)}", RED, indent=STEP)
+
+
+def _shortened(reason: str) -> str:
+    text = " ".join(reason.split())
+    return text if len(text) <= REASON_SHOWN else f"{text[:REASON_SHOWN]} …"

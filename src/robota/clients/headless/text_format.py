@@ -1,13 +1,19 @@
 """`--output-format text`: the answer on standard output, everything else on standard error."""
 
+from typing import Final
+
 from msgspec import UNSET
 
 from robota.clients.headless.diagnostics import Diagnostics
 from robota.clients.headless.output import Output
 from robota.clients.headless.progress import Progress
 from robota.clients.headless.result import Result
+from robota.clients.headless.retry_words import retry_in_words
 from robota.clients.headless.tally import Handlers
-from robota.protocol.events import Notice, ToolEnd
+from robota.protocol.events import Notice, RetryScheduled, ToolEnd
+
+# A shorter pause is over before a person wonders what is going on.
+WORTH_TELLING_MS: Final = 2000
 
 
 class TextPrinter:
@@ -23,19 +29,24 @@ class TextPrinter:
     def handlers(self) -> Handlers:
         if self._progress is not None:
             return self._progress.handlers
-        return {ToolEnd: self._tool_end, Notice: self._diagnostics.warning}
+        return {ToolEnd: self._tool_end, RetryScheduled: self._retry, Notice: self._diagnostics.warning}
 
     def finish(self, result: Result) -> None:
         for call in self._denied:
             why = f": {call.reason}" if call.reason else ""
-            self._diagnostics.line(f"robota: not allowed: {call.label} {call.first_arg}{why}")
+            self._diagnostics.prose(f"robota: not allowed: {call.label} {call.first_arg}{why}", indent="  ")
         if result.errors is not UNSET:
             self._diagnostics.errors(result.errors)
-        if self._progress is not None:
-            self._diagnostics.line("")
         if not result.is_error:
+            if self._progress is not None:
+                self._diagnostics.gap()
             self._output.text(result.result if result.result.endswith("\n") else result.result + "\n")
 
     def _tool_end(self, event: ToolEnd) -> None:
         if event.status == "denied":
             self._denied.append(event)
+
+    def _retry(self, event: RetryScheduled) -> None:
+        """Without a word a run that waits for its server looks as if it hung."""
+        if event.delay_ms >= WORTH_TELLING_MS:
+            self._diagnostics.prose(f"robota: {retry_in_words(event)}", indent="  ")

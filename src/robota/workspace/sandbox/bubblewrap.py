@@ -7,12 +7,24 @@ from robota.workspace.sandbox.profile import Profile
 
 # Written through by real root even without capabilities, because these files look at the uid and at nothing else.
 KERNEL_DOORS: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
+# Plain files behind the doors that programs need to find names in the network, or themselves.
+BEHIND_DOORS: Final = (
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/systemd/resolve/resolv.conf",
+    "/run/NetworkManager/resolv.conf",
+    "/run/resolvconf/resolv.conf",
+    "/run/current-system",
+)
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
 
 
 def arguments(executable: str, profile: Profile, cwd: Path, seccomp_descriptor: int | None = None) -> list[str]:
     """The command line up to and including `--`. Later mounts lie on top of earlier ones."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
+    for place in profile.doors:
+        words += ["--tmpfs", str(place)]
+    if profile.doors:
+        words += [word for path in BEHIND_DOORS for word in ("--ro-bind-try", path, path)]
     words += ["--bind", str(profile.temporary), "/tmp"]
     for place in (profile.root, *profile.writable):
         words += ["--bind", str(place), str(place)]

@@ -1,9 +1,10 @@
 """Which sandbox works here: found out by running something in it, not by looking at version numbers."""
 
-import shutil
+import os
 import subprocess
 from typing import Final
 
+from robota.workspace.programs import find_program
 from robota.workspace.sandbox.profile import Profile
 from robota.workspace.sandbox.walls import Kind, Sandbox
 
@@ -14,7 +15,7 @@ PROBE_SECONDS: Final = 5.0
 def find_sandbox(profile: Profile) -> Sandbox:
     """The strongest kind in which a program can be started with exactly these walls."""
     reasons: list[str] = []
-    executable = shutil.which("bwrap")
+    executable = find_program("bwrap", os.environ)
     if executable is None:
         reasons.append("bubblewrap is not installed")
     else:

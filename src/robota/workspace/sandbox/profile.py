@@ -25,6 +25,10 @@ SECRET_DIRECTORIES: Final = (
 SECRET_FILES: Final = (".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".vault-token")
 
 
+# Full of sockets through which a service outside does what it is told: containers, systemd, the keyring, a resolver.
+DOORS: Final = Path("/run")
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The walls. `missing_*` do not exist yet and must not come into being from inside."""
 
@@ -36,6 +40,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     missing_files: tuple[Path, ...] = ()
     hidden_directories: tuple[Path, ...] = ()
     hidden_files: tuple[Path, ...] = ()
+    doors: tuple[Path, ...] = ()
     network: bool = False
 
 
@@ -57,5 +62,6 @@ def workspace_profile(
         missing_files=tuple(place for place in files if not place.exists() and not place.is_symlink()),
         hidden_directories=tuple(place for place in hidden if place.is_dir()),
         hidden_files=tuple(place for place in hidden if place.is_file()),
+        doors=(DOORS,) if DOORS.is_dir() and not DOORS.is_symlink() else (),
         network=network,
     )

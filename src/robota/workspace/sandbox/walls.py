@@ -21,6 +21,10 @@ LAUNCHER: Final = Path(__file__).with_name("landlock_launcher.py")
 HARMLESS_DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/shm", "/dev/pts")
 
 
+# No core dumps, and no file beyond 16 GiB (in blocks of 512 bytes): a command gone wild shall not fill the disk.
+LIMITED: Final = ("/bin/sh", "-c", '{ ulimit -c 0; ulimit -f 33554432; } 2>/dev/null; exec "$@"', "sh")
+
+
 class Kind(StrEnum):
     BUBBLEWRAP = "bubblewrap"
     LANDLOCK = "landlock"
@@ -55,7 +59,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
                 _remove_placeholder(place)
 
         return Wrapped(
-            argv=(*arguments(self.executable, self.profile, cwd, descriptor), *command),
+            argv=(*arguments(self.executable, self.profile, cwd, descriptor), *LIMITED, *command),
             descriptors=() if descriptor is None else (descriptor,),
             clean_up=clean_up,
             has_walls=True,
@@ -70,7 +74,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
             "network": self.profile.network,
         }
         launcher = (sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(specification))
-        return Wrapped(argv=(*launcher, *command), has_walls=True)
+        return Wrapped(argv=(*launcher, *LIMITED, *command), has_walls=True)
 
 
 def _readable(program: bytes) -> int:

@@ -1,11 +1,31 @@
-"""The encoded turns of a conversation, each encoded once however often it is sent."""
+"""The pieces of a request's body, each encoded once however often it is sent."""
 
+import json
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
 
 from robota.protocol.conversation import Turn
+from robota.providers.chunks import ModelRequest
 
 # A turn and the one before it, which some formats need to name what a result belongs to.
 EncodeTurn = Callable[[Turn, Turn | None], bytes]
+
+
+class RequestHead:
+    """Everything before the turns: model, system prompt, tools. It changes seldom."""
+
+    def __init__(self, encode: Callable[[ModelRequest], bytes]) -> None:
+        self._encode = encode
+        self._key: tuple[Any, ...] | None = None
+        self._head = b""
+
+    def of(self, request: ModelRequest) -> bytes:
+        key = (request.model, request.system, request.tools, request.max_output_tokens)
+        if key != self._key:
+            self._key, self._head = key, self._encode(request)
+        return self._head
 
 
 class TurnFragments:
@@ -33,3 +53,16 @@ class TurnFragments:
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def without(reserved: frozenset[str], extra: dict[str, Any] | None) -> dict[str, Any]:
+    """Further fields of a body, as a profile gives them, but none that we rely on."""
+    return {key: value for key, value in (extra or {}).items() if key not in reserved}
+
+
+def encode_json(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # Half a surrogate pair, from a file name or a broken tool: no JSON can carry it.
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")

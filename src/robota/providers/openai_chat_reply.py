@@ -1,4 +1,4 @@
-"""The reply of a Chat Completions server: from bytes to chunks, pure."""
+"""The events of a Chat Completions reply, as chunks. Pure."""
 
 import json
 import re
@@ -9,13 +9,11 @@ import msgspec
 from robota.protocol.conversation import Usage
 from robota.providers.call_assembly import CallAssembly, CallPiece
 from robota.providers.chunk_batch import ChunkBatch
-from robota.providers.chunks import Chunk, FinishChunk, UsageChunk
-from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.http_fault import fault_of_error_object, server_message
+from robota.providers.chunks import FinishChunk, UsageChunk
+from robota.providers.http_fault import fault_of_error_object
 from robota.providers.pair_mender import PairMender
-from robota.providers.sse import SseFrames
+from robota.providers.wire_reply import WireReply
 
-DONE: Final = b"[DONE]"
 HALF_PAIR: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 REASONS: Final = {
     "stop": "end_turn",
@@ -73,84 +71,65 @@ class _Event(msgspec.Struct):
     code: Any = None
 
 
-class ChatReply:
-    """Reads one reply. `feed` gives the chunks of what arrived together; `complete` says that nothing is missing.
+def chat_reply() -> WireReply[_Event]:
+    """A reader for one reply."""
+    parser = _ChatParser()
+    return WireReply(parser.decode, parser, on_done=parser.finish, take_whole=parser.take_whole)
 
-    It raises `ProviderFault`, unless something whole arrived together with the fault: that is given first, and the
-    reply has the `fault`. A server that answers with one JSON object although a stream was asked for is understood too.
-    """
 
+class _ChatParser:
     def __init__(self) -> None:
         self.complete = False
-        self.fault: ProviderFault | None = None
-        self._frames = SseFrames()
         self._decode = msgspec.json.Decoder(_Event).decode
         self._calls = CallAssembly()
         self._reason: str | None = None
-        self._plain: list[bytes] | None = None
-        self._seen_bytes = False
         # Only filled for a server that sends characters in halves.
         self._menders: dict[str, PairMender] = {}
 
-    def feed(self, data: bytes) -> list[Chunk]:
-        if not self._seen_bytes:
-            start = data.lstrip()[:1]
-            self._seen_bytes = bool(start)
-            if start in (b"{", b"[", b"<"):
-                self._plain = []
-        if self._plain is not None:
-            self._plain.append(data)
-            return []
-        return self._read(self._frames.feed(data))
-
-    def finish(self) -> list[Chunk]:
-        """The last chunks, once the connection has given all it had. Raises if the reply is not whole."""
-        if self.fault is not None:
-            raise self.fault
-        if self._plain is not None:
-            return self._read_whole(b"".join(self._plain))
-        chunks = self._read(self._frames.finish())
-        if self.complete or self.fault is not None:
-            return chunks
-        if self._reason is None:
-            raise ProviderFault(
-                FaultKind.STREAM_CUT,
-                "The model server ended its reply without saying that it was complete, so it may be cut short. Retry.",
-            )
-        return [*chunks, *self._end().take()]
-
-    def _read(self, payloads: list[bytes]) -> list[Chunk]:
-        batch = ChunkBatch()
+    def decode(self, payload: bytes) -> _Event:
         try:
-            for payload in payloads:
-                if self.complete:
-                    break
-                if payload == DONE:
-                    self._end(batch)
-                    break
-                self._take(self._event(payload), batch)
-        except ProviderFault as fault:
-            chunks = batch.take()
-            if not chunks:
+            return self._decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            mended = self._event_with_halves(payload) if HALF_PAIR.search(payload) else None
+            if mended is None:
                 raise
-            self.fault = fault
-            return chunks
-        return batch.take()
+            return mended
 
-    def _event(self, payload: bytes) -> _Event:
-        try:
-            event = self._decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            if HALF_PAIR.search(payload) and (mended := self._event_with_halves(payload)) is not None:
-                return mended
-            raise ProviderFault(
-                FaultKind.STREAM_CUT, f"A piece of the model server's reply cannot be read ({error}). Retry."
-            ) from error
+    def take(self, event: _Event, batch: ChunkBatch) -> None:
         if event.error:
             raise fault_of_error_object(event.error)
         if event.object == "error":
             raise fault_of_error_object({"message": event.message, "code": event.code})
-        return event
+        if event.choices:
+            choice = event.choices[0]
+            delta = choice.delta or choice.message
+            if delta is not None:
+                self._take_delta(delta, batch)
+            if choice.finish_reason:
+                self._reason = choice.finish_reason
+        if event.usage is not None:
+            batch.add(_usage_chunk(event.usage))
+
+    def take_whole(self, event: _Event, batch: ChunkBatch) -> bool:
+        """One object instead of a stream; some servers know nothing else."""
+        self.take(event, batch)
+        if event.choices:
+            self.finish(batch)
+        return self.complete
+
+    def end(self, batch: ChunkBatch) -> bool:
+        if self._reason is not None:
+            self.finish(batch)
+        return self.complete
+
+    def finish(self, batch: ChunkBatch) -> None:
+        self._calls.finish(batch)
+        reason = REASONS.get(self._reason or "stop", self._reason or "end_turn")
+        if reason in ("end_turn", "tool_use"):
+            # Servers disagree on this one; what was called is what counts.
+            reason = "tool_use" if self._calls.any else "end_turn"
+        batch.add(FinishChunk(reason))
+        self.complete = True
 
     def _event_with_halves(self, payload: bytes) -> _Event | None:
         """Some servers cut text between the two halves of a UTF-16 pair; strict JSON readers refuse a half."""
@@ -172,17 +151,6 @@ class ChatReply:
     def _mend(self, where: str, text: str) -> str:
         return self._menders.setdefault(where, PairMender()).mend(text)
 
-    def _take(self, event: _Event, batch: ChunkBatch) -> None:
-        if event.choices:
-            choice = event.choices[0]
-            delta = choice.delta or choice.message
-            if delta is not None:
-                self._take_delta(delta, batch)
-            if choice.finish_reason:
-                self._reason = choice.finish_reason
-        if event.usage is not None:
-            batch.add(_usage_chunk(event.usage))
-
     def _take_delta(self, delta: _Delta, batch: ChunkBatch) -> None:
         thought = delta.reasoning_content or delta.reasoning
         if thought and isinstance(thought, str):
@@ -197,35 +165,6 @@ class ChatReply:
             self._calls.add(_piece(call), batch)
         if delta.function_call is not None:
             self._calls.add(_piece(_Call(index=0, function=delta.function_call)), batch)
-
-    def _end(self, batch: ChunkBatch | None = None) -> ChunkBatch:
-        batch = batch or ChunkBatch()
-        self._calls.finish(batch)
-        reason = REASONS.get(self._reason or "stop", self._reason or "end_turn")
-        if reason in ("end_turn", "tool_use"):
-            # Servers disagree on this one; what was called is what counts.
-            reason = "tool_use" if self._calls.any else "end_turn"
-        batch.add(FinishChunk(reason))
-        self.complete = True
-        return batch
-
-    def _read_whole(self, body: bytes) -> list[Chunk]:
-        if body.lstrip()[:1] == b"<":
-            raise ProviderFault(
-                FaultKind.INVALID_REQUEST,
-                f"The server answered with a web page, not with a reply of a model: "
-                f"{server_message(body[:2000].decode('utf-8', 'replace'))} Check the baseURL of the provider profile.",
-            )
-        event = self._event(body)
-        if not event.choices:
-            raise ProviderFault(
-                FaultKind.INVALID_REQUEST,
-                f"The server's answer is not a Chat Completions reply: "
-                f"{server_message(body.decode('utf-8', 'replace'))} Check the baseURL of the provider profile.",
-            )
-        batch = ChunkBatch()
-        self._take(event, batch)
-        return self._end(batch).take()
 
 
 def _piece(call: _Call) -> CallPiece:

@@ -1,0 +1,45 @@
+"""Rows of text in columns, as wide as the terminal they go to."""
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+NARROWEST_COLUMN: Final = 20
+GAP: Final = "  "
+
+
+def print_columns(rows: Sequence[Sequence[str]]) -> None:
+    """On a terminal the last column is broken between words; in a pipe every row stays one line."""
+    for line in in_columns(rows, terminal_width()):
+        print(line)
+
+
+def terminal_width() -> int | None:
+    """None if standard output is no terminal."""
+    if not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
+def in_columns(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    indent = sum(widths) + len(GAP) * len(widths)
+    room = None if width is None else width - indent - 1
+    lines = []
+    for row in rows:
+        head = "".join(f"{cell:<{size}}{GAP}" for cell, size in zip(row[:-1], widths, strict=True))
+        first, *more = broken(row[-1], room)
+        lines.append((head + first).rstrip())
+        lines.extend(" " * indent + line for line in more)
+    return lines
+
+
+def broken(text: str, room: int | None) -> list[str]:
+    """The text in lines of at most `room` characters; whole if there is too little room for words."""
+    if room is None or room < NARROWEST_COLUMN or len(text) <= room:
+        return [text]
+    from textwrap import wrap
+
+    return wrap(text, room, break_on_hyphens=False) or [text]

@@ -1,0 +1,63 @@
+"""Command lines that cannot be understood, explained in plain words with what was probably meant."""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Final, NoReturn
+
+USAGE: Final = 2
+OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+INVALID_CHOICE: Final = re.compile(
+    r"argument (?P<name>\S+): invalid choice: '(?P<said>.*)' \(choose from (?P<all>.*)\)"
+)
+UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: (?P<first>\S+)(?P<rest>.*)")
+MISSING: Final = "the following arguments are required: "
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a sub-command. Its errors are short, and without an action it shows what there is."""
+
+    def read(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Parse, where nothing at all is a person who wants to know what could stand there."""
+        if not argv:
+            self.print_help(sys.stderr)
+            self.exit(USAGE)
+        return self.parse_args(argv)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"robota: {in_plain_words(message, self.format_help())}\nTry: {self.prog} --help\n")
+
+
+def in_plain_words(message: str, help: str) -> str:
+    """What argparse says, for a person; `help` names the options that there are."""
+    if message.startswith(MISSING):
+        return f"Missing: {message.removeprefix(MISSING)}."
+    if choice := INVALID_CHOICE.fullmatch(message):
+        known = re.findall(r"[\w-]+", choice["all"])
+        name = "" if choice["name"].isupper() else f"{choice['name'].split('/')[-1]}: "
+        return f"{name}{choice['said']!r} is none of {', '.join(known)}.{did_you_mean(choice['said'], known)}"
+    if unknown := UNRECOGNIZED.fullmatch(message):
+        first = unknown["first"]
+        if not first.startswith("-"):
+            return f"{first + unknown['rest']!r} does not belong here."
+        option = first.partition("=")[0]
+        return f"There is no option {option}.{did_you_mean(option, OPTION.findall(help))}"
+    return message.removeprefix("argument ")
+
+
+def did_you_mean(said: str, known: Iterable[str]) -> str:
+    """A question to add to the message, or nothing."""
+    near = nearest(said, known)
+    return f" Did you mean {near}?" if near is not None else ""
+
+
+def nearest(said: str, known: Iterable[str]) -> str | None:
+    """The word that was probably meant."""
+    # Only for a mistake; it would cost every start some milliseconds.
+    from difflib import get_close_matches
+
+    by_lower_case = {word.lower(): word for word in known}
+    near = get_close_matches(said.lower(), list(by_lower_case), n=1, cutoff=0.7)
+    begun = [word for word in by_lower_case.values() if len(said) > 1 and word.lower().startswith(said.lower())]
+    return by_lower_case[near[0]] if near else begun[0] if len(begun) == 1 else None

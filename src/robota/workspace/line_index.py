@@ -1,0 +1,65 @@
+"""Which line a position of a text is on, and where a line starts, without splitting megabytes into lines."""
+
+# Few enough newlines to walk over one by one, enough text to be counted through at once.
+STEP = 16_384
+
+
+class LineIndex:
+    """Lines of a text with plain newlines, counted from 0. It counts on from the place that was asked for last."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._line = self._place = 0
+
+    @property
+    def line_count(self) -> int:
+        """A final newline starts no further line."""
+        return self.line_at(len(self._text)) + self._is_unfinished
+
+    def line_at(self, position: int) -> int:
+        """The line that a position is on: how many newlines stand before it."""
+        if position >= self._place:
+            self._line += self._text.count("\n", self._place, position)
+        else:
+            self._line -= self._text.count("\n", position, self._place)
+        self._place = position
+        return self._line
+
+    def start_of(self, line: int) -> int:
+        """Where a line starts. That of the line after the last lies beyond the last newline, even if it is missing."""
+        if line < self._line:
+            self._line = self._place = 0
+        place = self._start_from(self._text.rfind("\n", 0, self._place) + 1, line - self._line)
+        if place > len(self._text):
+            return place
+        self._line, self._place = line, place
+        return place
+
+    def lines(self, first: int, end: int) -> list[str]:
+        """The lines from `first` up to but not including `end`, without their endings."""
+        if first >= end:
+            return []
+        start = self.start_of(first)
+        return self._text[start : self.start_of(end) - 1].split("\n")
+
+    @property
+    def _is_unfinished(self) -> bool:
+        return bool(self._text) and not self._text.endswith("\n")
+
+    def _start_from(self, place: int, further: int) -> int:
+        """Where the line starts that comes so many lines after the one that starts at `place`."""
+        while place < len(self._text) and (passed := self._text.count("\n", place, place + STEP)) < further:
+            place += STEP
+            further -= passed
+        while further:
+            newline = self._text.find("\n", place)
+            if newline < 0:
+                return self._beyond_the_last(further)
+            place = newline + 1
+            further -= 1
+        return place
+
+    def _beyond_the_last(self, further: int) -> int:
+        if further == 1 and self._is_unfinished:
+            return len(self._text) + 1
+        raise ValueError(f"a line so far down is not among the {self.line_count} lines of the text")

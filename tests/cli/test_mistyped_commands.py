@@ -1,0 +1,76 @@
+"""What a person sees who types something that is nearly right."""
+
+import pytest
+
+from tests.harness.cli import Robota
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["sesions", "list"], "robota sessions list"),
+        (["tools"], "robota tool"),
+        (["Doctor"], "robota doctor"),
+        (["configure"], "robota --configure"),
+    ],
+)
+def test_a_misspelt_command_is_asked_about_and_starts_no_task(robota: Robota, words: list[str], meant: str) -> None:
+    finished = robota(*words)
+    assert (finished.code, finished.stdout) == (2, "")
+    assert f"Did you mean: {meant}\n" in finished.stderr
+    assert f'robota -p "{" ".join(words)}"' in finished.stderr
+    assert not (robota.workspace / ".robota").exists()
+
+
+@pytest.mark.parametrize("words", [["-p", "sesions"], ["sesions list please"], ["explain", "this", "project"]])
+def test_a_prompt_is_a_prompt(robota: Robota, words: list[str]) -> None:
+    finished = robota(*words)
+    assert finished.code == 3
+    assert "No provider is configured" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--bse-url", "x"], "There is no option --bse-url. Did you mean --base-url?"),
+        (["-p", "x", "--output-format", "jsn"], "none of text, json, stream-json, messages. Did you mean json?"),
+        (["-p", "x", "--permission-mode", "accept"], "Did you mean acceptEdits?"),
+        (["config", "shwo"], "'shwo' is none of show, get, set, unset, path, schema. Did you mean show?"),
+        (["config", "set"], "Missing: KEY, VALUE."),
+        (["trust", "list"], "'list' does not belong here."),
+    ],
+)
+def test_a_wrong_word_is_answered_with_the_right_one(robota: Robota, words: list[str], message: str) -> None:
+    finished = robota(*words)
+    assert (finished.code, finished.stdout) == (2, "")
+    assert message in finished.stderr
+    assert "Try: robota" in finished.stderr
+    assert "usage:" not in finished.stderr
+
+
+@pytest.mark.parametrize("command", ["sessions", "tool", "config", "policy", "protocol"])
+def test_a_command_without_an_action_shows_the_actions(robota: Robota, command: str) -> None:
+    finished = robota(command)
+    assert (finished.code, finished.stdout) == (2, "")
+    assert finished.stderr == robota(command, "--help").stdout
+
+
+def test_help_and_version_are_understood_as_words(robota: Robota) -> None:
+    assert robota("help") == robota("--help")
+    assert robota("help", "sessions") == robota("sessions", "--help")
+    assert robota("version") == robota("--version")
+
+
+def test_every_option_is_explained(robota: Robota) -> None:
+    lines = robota("--help", env={"COLUMNS": "200"}).stdout.splitlines()
+    places = [number for number, line in enumerate(lines) if line.startswith("  -")]
+    bare = [lines[n] for n in places if "  " not in lines[n].strip() and not lines[n + 1].startswith("      ")]
+    assert bare == []
+
+
+def test_a_setting_that_does_not_exist_is_named_with_the_one_that_does(robota: Robota) -> None:
+    assert robota("config", "get", "lnguage").stderr == (
+        "robota: lnguage is not set. There is no setting lnguage. Did you mean language?\n"
+    )
+    assert robota("config", "get", "language").stderr == "robota: language is not set.\n"
+    assert "did you mean language? Nothing was written." in robota("config", "set", "lnguage", "de").stderr

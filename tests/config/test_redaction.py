@@ -1,0 +1,92 @@
+"""Keys in what is kept or shown are covered, and nothing else is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.config.redaction import SHAPES, SUSPICION, Redactor, secrets_in
+
+# Put together here, so that no scanner takes this file for a leak.
+KEYS = (
+    "sk-" + "ant-api03-" + "Ab1" * 12,
+    "sk-" + "proj-" + "x9Y" * 10,
+    "ghp_" + "a1B2" * 9,
+    "github_pat_" + "11ABC_" * 6,
+    "glpat-" + "x1Y2" * 5,
+    "AKIA" + "ABCDEFGH12345678",
+    "AIza" + "Sy" + "a" * 33,
+    "xoxb-" + "123456789012-abc",
+    "npm_" + "a1" * 18,
+    "hf_" + "aB" * 17,
+    "sk_live_" + "a1" * 12,
+    "eyJ" + "hbGciOiJIUzI1" + ".eyJ" + "zdWIiOiIxMjM0" + "." + "SflKxwRJSMeKKF2QT4",
+)
+ORDINARY = (
+    "task-1763256378123 disk-usage-of-the-whole-machine-2024",
+    "sk-learn is not a key, nor is sk-circle-fade-dot-animation",
+    "the hash a94a8fe5ccb19ba61c4c0873d391e987982fbbd3 and 0d9b6a7e-3f0e-4c55-8d5e-0b1e8a1f2c3d",
+    "https://example.com/eyJ npm_config AKIA xoxo pypi-server hf_model -----BEGIN CERTIFICATE-----",
+)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("around", ["{}", "a\n{}\nb", 'x="{}"', "({})", "é{}é", "Bearer {}", "\t{}"])
+def test_n09_a_key_is_covered_wherever_it_stands(key: str, around: str) -> None:
+    """N09: in plain text and in JSON, where the new line before it is a letter."""
+    text = around.format(key)
+    covered = Redactor()(text.encode())
+    assert key[4:].encode() not in covered and len(covered) == len(text.encode())
+    line = json.dumps({"text": text}).encode()
+    assert json.loads(Redactor()(line)) == {"text": covered.decode()}
+
+
+def test_a_private_key_is_covered_in_json_and_in_text() -> None:
+    block = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow+/=\nabcd\n-----END RSA PRIVATE KEY-----\n"
+    assert b"MIIE" not in Redactor()(block.encode())
+    line = Redactor()(json.dumps([block, "after"]).encode())
+    assert b"MIIE" not in line and json.loads(line)[1] == "after"
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_is_the_very_same(text: str) -> None:
+    assert Redactor(["short", "password", "12345678", "with space 1"])(text.encode()) == text.encode()
+
+
+def test_what_begins_like_a_key_is_always_looked_at_again() -> None:
+    """The first look must not miss what the second would cover."""
+    import re
+
+    for begins in SHAPES:
+        assert re.search(SUSPICION, begins + b"a1" * 30)
+
+
+@given(st.text(), st.sampled_from(KEYS), st.text())
+def test_json_stays_json_and_keeps_its_length(before: str, key: str, after: str) -> None:
+    line = json.dumps({"a": before + " " + key + " " + after, key: [1, True, None]}).encode()
+    covered = Redactor(["my-secret-1"])(line)
+    assert len(covered) == len(line)
+    json.loads(covered)
+
+
+def test_secrets_that_are_known_are_covered_whatever_they_look_like() -> None:
+    environment = {
+        "DB_PASSWORD": "hunter2-hunter2",
+        "SERVICE_TOKEN": "blue-42-elephant",
+        "TOKEN_FILE": "/run/secrets/token",
+        "SECRET_NAME": "production1",
+        "HOME": "/home/me-and-you-1",
+    }
+    assert secrets_in(environment) == ["hunter2-hunter2", "blue-42-elephant"]
+    assert Redactor(secrets_in(environment))(b"x blue-42-elephant") == b"x " + b"*" * 16
+
+
+def test_a_file_is_covered_in_place(tmp_path: Path) -> None:
+    file = tmp_path / "output"
+    file.write_text(f"before {KEYS[0]} after my-secret-1\n")
+    Redactor(["my-secret-1"]).cover_file(file)
+    assert file.read_text() == f"before {'*' * len(KEYS[0])} after {'*' * 11}\n"
+    file.write_bytes(b"")
+    Redactor().cover_file(file)
