@@ -1,7 +1,6 @@
 """Where programs are found: only in directories that are named in full, never in one that depends on where we are."""
 
 import os
-import shutil
 from collections.abc import Mapping
 
 
@@ -12,4 +11,7 @@ def absolute_path(path: str) -> str:
 
 def find_program(name: str, environment: Mapping[str, str]) -> str | None:
     """The full path of a program."""
+    # It brings every archive format along, and most sessions look for no program.
+    import shutil
+
     return shutil.which(name, path=absolute_path(environment.get("PATH", os.defpath)))
