@@ -4,10 +4,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Importing it puts the guard in force for this process; children get it through `clean_environment`.
 import tests.harness.network_guard.sitecustomize  # noqa: F401
 from tests.harness.cli import Robota, clean_environment
+
+# No test is judged by the clock: a busy machine must not make one fail.
+settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")
 
 
 @pytest.fixture
