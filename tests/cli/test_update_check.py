@@ -129,8 +129,8 @@ def test_a_broken_cache_is_no_obstacle(robota: Robota) -> None:
 
 def test_where_the_address_comes_from(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
-    (tmp_path / "pip.conf").write_text("[global]\nindex-url = http://pip.example/simple/\n")
-    assert index_address(env) == "http://pip.example/simple"
+    (tmp_path / "pip.conf").write_text("[global]\nindex-url = http://pip.example/packages/\n")
+    assert index_address(env) == "http://pip.example/packages"
     uv = tmp_path / ".config/uv/uv.toml"
     uv.parent.mkdir(parents=True)
     uv.write_text('[[index]]\nurl = "http://other.example"\n[[index]]\nurl = "http://uv.example/s"\ndefault = true\n')
