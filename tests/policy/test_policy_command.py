@@ -56,6 +56,16 @@ def test_explain_uses_the_settings_and_a_rules_file_replaces_them(robota: Robota
     assert explained(robota, "--rules", rules_file(robota), "--", "make")["verdict"] == "ask"
 
 
+def test_c19_explain_knows_of_the_sandbox_as_a_session_does(robota: Robota) -> None:
+    for rules in ((), ("--rules", rules_file(robota))):
+        assert explained(robota, *rules, "--", "timeout 5 sudo ls")["verdict"] == "deny"
+        assert explained(robota, *rules, "--mode", "bypassPermissions", "--", "sudo ls")["verdict"] == "allow"
+    leaving = ("--tool", "execute_command", "--args", '{"command": "ls", "without_sandbox": true}')
+    assert explained(robota, *leaving)["rule"] == "sandbox"
+    write_settings(robota, {"sandbox": {"enabled": False}})
+    assert explained(robota, "--", "sudo ls")["verdict"] == "ask"
+
+
 def test_explain_in_words(robota: Robota) -> None:
     done = robota("policy", "explain", "--", "npm test")
     assert done.stdout.startswith("ask: ")

@@ -1,7 +1,7 @@
 """A policy set up for looking at it: the rules of the settings, or of one file, and calls to judge."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,54 +9,67 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.config.layers import Layer, check_layer, read_file
-from robota.config.paths import user_directory
+from robota.config.paths import home_directory, user_directory
 from robota.config.schema import Permissions, SettingsFile
 from robota.config.settings import load_settings, refuse_errors
-from robota.contracts.tool import AnyTool, Touches
+from robota.contracts.tool import AnyTool
 from robota.contracts.verdict import Subject, Verdict
 from robota.log.reader import LOG_NAME, load
 from robota.log.record import Record
 from robota.log.store import fallback_directory, list_sessions
-from robota.policy.context import PolicyContext
-from robota.policy.decide import decide
+from robota.policy.judge import Judge
 from robota.policy.modes import PermissionMode
-from robota.policy.permissions import RuleSet, rules_to_look_at
+from robota.policy.permissions import rules_to_look_at
 from robota.policy.places import Places
 from robota.policy.replay import RecordedCall
 from robota.tools.registry import builtin_tools, by_name
+from robota.workspace.git_settings import git_only_looks
+from robota.workspace.sandbox.lazy_walls import Walls
 
 
 class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
     """Judges calls as a session would, and runs nothing."""
 
-    places: Places
-    rules: RuleSet
+    policy: Judge
     default_mode: str
     tools: dict[str, AnyTool]
-    trusted: bool
 
     @classmethod
     def open(
         cls, cwd: Path, env: Mapping[str, str], rules: Path | None, permissions: Permissions | None = None
     ) -> "PolicyBench":
-        """With the rules of one settings file, or these permissions, or the settings as a session has them."""
+        """With the rules of one settings file, or these permissions, or the settings as a session has them here.
+
+        In the first two cases the workspace is taken as trusted and the sandbox as working, so that the answer is
+        the same on every machine.
+        """
         root = cwd.resolve()
-        trusted = True
         if rules is not None:
             permissions = _permissions_of(rules)
-        elif permissions is None:
-            settings = load_settings(root, env)
-            refuse_errors(settings)
-            permissions = settings.values.permissions
-            trusted = settings.is_trusted
-        tools = by_name(builtin_tools())
-        return cls(
-            places=Places(root=root, home=_home(env), real=os.path.realpath),
-            rules=rules_to_look_at(permissions, {name: tool.name for name, tool in tools.items()}),
-            default_mode=permissions.default_mode or "default",
-            tools=tools,
-            trusted=trusted,
+        if permissions is not None:
+            return cls._with(root, env, permissions, sandbox_works=lambda: True)
+        settings = load_settings(root, env)
+        refuse_errors(settings)
+        return cls._with(
+            root,
+            env,
+            settings.values.permissions,
+            trusted=settings.is_trusted,
+            git_only_looks=lambda: git_only_looks(root),
+            sandbox_works=_sandbox_of(settings.values, root, env),
         )
+
+    @classmethod
+    def _with(cls, root: Path, env: Mapping[str, str], permissions: Permissions, **circumstances: Any) -> "PolicyBench":
+        tools = by_name(builtin_tools())
+        names = {name: tool.name for name, tool in tools.items()}
+        policy = Judge(
+            rules=rules_to_look_at(permissions, names),
+            places=Places(root=root, home=home_directory(env), real=os.path.realpath),
+            names=names,
+            **circumstances,
+        )
+        return cls(policy=policy, default_mode=permissions.default_mode or PermissionMode.DEFAULT, tools=tools)
 
     def judge(self, name: str, arguments: dict[str, Any], mode: str | None) -> Verdict:
         """The verdict about a call; `ConfigError` if there is no such tool or the arguments do not fit it."""
@@ -68,7 +81,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             params = msgspec.convert(arguments, tool.params, strict=False)
         except msgspec.ValidationError as error:
             raise ConfigError(f"The arguments of {name} do not fit: {error}. Nothing was judged.") from error
-        return decide(self._subject(tool, tool.touches(params)), self._context(mode or self.default_mode))
+        return self._judged(self._subject(tool, params), mode or self.default_mode)
 
     def judge_again(self, call: RecordedCall, mode: str | None) -> Verdict | None:
         """The verdict about a recorded call; None if the tool is gone or has other parameters now."""
@@ -77,25 +90,22 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         except (ConfigError, ValueError):
             return None
 
-    def _subject(self, tool: AnyTool, touches: Touches) -> Subject:
-        real = (os.path.realpath(self.places.root / path) for path in touches.paths if "\0" not in path)
+    def _judged(self, subject: Subject, mode: str) -> Verdict:
+        if mode == PermissionMode.BYPASS:
+            # A session that starts in this mode has no sandbox.
+            return msgspec.structs.replace(self.policy, sandbox_works=None)(subject, mode, ())
+        return self.policy(subject, mode, ())
+
+    def _subject(self, tool: AnyTool, params: msgspec.Struct) -> Subject:
+        touches, root = tool.touches(params), self.policy.places.root
+        real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
         paths = tuple(dict.fromkeys((*touches.paths, *real)))
         return Subject(
             tool=tool.name,
             label=tool.label,
-            effects=tool.effects,
+            effects=tool.effects_of(params),
             touches=msgspec.structs.replace(touches, paths=paths),
             mode="code",
-        )
-
-    def _context(self, mode: str) -> PolicyContext:
-        return PolicyContext(
-            mode=PermissionMode(mode),
-            places=self.places,
-            allow=self.rules.allow,
-            ask=self.rules.ask,
-            deny=self.rules.deny,
-            trusted=self.trusted,
         )
 
 
@@ -119,6 +129,16 @@ def _permissions_of(path: Path) -> Permissions:
     return msgspec.convert(checked.values, SettingsFile).permissions
 
 
-def _home(env: Mapping[str, str]) -> Path | None:
-    home = env.get("HOME")
-    return Path(home) if home else None
+def _sandbox_of(settings: SettingsFile, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:
+    """Whether the sandbox works on this machine, found out when a command is judged; None if it is switched off."""
+    if not settings.sandbox.enabled:
+        return None
+
+    def works() -> bool:
+        walls = Walls(root, home=home_directory(env), secrets=(), network=settings.sandbox.network)
+        try:
+            return walls.stand
+        finally:
+            walls.close()
+
+    return works

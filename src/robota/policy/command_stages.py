@@ -9,7 +9,7 @@ from robota.policy.dangerous import critical_target
 from robota.policy.modes import PermissionMode
 from robota.policy.part import CommandPart
 from robota.policy.protected import credential_store, secret_pattern, steering_dot_pattern, steering_pattern
-from robota.policy.stages import Stage, allow, ask, deny
+from robota.policy.stages import READ_ONLY, Stage, allow, ask, deny
 from robota.workspace.shell.wrappers import program
 
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
@@ -105,7 +105,7 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
             return _not_outside(word, context)
     if part.written:
         return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")
-    return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", "read-only command")
+    return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", READ_ONLY)
 
 
 def _not_outside(word: str, context: PolicyContext) -> Verdict:

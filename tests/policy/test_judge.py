@@ -1,0 +1,39 @@
+"""Policy as a session uses it: with regard to whether a sandbox stands behind the verdict."""
+
+import msgspec
+import pytest
+
+from robota.contracts.tool import Touches
+from robota.contracts.verdict import Decision, Verdict
+from robota.policy.judge import Judge
+from robota.policy.permissions import RuleSet
+from tests.policy.judging import PLACES, rules, running
+
+
+def judged(command: str, *, works: bool, mode: str = "default", outside: bool = False) -> Verdict:
+    judge = Judge(
+        rules=RuleSet(allow=rules("Bash(make *)")), places=PLACES, names={}, sandbox_works=lambda: works
+    )
+    touches = Touches(command=command, outside_sandbox=outside)
+    return judge(msgspec.structs.replace(running(command), touches=touches), mode, ())
+
+
+@pytest.mark.parametrize("command", ["ls", "git status", "make && ls", "ls && make", "cat a | wc -l"])
+def test_r21_without_a_sandbox_even_looking_is_asked_about(command: str) -> None:
+    assert judged(command, works=True).decision is Decision.ALLOW
+    verdict = judged(command, works=False)
+    assert verdict.decision is Decision.ASK
+    assert "No sandbox works" in verdict.reason and verdict.steps[-1] == "sandbox"
+
+
+def test_a_persons_own_rule_holds_without_a_sandbox() -> None:
+    assert judged("make all && make test", works=False).decision is Decision.ALLOW
+
+
+def test_bypass_mode_is_a_persons_word_for_every_command() -> None:
+    assert judged("ls", works=False, mode="bypassPermissions").decision is Decision.ALLOW
+
+
+def test_leaving_the_sandbox_is_asked_about_whatever_rule_allows_the_command() -> None:
+    verdict = judged("make all", works=True, outside=True)
+    assert (verdict.decision, verdict.rule) == (Decision.ASK, "sandbox")
