@@ -74,6 +74,17 @@ class ChangeMode(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Alternative(msgspec.Struct, frozen=True, kw_only=True):
+    """The call failed as it is; with this input it might not. A person decides about that.
+
+    `why` it failed is a sentence, `manner` ends one that begins with "Run it": "without the sandbox".
+    """
+
+    input: dict[str, Any]
+    why: str
+    manner: str
+
+
 Control = Complete | Delegate | Question | Plan | ChangeMode
 
 
@@ -81,6 +92,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """A half for the model (`content`, `images`) and a half for the person (`view`).
 
     `control` asks the engine for something only it can do; what comes of it is added to `content`.
+    `alternative` is another way to make the call, which a person is offered.
     """
 
     content: str
@@ -88,6 +100,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[ImageSource, ...] = ()
     is_error: bool = False
     control: Control | None = None
+    alternative: Alternative | None = None
 
 
 class ToolError(Exception):

@@ -63,7 +63,8 @@ class Admission:
     def tool(self, name: str) -> AnyTool | None:
         return self._tools.get(name)
 
-    async def admit(self, call: ToolCall) -> Admitted:
+    async def admit(self, call: ToolCall, *, remark: str = "") -> Admitted:
+        """`remark` is told to the person if they have to be asked."""
         tool, params = self._read(call)
         refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
         if refusal is not None:
@@ -78,6 +79,8 @@ class Admission:
         if verdict.decision is Decision.ALLOW:
             await self._announce(tool, call, params)
             return Admitted(tool=tool, call=call, params=params, context=said.context)
+        if remark:
+            verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
         approved = await self._approval(tool, call, params, verdict)
         return msgspec.structs.replace(approved, context=said.context)
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.tool import Complete, Control, Delegate, ToolCall, ToolError, ToolResult
+from robota.contracts.tool import Alternative, Complete, Control, Delegate, ToolCall, ToolError, ToolResult
 from robota.engine.admission import Admission, Admitted, CallStopped, first_argument
 from robota.engine.call_context import CallContext
 from robota.engine.scope import TaskScope
@@ -111,13 +111,9 @@ class ToolExecutor:
             if stop.is_news:
                 self._scope.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
             return _stopped(call, stop)
-        context = CallContext(self._scope, call)
-        try:
-            result, is_mistake = await self._run_tool(admitted, context)
-        except asyncio.CancelledError:
-            context.close(interrupted=True)
-            raise
-        context.close()
+        result, is_mistake = await self._run_tool(admitted)
+        if result.alternative is not None:
+            admitted, result = await self._offer(result.alternative, admitted, result)
         if isinstance(result.control, Complete) and failed_before:
             result = ToolResult(content=COMPLETED_DESPITE_ERROR, is_error=True)
         closes = CLOSING.get(type(result.control))
@@ -133,8 +129,31 @@ class ToolExecutor:
             closes_reply=closes,
         )
 
-    async def _run_tool(self, admitted: Admitted, context: CallContext) -> tuple[ToolResult, bool]:
+    async def _offer(self, other: Alternative, first: Admitted, failed: ToolResult) -> tuple[Admitted, ToolResult]:
+        """Let a person decide whether the call is made again in the other way. Without a yes the failure stands."""
+        if not self._scope.options.attended:
+            return first, _after(other.why, failed)
+        try:
+            second = await self._admission.admit(
+                msgspec.structs.replace(first.call, input=other.input), remark=other.why
+            )
+        except CallStopped as stop:
+            return first, _after(f"{other.why} The user was asked to run it {other.manner}: {stop.message}", failed)
+        result, _ = await self._run_tool(second)
+        return second, _after(f"{other.why} The user let it run {other.manner}, which went like this.", result)
+
+    async def _run_tool(self, admitted: Admitted) -> tuple[ToolResult, bool]:
         """The result, and whether it is a mistake of the model (a failing test run, say, is not)."""
+        context = CallContext(self._scope, admitted.call)
+        try:
+            ran = await self._run_recorded(admitted, context)
+        except asyncio.CancelledError:
+            context.close(interrupted=True)
+            raise
+        context.close()
+        return ran
+
+    async def _run_recorded(self, admitted: Admitted, context: CallContext) -> tuple[ToolResult, bool]:
         tool, journal = admitted.tool, self._scope.journal
         journal.write(
             ToolStartRecord(
@@ -215,7 +234,15 @@ def _with_words(result: ToolResult, admitted: Admitted) -> ToolResult:
     """What the person said along with the approval comes first, what hooks have to add comes last."""
     parts = [result.content]
     if admitted.feedback:
-        parts.insert(0, msgspec.json.encode({"status": "approved", "feedback": admitted.feedback}).decode())
+        parts.insert(0, _json({"status": "approved", "feedback": admitted.feedback}))
     if admitted.context:
         parts.append(f"<hook>\n{admitted.context}\n</hook>")
     return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))
+
+
+def _after(words: str, result: ToolResult) -> ToolResult:
+    return msgspec.structs.replace(result, content=f"{words}\n{result.content}")
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -9,12 +9,13 @@ from robota.policy.dangerous import critical_target
 from robota.policy.modes import PermissionMode
 from robota.policy.part import CommandPart
 from robota.policy.protected import credential_store, secret_pattern, steering_dot_pattern, steering_pattern
-from robota.policy.stages import READ_ONLY, Stage, allow, ask, deny
+from robota.policy.stages import Stage, allow, ask, deny
 from robota.workspace.shell.wrappers import program
 
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
 TEMPORARY: Final = ("/tmp/", "/var/tmp/")
 ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
+NO_SANDBOX: Final = "No sandbox works on this machine, so a person decides about every command."
 
 
 def _by_limits(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -103,9 +104,11 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     for word, location in part.locations(part.looked_at, context.places):
         if context.places.inside(location) is None:
             return _not_outside(word, context)
+    if context.walls_missing:
+        return ask(NO_SANDBOX)
     if part.written:
         return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")
-    return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", READ_ONLY)
+    return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", "read-only command")
 
 
 def _not_outside(word: str, context: PolicyContext) -> Verdict:

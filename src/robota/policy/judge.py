@@ -8,10 +8,10 @@ from robota.contracts.tool import Effect
 from robota.contracts.verdict import Subject, Verdict
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
+from robota.policy.leaving import leaving_the_sandbox
 from robota.policy.modes import PermissionMode
 from robota.policy.permissions import RuleSet, rules_granted
 from robota.policy.places import Places
-from robota.policy.without_walls import with_regard_to_walls
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
 
     def __call__(self, subject: Subject, permission_mode: str, grants: Sequence[str]) -> Verdict:
         mode = PermissionMode(permission_mode)
+        runs = Effect.EXECUTE in subject.effects
         context = PolicyContext(
             mode=mode,
             places=self.places,
@@ -36,10 +37,9 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
             ask=self.rules.ask,
             deny=self.rules.deny,
             grants=rules_granted(grants, self.names) if grants else (),
-            trusted=self.trusted and (Effect.EXECUTE not in subject.effects or self.git_only_looks()),
+            trusted=self.trusted and (not runs or self.git_only_looks()),
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
+            walls_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
         )
         verdict = decide(subject, context)
-        if Effect.EXECUTE not in subject.effects or self.sandbox_works is None:
-            return verdict
-        return with_regard_to_walls(verdict, subject, mode, has_sandbox=self.sandbox_works())
+        return leaving_the_sandbox(verdict, mode) if subject.touches.outside_sandbox else verdict

@@ -1,15 +1,12 @@
 """A decision is made by the first of several stages that has an opinion."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from robota.contracts.verdict import Decision, Verdict
 from robota.policy.context import PolicyContext
-
-# Stands where the name of a rule would, for commands that only look; no person has said anything about them.
-READ_ONLY: Final = "read-only command"
 
 T = TypeVar("T")
 Stage = tuple[str, Callable[[T, PolicyContext], Verdict | None]]

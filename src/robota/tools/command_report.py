@@ -11,22 +11,24 @@ NO_INPUT: Final = (
     "There is nobody to type: pass the answer as an option (such as --yes), pipe it in, "
     "or start the command with background_process and use its action send."
 )
+# What programs say when a wall stops them; of a machine without walls hardly ever.
 WORDS_OF_THE_SANDBOX: Final = (
     "Read-only file system",
     "Network is unreachable",
     "Temporary failure in name resolution",
     "Could not resolve host",
     "Name or service not known",
-    "Operation not permitted",
-    "Permission denied",
     "EROFS",
     "ENETUNREACH",
     "EAI_AGAIN",
 )
+# What they say then too, but also for many other reasons.
+WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
 SANDBOX_NOTE: Final = (
     "The command ran in a sandbox: it can write only in the workspace and has no network. If that is why it failed, "
     "run this exact command again with without_sandbox: true; the user will be asked."
 )
+FAILED_INSIDE: Final = "The command failed in the sandbox, where it can write only in the workspace and has no network."
 WHY_STOPPED: Final = {
     StopReason.TIME_OUT: "Timed out: the command was stopped",
     StopReason.USER_LIMIT: "Stopped at the time limit of the user, so do not run it again as it is",
@@ -61,9 +63,14 @@ def seems_to_have_asked(ending: Ending, last_text: str) -> bool:
     return last_text.rstrip(" ").endswith(QUESTION_ENDS)
 
 
-def seems_to_be_the_sandbox(ending: Ending, output: str) -> bool:
-    """Whether it failed with words that the sandbox makes programs say."""
-    return ending.exit_code not in (0, None) and any(words in output for words in WORDS_OF_THE_SANDBOX)
+def was_stopped_by_the_sandbox(ending: Ending, output: str) -> bool:
+    """Whether it failed with words that hardly anything but the sandbox makes programs say."""
+    return _failed_saying(WORDS_OF_THE_SANDBOX, ending, output)
+
+
+def may_be_the_sandbox(ending: Ending, output: str) -> bool:
+    """Whether it failed with words that the sandbox makes programs say, among other things."""
+    return _failed_saying(WORDS_OF_A_REFUSAL, ending, output)
 
 
 def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str | None, str]:
@@ -78,3 +85,7 @@ def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str
 
 def how_to_look(name: str) -> str:
     return f'Look into it with read_command_output {{"artifact_id": "{name}"}}.'
+
+
+def _failed_saying(words: tuple[str, ...], ending: Ending, output: str) -> bool:
+    return ending.exit_code not in (0, None) and any(each in output for each in words)

@@ -4,17 +4,19 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.contracts.tool import Alternative, Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
 from robota.protocol.views import TerminalView
 from robota.tools.command_output import MAX_CHARACTERS, shortened
 from robota.tools.command_report import (
+    FAILED_INSIDE,
     NO_INPUT,
     SANDBOX_NOTE,
     how_it_ended,
     how_to_look,
     keep_output,
-    seems_to_be_the_sandbox,
+    may_be_the_sandbox,
     seems_to_have_asked,
+    was_stopped_by_the_sandbox,
 )
 from robota.tools.description import description_beside
 from robota.tools.refusal import problems_told_to_model
@@ -83,7 +85,8 @@ def _ended(
     if seems_to_have_asked(ending, output):
         lines.append(f"It looks as if it asked a question. {NO_INPUT}")
     was_confined = context.processes.has_walls and not params.without_sandbox
-    if was_confined and seems_to_be_the_sandbox(ending, output):
+    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output)
+    if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
     if outcome.total_characters > MAX_CHARACTERS:
         lines.append(_keep_whole(outcome, context))
@@ -95,7 +98,17 @@ def _ended(
         timed_out=ending.stopped_for is StopReason.TIME_OUT,
     )
     content = "\n".join([*lines, f"Output:\n{output}" if output else "No output."])
-    return ToolResult(content=content, view=view, is_error=ending.stopped_for is not None)
+    return ToolResult(
+        content=content,
+        view=view,
+        is_error=ending.stopped_for is not None,
+        alternative=_without_walls(params) if was_stopped else None,
+    )
+
+
+def _without_walls(params: ExecuteCommandParams) -> Alternative:
+    unconfined = msgspec.structs.replace(params, without_sandbox=True)
+    return Alternative(input=msgspec.to_builtins(unconfined), why=FAILED_INSIDE, manner="without the sandbox")
 
 
 def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:

@@ -1,0 +1,94 @@
+"""A command that fails because of the sandbox: a person is offered to run exactly that command without it."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.protocol.events import ToolEnd
+from tests.engine.stage import Stage, call, play, tool_results
+
+DONE = {"text": "done"}
+
+
+@pytest.fixture
+def outside() -> Iterator[Path]:
+    """A file that can be written, but not from inside; not in /tmp, because commands inside have their own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        yield Path(directory) / "outside.txt"
+
+
+def written(outside: Path) -> bool:
+    return outside.exists()
+
+
+def writing(outside: Path) -> dict[str, Any]:
+    """Fails inside every kind of sandbox, in the words of one of them, and works outside."""
+    command = f"echo x > {outside} || {{ echo 'Read-only file system'; exit 1; }}"
+    return {"calls": [call("execute_command", command=command)]}
+
+
+def test_a_yes_runs_exactly_that_command_outside_and_the_model_is_told(workspace: Path, outside: Path) -> None:
+    turn = writing(outside)
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        first = await stage.until_ask("command")
+        await stage.answer("yesButtonClicked")
+        second = await stage.until_ask("command")
+        assert not written(outside)
+        assert second.text == first.text and second.call_id == first.call_id
+        assert second.verdict is not None
+        assert second.verdict["rule"] == "sandbox" and not second.verdict["suggestions"]
+        assert second.verdict["reason"].startswith("The command failed in the sandbox")
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+        assert written(outside)
+        [result] = tool_results(stage)
+        assert "The user let it run without the sandbox" in result.content and "Exit code: 0" in result.content
+        assert [end.status for end in stage.events_of(ToolEnd)] == ["success"]
+
+    play(workspace, [turn, DONE], story)
+
+
+def test_a_no_leaves_the_failure_and_the_rest_of_the_reply_goes_on(workspace: Path, outside: Path) -> None:
+    turn = writing(outside)
+    turn["calls"].append(call("list_files", path="."))
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("command")
+        await stage.answer("noButtonClicked", "write into the workspace instead")
+        await stage.until_ask("completion_result")
+        assert not written(outside)
+        first, second = tool_results(stage)
+        assert "Exit code: 1" in first.content and "write into the workspace instead" in first.content
+        assert not second.is_error
+
+    play(workspace, [turn, DONE], story)
+
+
+def test_where_nobody_can_answer_the_model_learns_why_it_failed(workspace: Path, outside: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        [result] = tool_results(stage)
+        assert "failed in the sandbox" in result.content and "Exit code: 1" in result.content
+        assert not written(outside)
+
+    play(workspace, [writing(outside), DONE], story, attended=False, allowed_tools=("Bash",))
+
+
+def test_a_failure_that_only_may_be_the_sandboxes_doing_is_left_to_the_model(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        [result] = tool_results(stage)
+        assert "without_sandbox: true" in result.content
+
+    denied = {"calls": [call("execute_command", command="echo 'Permission denied'; exit 1")]}
+    play(workspace, [denied, DONE], story, allowed_tools=("Bash",))
