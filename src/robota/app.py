@@ -109,8 +109,13 @@ def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
         lifecycle=hooks[0] if hooks else None,
         redact=redactor,
     )
+    session = Session(options, parts)
+    if walls is None:
+        session.tell_sandbox("off", "the settings or the permission mode say so")
+    else:
+        walls.when_found(session.tell_sandbox)
     return OpenSession(
-        session=Session(options, parts),
+        session=session,
         log=new.log,
         provider=provider,
         processes=processes,

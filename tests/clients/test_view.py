@@ -17,6 +17,7 @@ from robota.protocol.events import (
     PartialMessage,
     QueuedMessagesUpdated,
     RetryScheduled,
+    Sandbox,
     State,
     TaskAskResponded,
     TaskModeSwitched,
@@ -207,11 +208,12 @@ def test_totals_queue_todos_mode_and_notices_are_kept() -> None:
         TodosUpdated(task_id=TASK, todos=todos),
         TaskModeSwitched(task_id=TASK, mode="plan"),
         *(Notice(level="info", text=str(number)) for number in range(NOTICES_KEPT + 1)),
+        Sandbox(kind="landlock", reason="bubblewrap is not installed"),
     )
     view = view_of(story.events)
     assert (view.usage.total_cost, view.queue, view.todos) == (1.5, queue, todos)
     assert view.session is not None
-    assert view.session.mode == "plan"
+    assert (view.session.mode, view.session.sandbox) == ("plan", "landlock")
     assert [notice.text for notice in view.notices] == [str(number) for number in range(1, NOTICES_KEPT + 1)]
 
 

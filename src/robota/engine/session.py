@@ -39,6 +39,7 @@ from robota.protocol.commands import (
 from robota.protocol.events import (
     Event,
     QueuedMessagesUpdated,
+    Sandbox,
     SessionState,
     State,
     TaskAborted,
@@ -62,6 +63,7 @@ class Session:
         self._journal = Journal(parts.log, self._bus)
         self._asks = AskTable()
         self._grants: list[str] = []
+        self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
         self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
@@ -86,6 +88,11 @@ class Session:
         for task in self._runner.stack:
             task.scope.rows.flush()
         return self._bus.subscribe(State(state=self._state()))
+
+    def tell_sandbox(self, kind: str, reason: str) -> None:
+        """What confines commands has been found out."""
+        self._sandbox = Sandbox(kind=kind, reason=reason)
+        self._bus.emit(self._sandbox)
 
     async def close(self) -> None:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
@@ -230,6 +237,7 @@ class Session:
             todos=task.todos if task else (),
             tools=tuple(tool.name for tool in self._parts.tools),
             name=options.name,
+            sandbox=self._sandbox.kind if self._sandbox else None,
         )
 
 

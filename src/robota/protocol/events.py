@@ -29,6 +29,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     name: str | None = None
     log_path: str | None = None
+    sandbox: str | None = None  # as in `Sandbox`; absent until the first command needs to know
 
 
 class State(EngineEvent, frozen=True, kw_only=True, tag="state"):
@@ -228,6 +229,13 @@ class Notice(EngineEvent, frozen=True, kw_only=True, tag="notice"):
     text: str
 
 
+class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
+    """What confines commands: bubblewrap, landlock, none (nothing works here) or off. `reason`: why nothing better."""
+
+    kind: str
+    reason: str = ""
+
+
 class UnknownEvent(EngineEvent, frozen=True, kw_only=True, tag="unknown"):
     """An event of a newer engine; `data` is the whole object as it came."""
 
@@ -267,5 +275,6 @@ Event = (
     | TaskTokenUsageUpdated
     | TaskToolFailed
     | Notice
+    | Sandbox
     | UnknownEvent
 )

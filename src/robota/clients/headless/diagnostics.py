@@ -5,7 +5,7 @@ import os
 
 from robota.clients.headless.output import TextOutput, without_controls, without_surrogates
 from robota.clients.headless.terminal_text import wants_colour, width_of, wrapped
-from robota.protocol.events import Notice
+from robota.protocol.events import Notice, Sandbox
 
 BOLD = "1"
 RED = "31"
@@ -52,6 +52,11 @@ class Diagnostics:
         """Shown in every output format: something a person should know whatever a script reads."""
         if event.level == "warning":
             self.notice(event)
+
+    def sandbox(self, event: Sandbox) -> None:
+        """That nothing confines commands is worth a line; which of the kinds does is not."""
+        if event.kind == "none":
+            self.prose(f"robota: no sandbox works here, so commands run only if a rule names them: {event.reason}.")
 
     def _write(self, line: str) -> None:
         try:

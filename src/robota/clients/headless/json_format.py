@@ -4,7 +4,7 @@ from robota.clients.headless.diagnostics import Diagnostics
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
 from robota.clients.headless.tally import Handlers
-from robota.protocol.events import Notice
+from robota.protocol.events import Notice, Sandbox
 
 
 class JsonPrinter:
@@ -14,7 +14,7 @@ class JsonPrinter:
 
     @property
     def handlers(self) -> Handlers:
-        return {Notice: self._diagnostics.warning}
+        return {Notice: self._diagnostics.warning, Sandbox: self._diagnostics.sandbox}
 
     def finish(self, result: Result) -> None:
         self._output.json_line(result)

@@ -9,7 +9,7 @@ from robota.clients.headless.diagnostics import Diagnostics
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
 from robota.clients.headless.tally import Handlers
-from robota.protocol.events import MessageCreated, MessageUpdated, Notice, PartialMessage, TextDelta
+from robota.protocol.events import MessageCreated, MessageUpdated, Notice, PartialMessage, Sandbox, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import detect_agent_state, is_request_row
 
@@ -35,6 +35,7 @@ class MessagesPrinter:
             MessageCreated: self._row,
             MessageUpdated: self._row,
             Notice: self._diagnostics.warning,
+            Sandbox: self._diagnostics.sandbox,
         }
         return {**whole, PartialMessage: self._delta, TextDelta: self._delta} if self._partials else whole
 

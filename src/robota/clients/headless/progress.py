@@ -9,6 +9,7 @@ from robota.clients.headless.tally import Handlers
 from robota.protocol.events import (
     Notice,
     RetryScheduled,
+    Sandbox,
     TaskModeSwitched,
     TaskSpawned,
     TaskToolFailed,
@@ -54,6 +55,7 @@ class Progress:
             TaskModeSwitched: self._mode_switched,
             RetryScheduled: self._retry,
             Notice: self._diagnostics.notice,
+            Sandbox: self._diagnostics.sandbox,
         }
 
     def _line(self, text: str, colour: str | None = None) -> None:

@@ -14,6 +14,7 @@ from robota.protocol.events import (
     Notice,
     PartialMessage,
     RetryScheduled,
+    Sandbox,
     SessionState,
     State,
     TextDelta,
@@ -43,6 +44,7 @@ class StreamJsonPrinter:
             ToolEnd: self._tool_end,
             RetryScheduled: self._retry,
             Notice: self._notice,
+            Sandbox: self._sandbox,
         }
         stream = self._stream
         if stream is None:
@@ -115,10 +117,13 @@ class StreamJsonPrinter:
     def _notice(self, event: Notice) -> None:
         self._line("system", subtype="informational", content=event.text, level=event.level)
 
+    def _sandbox(self, event: Sandbox) -> None:
+        self._line("system", subtype="sandbox", kind=event.kind, reason=event.reason)
+
     def _stream_event(self, event: dict[str, Any]) -> None:
         self._line("stream_event", event=event, parent_tool_use_id=None)
 
-    def _line(self, kind: str, **fields: Any) -> None:
+    def _line(self, kind: str, /, **fields: Any) -> None:
         self._output.json_line({"type": kind, **fields, "session_id": self._session_id, "uuid": new_uuid()})
 
 

@@ -10,7 +10,7 @@ from robota.clients.headless.progress import Progress
 from robota.clients.headless.result import Result
 from robota.clients.headless.retry_words import retry_in_words
 from robota.clients.headless.tally import Handlers
-from robota.protocol.events import Notice, RetryScheduled, ToolEnd
+from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
 
 # A shorter pause is over before a person wonders what is going on.
 WORTH_TELLING_MS: Final = 2000
@@ -29,7 +29,12 @@ class TextPrinter:
     def handlers(self) -> Handlers:
         if self._progress is not None:
             return self._progress.handlers
-        return {ToolEnd: self._tool_end, RetryScheduled: self._retry, Notice: self._diagnostics.warning}
+        return {
+            ToolEnd: self._tool_end,
+            RetryScheduled: self._retry,
+            Notice: self._diagnostics.warning,
+            Sandbox: self._diagnostics.sandbox,
+        }
 
     def finish(self, result: Result) -> None:
         for call in self._denied:

@@ -17,6 +17,7 @@ from robota.protocol.events import (
     PartialMessage,
     QueuedMessagesUpdated,
     RetryScheduled,
+    Sandbox,
     State,
     TaskAborted,
     TaskAskResponded,
@@ -167,6 +168,10 @@ def _notice(view: ViewModel, event: Notice) -> ViewModel:
     return replace(view, notices=(*view.notices, event)[-NOTICES_KEPT:])
 
 
+def _sandbox(view: ViewModel, event: Sandbox) -> ViewModel:
+    return view if view.session is None else replace(view, session=replace(view.session, sandbox=event.kind))
+
+
 def _without(entries: Mapping[K, V], key: K) -> Mapping[K, V]:
     if key not in entries:
         return entries
@@ -219,4 +224,5 @@ STEPS: Final[dict[type, Callable[[ViewModel, Any], ViewModel]]] = {
     TodosUpdated: _todos_updated,
     TaskTokenUsageUpdated: _usage_updated,
     Notice: _notice,
+    Sandbox: _sandbox,
 }

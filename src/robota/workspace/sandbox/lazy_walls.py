@@ -1,6 +1,6 @@
 """The walls of a session, put up when the first command needs them: most sessions start faster than a probe takes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,16 @@ class Walls:
         self._secrets = tuple(secrets)
         self._network = network
         self._built: CommandWalls | None = None
+        self._tell: Callable[[str, str], None] = lambda kind, reason: None
 
     @property
     def stand(self) -> bool:
         """Whether a sandbox works on this machine."""
         return self._commands().is_real
+
+    def when_found(self, tell: Callable[[str, str], None]) -> None:
+        """Call this with the kind of sandbox, and why it is no better one, as soon as that is known."""
+        self._tell = tell
 
     def wrap(self, command: Sequence[str], cwd: Path) -> Wrapped:
         return self._commands().wrap(command, cwd)
@@ -37,4 +42,5 @@ class Walls:
             from robota.workspace.sandbox.command_walls import CommandWalls
 
             self._built = CommandWalls(self._root, home=self._home, secrets=self._secrets, network=self._network)
+            self._tell(self._built.sandbox.kind, self._built.sandbox.reason)
         return self._built
