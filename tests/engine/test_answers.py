@@ -118,6 +118,28 @@ def test_only_the_chosen_hunks_are_written(workspace: Path) -> None:
     play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [write]}, DONE], story)
 
 
+def test_chosen_hunks_touch_no_other_byte(workspace: Path) -> None:
+    """Form feeds and Unicode separators end no line, endings are mixed, some bytes are no text, no newline at the end."""
+    rows = [f"line {number}".encode() for number in range(60)]
+    rows[10:14] = [b"form\x0cfeed", b"\x0bvertical\x1c", "line\u2028separator \x85".encode(), b"caf\xe9 \xff"]
+    endings = [b"\r\n" if number % 3 else b"\n" for number in range(59)] + [b""]
+    (workspace / "a.txt").write_bytes(b"".join(map(bytes.__add__, rows, endings)))
+    changed = [row.decode("utf-8", "replace") for row in rows]
+    for place in (5, 30, 55):
+        changed[place] = f"CHANGED {place}"
+    expected = [f"CHANGED {place}".encode() if place in (5, 55) else row for place, row in enumerate(rows)]
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        await stage.answer("objectResponse", '{"hunks": [0, 2]}')
+        await stage.until_ask("completion_result")
+        assert (workspace / "a.txt").read_bytes() == b"".join(map(bytes.__add__, expected, endings))
+
+    write = call("write_to_file", path="a.txt", content="\n".join(changed))
+    play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [write]}, DONE], story)
+
+
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "x y"]), max_size=30)
 
 

@@ -230,7 +230,7 @@ class Admission:
         except FileProblem as problem:
             raise CallStopped("error", str(problem)) from problem
         files.note_seen(source.file)
-        lines = with_hunks(source.text.splitlines(), view, chosen.hunks)
+        lines = with_hunks(source.lines, view, chosen.hunks)
         ending = "\n" if source.text.endswith("\n") else ""
         admitted = self._with_changed_input(
             writer, call, {"path": view.path, "content": "\n".join(lines) + ending}

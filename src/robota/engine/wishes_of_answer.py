@@ -46,7 +46,7 @@ def with_hunks(lines: Sequence[str], view: DiffView, chosen: Sequence[int]) -> l
         result += lines[place:start]
         place = start + hunk.old_count
         if number in chosen:
-            result += [line.text.rstrip("\r\n") for line in hunk.lines if line.kind != "remove"]
+            result += [line.text for line in hunk.lines if line.kind != "remove"]
         else:
             result += lines[start:place]
     return [*result, *lines[place:]]
