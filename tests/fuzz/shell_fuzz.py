@@ -4,6 +4,8 @@
 """
 
 import argparse
+import os
+import shlex
 import tempfile
 import time
 from pathlib import Path
@@ -17,6 +19,7 @@ from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
 from robota.policy.modes import PermissionMode
 from robota.policy.places import Places
+from robota.workspace.shell.expansion import files_matching
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Plain, SimpleCommand
 from robota.workspace.shell.wrappers import Unwrapped, unwrap
@@ -27,6 +30,7 @@ PROGRAMS = st.sampled_from(
         "ls", "cat", "git log", "git status", "git diff", "grep", "rg", "find", "sed", "echo", "printf", "cd",
         "pwd", "head", "sort", "wc", "rm", "evil", "sh", "eval", "exec", "export", "time", "timeout 5", "nohup",
         "env", "command", "xargs", "sudo", "nice", "true", "read", "set", ".", "source", "alias", "trap",
+        "timeout", "uniq", "tail", "awk", "jq", "tree", "strings", "xxd",
     ]
 )
 WORDS = st.sampled_from(
@@ -35,7 +39,7 @@ WORDS = st.sampled_from(
         "%n", "HEAD~1", "~", "~/a", "*.py", "src/*.py", "a?.py", "[ab].py", "-e", "evil", "';'", '"&&"',
         "'$(evil)'", "-exec", "--pre=evil", "--output=o", "#c", "a#b", "@", "%", "+", ",", ":", "^", "=x", ".",
         "..", "--", "-", "in", "PATH", "IFS", "'`evil`'", "ls", "cat", "a=~", "a:~", "~+", "[", "]", "]]", "do",
-        "{}", "\\;", "2", "1>out",
+        "{}", "\\;", "2", "1>out", "-f", "5*", "1*", "%*", "[0-9]*", "-U", "-k", "--format", "-L", "sub", "test",
     ]
 )
 JOINTS = st.sampled_from([" && ", " || ", "; ", " | ", "\n", ";", "|", "&&", " \n\n", " ;\n"])
@@ -86,12 +90,14 @@ def check(oracle: ShellOracle, command: str) -> None:
     targets = {Path(redirect.target).name for each in script.commands for redirect in each.redirects if redirect.writes}
     assert {Path(name).name for name in ran.created} <= targets, f"{command!r} wrote {ran.created}"
     if allowed:
-        assert_harmless(command, ran)
+        assert_harmless(oracle, command, ran)
 
 
-def assert_harmless(command: str, ran: Ran) -> None:
+def assert_harmless(oracle: ShellOracle, command: str, ran: Ran) -> None:
+    """What ran, with every pattern replaced by names of files, is allowed as well."""
     assert not ran.created, f"{command!r} was allowed, and wrote {ran.created}"
     for words in ran.commands:
+        assert is_allowed(oracle, shlex.join(words)), f"{command!r} was allowed, and ran {words}, which is not"
         assert words[0] not in {"rm", "evil", "sh", "eval", "exec", "sudo", "env", "xargs", "export"}, command
 
 
@@ -103,7 +109,7 @@ def is_allowed(oracle: ShellOracle, command: str) -> bool:
         touches=Touches(command=command),
         mode="code",
     )
-    places = Places(root=oracle.workspace, home=oracle.home)
+    places = Places(root=oracle.workspace, home=oracle.home, real=os.path.realpath, matching=files_matching)
     return decide(subject, PolicyContext(mode=PermissionMode.DEFAULT, places=places)).decision is Decision.ALLOW
 
 

@@ -17,8 +17,8 @@ for __name in $(compgen -b); do
 done
 """
 SECONDS = 10
-# Files for patterns to match, one of which looks like a flag.
-FILES = ("a.py", "b.py", "-n", "src/c.py", "src/.hidden", "in")
+# Files for patterns to match: some look like flags, numbers or formats, or like programs with their words.
+FILES = ("a.py", "b.py", "-n", "src/c.py", "src/.hidden", "in", "5", "5x", "1", "1a", "1b", "%n", "sub/5", "sub/sh")
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):

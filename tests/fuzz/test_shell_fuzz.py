@@ -28,6 +28,10 @@ def test_bash_runs_no_word_that_was_not_judged(tmp_path: Path) -> None:
         "git log # evil",
         "printf %n PATH; ls",
         "ls\n\n\nrm x",
+        "timeout 5* ls",
+        "printf %* PATH",
+        "uniq -f 1*",
+        "cd sub && timeout * ls",
     ],
 )
 def test_commands_that_once_were_or_could_be_misread(command: str, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_even_with_every_edit_accepted_it_stays_inside(
 def test_after_trust_only_what_may_be_trusted_counts(
     robota: Robota, hostile: HostileRepository, canary: CanaryServer
 ) -> None:
-    """Hooks run and the one allow rule holds; provider, mode, sandbox, links and git's helpers count for nothing."""
+    """Hooks and servers run and the one allow rule holds; provider, mode, sandbox, links and git's helpers do not."""
     outside = everything_in(hostile.outside)
     assert robota("trust", "--yes", env=CARELESS).code == 0
     (robota.workspace / ".claude/settings.json").write_text("{}")
@@ -136,7 +136,8 @@ def test_after_trust_only_what_may_be_trusted_counts(
     assert "currentProvider" in done.stderr and "sandbox" in done.stderr
     sprung = hostile.sprung()
     assert "hook-robota-SessionStart" in sprung
-    assert {trick for trick in sprung if not trick.startswith("hook-robota-")} == set()
+    may_be_trusted = ("hook-robota-", "mcp-.robota-mcp.json")
+    assert {trick for trick in sprung if not trick.startswith(may_be_trusted)} == set()
     assert all(request.startswith("POST /hook/") for request in canary.heard)
     log = told(robota)
     assert "REPOSITORY_SAYS=hello" in log and "There is no mode" in log

@@ -10,9 +10,10 @@ from robota.policy.decide import decide
 from robota.policy.modes import PermissionMode
 from robota.policy.places import Places
 from robota.policy.rules import Rule, parse_rules
+from robota.workspace.shell.expansion import files_matching
 
 ROOT = Path("/ws")
-PLACES = Places(root=ROOT, home=Path("/home/me"))
+PLACES = Places(root=ROOT, home=Path("/home/me"), matching=files_matching)
 LABELS = {
     Effect.READ: ("read_file", "Read"),
     Effect.WRITE: ("write_to_file", "Write"),

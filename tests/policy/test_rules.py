@@ -151,6 +151,14 @@ def test_read_speaks_of_reading_and_forbids_editing_too() -> None:
     assert not possibly_matches(rule("Read"), writing("src/a"), PLACES)
 
 
+@pytest.mark.parametrize("path", ["secrets", "secrets/", "/ws/secrets", "lib/secrets"])
+def test_a_directory_is_denied_if_all_of_its_files_are(path: str) -> None:
+    assert possibly_matches(rule("Edit(secrets/**)"), writing(path), PLACES)
+    assert not surely_matches(rule("Edit(secrets/**)"), writing(path), PLACES)
+    assert not possibly_matches(rule("Edit(secrets/*.pem)"), writing(path), PLACES)
+    assert not possibly_matches(rule("Edit(secrets/**)"), writing("."), PLACES)
+
+
 def test_denying_reaches_any_depth_and_allowing_does_not() -> None:
     assert possibly_matches(rule("Edit(src/**)"), writing("lib/src/a"), PLACES)
     assert not possibly_matches(rule("Edit(/src/**)"), writing("lib/src/a"), PLACES)

@@ -19,7 +19,14 @@ from tests.policy.judging import judge, says, writing
         ("timeout 5 pytest", ["Bash(timeout 5 pytest)"], ["Bash(pytest *)"]),
         ("cat /etc/hosts", ["Bash(cat /etc/hosts)"], None),
         ("rg --pre=x y", ["Bash(rg --pre=x y)"], None),
-        ("ruff check src/*.py", None, ["Bash(ruff *)"]),
+        ("ruff check src/*.py", None, ["Bash(ruff check *)"]),
+        ("npm install left-pad", ["Bash(npm install left-pad)"], None),
+        ("git rebase main", ["Bash(git rebase main)"], None),
+        ("git push --receive-pack=x", ["Bash(git push --receive-pack=x)"], None),
+        ("cp a b", ["Bash(cp a b)"], None),
+        ("git add src", ["Bash(git add src)"], ["Bash(git add *)"]),
+        ("gh pr view 5", ["Bash(gh pr view 5)"], ["Bash(gh pr view *)"]),
+        ("cargo build", ["Bash(cargo build)"], ["Bash(cargo build *)"]),
     ],
 )
 def test_what_is_offered_for_a_command(command: str, exact: list[str] | None, prefix: list[str] | None) -> None:

@@ -40,7 +40,7 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
         if isinstance(unwrapped, TooDeep):
             reason = f"More than {MAX_DEPTH} commands are wrapped in one another, which hides what runs."
             return msgspec.structs.replace(deny(reason), steps=("hard limits",))
-        part = command_part(command, unwrapped, directories, subject.label)
+        part = command_part(command, unwrapped, directories, subject.label, context.places)
         judged.append((part, first_opinion(PART_STAGES, part, context)))
     worst = min((verdict for _, verdict in judged), key=lambda verdict: STRICTEST_FIRST.index(verdict.decision))
     reason = worst.reason
@@ -69,8 +69,10 @@ def _with_directories(
     for command in script.commands:
         yield command, directories
         if "cd" in command.argv:
-            moved = (posixpath.join(each, _target(command, context)) for each in directories)
-            directories = tuple(dict.fromkeys((*directories, *map(posixpath.normpath, moved))))
+            moved = (posixpath.normpath(posixpath.join(each, _target(command, context))) for each in directories)
+            # The workspace by its full name is the workspace.
+            known = (context.places.inside(each) or each for each in moved)
+            directories = tuple(dict.fromkeys((*directories, *known)))
         if len(directories) > MAX_DIRECTORIES:
             directories = ("/",)
 

@@ -4,16 +4,18 @@ from typing import Final
 
 from robota.policy.commands import begins_with, could_contain, matches_exactly, pattern_words
 from robota.policy.context import PolicyContext
+from robota.policy.escapes import escapes
 from robota.policy.modes import PermissionMode
 from robota.policy.part import CommandPart
 from robota.policy.rules import EDIT, Rule
 from robota.workspace.shell.script import Argv
+from robota.workspace.shell.wrappers import program
 
 # These take their words as text, so a word in them that names a command does not run it.
-TAKE_TEXT: Final = frozenset(
-    "rm rmdir cp mv mkdir touch ln chmod chown tee sed curl wget kill tar zip unzip gzip gunzip".split()
-)
-GIT_TAKES_TEXT: Final = frozenset("add commit tag merge stash push pull fetch checkout switch restore reset".split())
+TAKE_TEXT: Final = frozenset("rm rmdir cp mv mkdir touch ln chmod chown tee curl wget kill unzip gunzip".split())
+GIT_TAKES_TEXT: Final = frozenset("add commit tag merge stash checkout switch restore reset".split())
+# These reach everything below a directory that they name.
+TAKE_WHOLE_DIRECTORIES: Final = frozenset("rm rmdir mv cp chmod chown shred truncate".split())
 
 
 def rule_against(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> Rule | None:
@@ -51,8 +53,10 @@ def _speaks_against(rule: Rule, part: CommandPart, context: PolicyContext) -> bo
     # What a command does to a file that it names is anybody's guess, unless it only looks.
     only_reads = part.looks is not None and rule.tool == EDIT
     words = part.written if only_reads else (*part.written, *part.named)
+    takes_all = program(part.inner) in TAKE_WHOLE_DIRECTORIES
     return any(
         context.places.matches(location, rule.paths, broadly=True)
+        or context.places.holds_matches(location, rule.paths, at_any_depth=takes_all)
         for _, location in part.locations(words, context.places)
     )
 
@@ -80,7 +84,16 @@ def _speaks_for(rule: Rule, part: CommandPart) -> bool:
     if rule.spec is None:
         return True
     pattern = pattern_words(rule.spec)
+    if _means_to_escape(part, pattern):
+        return False
     if matches_exactly(part.command, part.command.argv, pattern):
         return True
     inner = part.unwrapped.inner
     return part.unwrapped.faithful and inner is not None and matches_exactly(part.command, inner, pattern)
+
+
+def _means_to_escape(part: CommandPart, pattern: Argv) -> bool:
+    """Whether a flag that makes the program run or write something else hides behind the last `*` of a rule."""
+    if pattern[-1:] != ("*",) or pattern == ("*",):
+        return False
+    return any(word not in pattern[:-1] for word in escapes(part.command, part.inner))

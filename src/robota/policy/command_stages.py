@@ -9,9 +9,13 @@ from robota.policy.dangerous import critical_target
 from robota.policy.modes import PermissionMode
 from robota.policy.part import CommandPart
 from robota.policy.protected import credential_store, secret_pattern, steering_dot_pattern, steering_pattern
+from robota.policy.readonly import is_known
+from robota.policy.rules import READ
 from robota.policy.stages import Stage, allow, ask, deny
 from robota.workspace.shell.wrappers import program
 
+GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
+SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
 TEMPORARY: Final = ("/tmp/", "/var/tmp/")
 ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
@@ -77,11 +81,16 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
         store = credential_store(location)
         if store is not None and place is None:
             return deny(f"{word!r} leads to {store}, where credentials are kept.", f"credentials {store}")
-        pattern = store if place is None else store or is_protected(place)
+        pattern = store or (is_protected(place) if place is not None else _steers_outside(part, location))
         if pattern is not None:
             reason = f"It names {pattern}, which is protected: what stands there can run code or hold secrets."
             return ask(reason, f"protected {pattern}")
     return None
+
+
+def _steers_outside(part: CommandPart, location: str) -> str | None:
+    """A file such as ~/.bashrc that the command may change; looking outside is asked about anyway."""
+    return None if part.looks else steering_dot_pattern(location.lstrip("/"))
 
 
 def _by_allow_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -106,9 +115,20 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
             return _not_outside(word, context)
     if context.walls_missing:
         return ask(NO_SANDBOX)
+    unreadable = next((rule for rule in context.deny if rule.tool == READ and rule.paths), None)
+    if unreadable is not None and _reads_a_tree(part):
+        return ask(f"It reads whole directories, where files may be that the deny rule {unreadable.text} names.")
     if part.written:
         return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")
     return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", "read-only command")
+
+
+def _reads_a_tree(part: CommandPart) -> bool:
+    """Whether it looks into files that it was not given by name."""
+    name, flags = program(part.inner), [word for word in part.inner[1:] if word.startswith("-")]
+    if name in GREPS:
+        return any("recur" in flag or (flag[1:2] != "-" and set(flag) & set("rRd")) for flag in flags)
+    return name in SEARCHERS or (name == "git" and "grep" in part.inner)
 
 
 def _not_outside(word: str, context: PolicyContext) -> Verdict:
@@ -123,7 +143,15 @@ def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
         return allow("In bypassPermissions mode everything runs that is not forbidden.")
     if context.mode is PermissionMode.PLAN:
         return deny(f"In plan mode nothing is run but known commands that only look; {part.inner[0]} might do more.")
-    return ask(f"In {context.mode} mode a person decides about {part.label}.")
+    return ask(_why_asked(part, context))
+
+
+def _why_asked(part: CommandPart, context: PolicyContext) -> str:
+    if part.looks is not None and part.looks.is_git:
+        return "git obeys the repository it runs in, and this one may name programs to run; a person decides."
+    if part.looks is None and is_known(part.inner):
+        return f"{part.inner[0]} can do more than look, and not every word here is known to be harmless."
+    return f"In {context.mode} mode a person decides about {part.label}."
 
 
 PART_STAGES: Final[tuple[Stage[CommandPart], ...]] = (

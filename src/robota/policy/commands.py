@@ -1,7 +1,8 @@
 """Matching commands with the words of a rule: exactly to allow, generously to deny."""
 
+import fnmatch
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from robota.workspace.shell.script import Argv, SimpleCommand
@@ -10,6 +11,8 @@ PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
 SEPARATORS: Final = re.compile(r"[;&|\n\r(){}`<>]|\$\(")
 FIELD_SEPARATOR: Final = re.compile(r"\$\{?IFS\}?")
 QUOTING: Final = re.compile(r"[\"'\\]")
+MOST_OPTIONS: Final = 200
+GLOB_SIGNS: Final = frozenset("*?[")
 SIGNS: Final = re.compile(r"[\"'\\$,!*?\[\]~#=]")
 
 
@@ -73,7 +76,8 @@ def _occurs(pattern: Argv, words: Argv) -> bool:
     wanted = _without_rest(pattern)
     if not wanted:
         return bool(words)
-    return any(_follows(words[place:], wanted) for place in range(len(words)) if _is_program(words[place], wanted[0]))
+    places = (place for place, word in enumerate(words) if _is_program(word, wanted[0]))
+    return any(_follows(words[place : place + MOST_OPTIONS + 2], wanted) for place in places)
 
 
 def _follows(words: Argv, wanted: Argv) -> bool:
@@ -83,10 +87,13 @@ def _follows(words: Argv, wanted: Argv) -> bool:
     rest = iter(wanted[1:])
     target = next(rest, None)
     after_option = False
-    for word in words[1:]:
+    for count, word in enumerate(words[1:]):
         if target is None:
             break
-        if _word_matches(word, target):
+        if count == MOST_OPTIONS:
+            # Nobody writes so many before saying what to do, and looking at all of them would take too long.
+            return True
+        if _could_match(word, target):
             target, after_option = next(rest, None), False
         elif word.startswith("-"):
             after_option = True
@@ -102,14 +109,16 @@ def _without_rest(pattern: Argv) -> Argv:
 
 
 def _is_program(word: str, wanted: str) -> bool:
-    return _word_matches(word.rpartition("/")[2], wanted) or _word_matches(word, wanted)
+    return _could_match(word.rpartition("/")[2], wanted) or _could_match(word, wanted)
+
+
+def _could_match(word: str, pattern: str) -> bool:
+    """As `_word_matches`, or the shell may replace the word by a file whose name matches."""
+    return _word_matches(word, pattern) or (
+        not GLOB_SIGNS.isdisjoint(word) and fnmatch.fnmatchcase(pattern.replace("*", "x"), word.replace("[^", "[!"))
+    )
 
 
 def _word_matches(word: str, pattern: str) -> bool:
-    if "*" not in pattern:
-        return word == pattern
-    return re.fullmatch(_any_of(pattern.split("*")), word, re.DOTALL) is not None
-
-
-def _any_of(pieces: Iterable[str]) -> str:
-    return ".*".join(re.escape(piece) for piece in pieces)
+    # Not every combination of the stars is tried: whoever wrote the rule, this must not take long.
+    return word == pattern or ("*" in pattern and fnmatch.fnmatchcase(word, pattern))

@@ -1,11 +1,15 @@
 """Commands that no mode approves: deleting what everything else rests on."""
 
+import fnmatch
+import re
 from typing import Final
 
 from robota.policy.places import Places
 from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import program
 
+# `*` and the like at the end: everything in the directory before it.
+ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
 DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
 
 
@@ -16,7 +20,7 @@ def critical_target(argv: Argv, places: Places, directory: str) -> str | None:
     for word in argv[1:]:
         if word.startswith("-"):
             continue
-        stripped = word.removesuffix("*").rstrip("/") or "/"
+        stripped = ALL_WITHIN.sub("", word).rstrip("/") or ("/" if word.startswith("/") else ".")
         if any(_is_critical(location, places) for location in places.locations(stripped, directory)):
             return word
     return None
@@ -25,5 +29,6 @@ def critical_target(argv: Argv, places: Places, directory: str) -> str | None:
 def _is_critical(location: str, places: Places) -> bool:
     if location.count("/") <= 1:
         return True
-    anchors = [str(places.root), *([str(places.home)] if places.home else [])]
-    return any(anchor == location or anchor.startswith(location + "/") for anchor in anchors)
+    anchors = [places.root, *([places.home] if places.home else [])]
+    above = [str(each) for anchor in anchors for each in (anchor, *anchor.parents)]
+    return any(fnmatch.fnmatchcase(each, location) for each in above)

@@ -116,10 +116,10 @@ def _by_mode(subject: Subject, context: PolicyContext) -> Verdict | None:
         return allow("Reading inside the workspace and talking to the person need no permission.")
     if mode is PermissionMode.ACCEPT_EDITS and subject.effects and subject.effects <= LOOKING | {Effect.WRITE}:
         return allow("In acceptEdits mode files inside the workspace may be edited.")
-    from robota.policy.suggest import file_suggestions
+    from robota.policy.suggest import call_suggestions
 
     verdict = ask(f"In {mode} mode a person decides about {subject.label}.")
-    return msgspec.structs.replace(verdict, suggestions=file_suggestions(subject, context.places))
+    return msgspec.structs.replace(verdict, suggestions=call_suggestions(subject, context.places))
 
 
 CALL_STAGES: Final[tuple[Stage[Subject], ...]] = (

@@ -1,7 +1,8 @@
 """Names and addresses of hosts: which a rule names, and which are never fetched from."""
 
+import fnmatch
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
 LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
@@ -32,8 +33,17 @@ def problem_with_host(host: str) -> str | None:
         if NUMERIC.fullmatch(bare):
             return "it is an address written as a number"
         return None if _labels(host) is not None else "it is not the plain name of a host"
-    mapped = getattr(address, "ipv4_mapped", None) or address
-    return None if mapped.is_global and not mapped.is_multicast else "it is an address within this machine or network"
+    return None if _is_public(address) else "it is an address within this machine or network"
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Addresses of version 6 that carry one of version 4 in them are not taken at their word."""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return _is_public(address.ipv4_mapped)
+        if address.sixtofour or address.teredo or address.is_reserved or address.is_site_local:
+            return False
+    return address.is_global and not address.is_multicast
 
 
 def _labels(host: str) -> list[str] | None:
@@ -50,4 +60,4 @@ def _pattern_labels(pattern: str) -> list[str] | None:
 
 
 def _label_matches(label: str, pattern: str) -> bool:
-    return re.fullmatch("[^.]*".join(map(re.escape, pattern.split("*"))), label) is not None
+    return fnmatch.fnmatchcase(label, pattern.replace("[", "[[]"))

@@ -12,6 +12,7 @@ from robota.policy.leaving import leaving_the_sandbox
 from robota.policy.modes import PermissionMode
 from robota.policy.permissions import RuleSet, rules_granted
 from robota.policy.places import Places
+from robota.policy.rules import READ
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,11 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     trusted: bool = True
     git_only_looks: Callable[[], bool] = lambda: True
     sandbox_works: Callable[[], bool] | None = None
+
+    def forbids_reading(self, path: str) -> bool:
+        """Whether a deny rule names this file as one that must not be read, by whatever tool."""
+        patterns = (rule.paths for rule in self.rules.deny if rule.tool == READ)
+        return any(pattern and self.places.matches(path, pattern, broadly=True) for pattern in patterns)
 
     def __call__(self, subject: Subject, permission_mode: str, grants: Sequence[str]) -> Verdict:
         mode = PermissionMode(permission_mode)

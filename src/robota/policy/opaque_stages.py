@@ -11,11 +11,14 @@ from robota.policy.commands import begins_with, could_contain, pattern_words
 from robota.policy.context import PolicyContext
 from robota.policy.dangerous import critical_target
 from robota.policy.modes import PermissionMode
+from robota.policy.part import HARMLESS_FILES
+from robota.policy.protected import credential_store, steering_dot_pattern
 from robota.policy.rules import Rule
 from robota.policy.stages import Stage, allow, ask, deny
 from robota.workspace.shell.script import Argv
 
 WORD: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
+WRITTEN: Final = re.compile(r">[>|]?[ \t]*[\"']?([^\s\"'`$|&;<>(){}]+)")
 
 
 class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +52,27 @@ def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdic
     return ask(f"It may delete {word!r}, on which everything else rests.", "critical path") if word else None
 
 
+def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    """A rule for every command is not meant for these; a plain command that names them is asked about, too."""
+    if context.mode is PermissionMode.BYPASS:
+        return None
+    for word in dict.fromkeys(WORD.findall(command.text)):
+        for location in context.places.locations(word):
+            place = context.places.inside(location)
+            pattern = credential_store(location) or steering_dot_pattern(place or location.lstrip("/"))
+            if pattern is not None:
+                return ask(f"It may touch {pattern}, which is protected. {command.reason}", f"protected {pattern}")
+    return _by_what_it_writes(command, context)
+
+
+def _by_what_it_writes(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    for word in WRITTEN.findall(command.text):
+        locations = context.places.locations(word)
+        if word not in HARMLESS_FILES and any(context.places.inside(location) is None for location in locations):
+            return ask(f"It may write to {word!r}, which is outside the workspace. {command.reason}", "outside")
+    return None
+
+
 def _by_allow_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     rule = _rule_for_everything(command, context.allow)
     return allow(f"The allow rule {rule.text} permits every command.", rule.text) if rule else None
@@ -70,6 +94,7 @@ OPAQUE_STAGES: Final[tuple[Stage[OpaqueCommand], ...]] = (
     ("deny rules", _by_deny_rules),
     ("ask rules", _by_ask_rules),
     ("critical paths", _by_critical_paths),
+    ("protected paths", _by_protected_paths),
     ("allow rules", _by_allow_rules),
     ("session grants", _by_grants),
     ("mode", _by_mode),

@@ -44,10 +44,9 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Every word that could name a file, also behind the `=` of a flag or the `:` of a revision."""
+        """Every word that could name a file, also behind a flag, its `=`, an `@` or the `:` of a revision."""
         words = self.looked_at if self.looks else (*self.command.argv[1:], *self.looked_at)
-        pieces = ((word, word.partition("=")[2], word.rpartition(":")[2]) for word in words)
-        return tuple(dict.fromkeys(piece for group in pieces for piece in group if piece))
+        return tuple(dict.fromkeys(piece for word in words for piece in _names_in(word) if piece))
 
     def locations(self, words: Iterable[str], places: Places) -> list[tuple[str, str]]:
         """Each word with each place it could mean."""
@@ -60,15 +59,31 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def command_part(
-    command: SimpleCommand, unwrapped: Unwrapped, directories: tuple[str, ...], label: str
+    command: SimpleCommand, unwrapped: Unwrapped, directories: tuple[str, ...], label: str, places: Places
 ) -> CommandPart:
     inner = unwrapped.inner
-    if inner is not None and len(command.argv) - len(inner) in command.globs:
-        # What runs is the first file that fits the pattern.
+    if inner is not None and any(place <= len(command.argv) - len(inner) for place in command.globs):
+        # One pattern can become many words, so that another one names what runs.
         unwrapped, inner = Unwrapped(inner=None, wrappers=unwrapped.wrappers, faithful=False), None
     known = inner is None or unwrapped.faithful
-    looks = only_looks(command, inner or command.argv) if known else None
+    looks = only_looks(command, inner or command.argv, _no_flags(command, directories, places)) if known else None
     return CommandPart(command=command, unwrapped=unwrapped, directories=directories, label=label, looks=looks)
+
+
+def _no_flags(command: SimpleCommand, directories: tuple[str, ...], places: Places) -> frozenset[int]:
+    """The places of patterns that become no flag wherever the command may run."""
+    return frozenset(
+        place
+        for place in command.globs
+        if not command.argv[place].startswith("-")
+        and all(places.becomes_no_flag(command.argv[place], directory) for directory in directories)
+    )
+
+
+def _names_in(word: str) -> tuple[str, ...]:
+    attached = word[2:] if word.startswith("-") and not word.startswith("--") else ""
+    pieces = (word, word.partition("=")[2], word.rpartition(":")[2], attached, attached.partition("=")[2])
+    return (*pieces, *(piece.lstrip("@") for piece in pieces))
 
 
 def _is_harmless(target: str) -> bool:

@@ -1,7 +1,7 @@
 """Files that steer tools, run code by themselves or hold secrets: touching them is always worth a question."""
 
 import posixpath
-from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from robota.policy.paths import matches_pattern
@@ -11,17 +11,21 @@ STEERING: Final = tuple(
     """
     .git .gitmodules .gitattributes .gitconfig .config/git .husky .pre-commit-config.yaml lefthook.yml .lefthook
     .robota .orchestration .roo .roomodes .rooignore .roorules .clinerules .claude .claude.json .cursor .codex .gemini
-    .agents .mcp.json .aider.conf.yml opencode.json .vscode .idea .devcontainer *.code-workspace
+    .agents .windsurf .continue .amazonq .kiro .zed .opencode .crush .qwen
+    .mcp.json .aider.conf.yml opencode.json .vscode .idea .devcontainer *.code-workspace
     .envrc .direnv .tool-versions mise.toml .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile
     .npmrc .yarnrc .yarnrc.yml .yarn .pnp.cjs .pnpmfile.cjs bunfig.toml .cargo .mvn gradle-wrapper.properties .bazelrc
+    .gdbinit .lldbinit .vimrc .exrc .nvimrc .dir-locals.el .inputrc .curlrc .wgetrc .Rprofile .bundle
     .ripgreprc .pypirc .netrc conftest.py sitecustomize.py usercustomize.py pyrightconfig.json
-    .github/workflows .gitlab-ci.yml
+    *.pth rust-toolchain rust-toolchain.toml *venv/bin node_modules/.bin
+    .github/workflows .github/actions .gitlab-ci.yml .circleci .travis.yml Jenkinsfile
     """.split()
 )
+STEERING_DOTS: Final = tuple(pattern for pattern in STEERING if pattern.startswith("."))
 # Secrets of the project: neither read nor written without a question.
 SECRETS: Final = tuple(
-    ".env .env.* .envrc .netrc .pypirc .npmrc *.pem *.key *.p12 *.pfx *.kdbx id_rsa* id_ed25519* id_ecdsa* "
-    ".git-credentials .htpasswd secrets.yaml secrets.yml secrets.json credentials.json".split()
+    ".env .env.* .envrc .netrc .pypirc .npmrc *.pem *.key *.p12 *.pfx *.kdbx *.jks *.keystore id_rsa* id_ed25519* "
+    "id_ecdsa* .git-credentials .htpasswd secrets.yaml secrets.yml secrets.json credentials.json".split()
 )
 NO_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 # Where credentials of a person live; no command of an agent has business there.
@@ -38,7 +42,7 @@ def steering_pattern(place: str) -> str | None:
 
 def steering_dot_pattern(place: str) -> str | None:
     """The same for words of commands, where a name that does not begin with a dot is too often just a word."""
-    return _first_match(place, (pattern for pattern in STEERING if pattern.startswith("."))) or secret_pattern(place)
+    return _first_match(place, STEERING_DOTS) or secret_pattern(place)
 
 
 def secret_pattern(place: str) -> str | None:
@@ -59,9 +63,18 @@ def hides_what_it_is(path: str, place: str) -> bool:
     return not any(_matches(place, pattern, ignore_case=False) for pattern in (*STEERING, *SECRETS))
 
 
-def _first_match(place: str, patterns: Iterable[str]) -> str | None:
-    loose = _loosely(place)
-    return next((pattern for pattern in patterns if _matches(loose, pattern, ignore_case=True)), None)
+def _first_match(place: str, patterns: tuple[str, ...]) -> str | None:
+    loose = _loosely(place).casefold()
+    names, others = _sorted_out(patterns)
+    plain = next((names[name] for name in loose.split("/") if name in names), None)
+    return plain or next((pattern for pattern in others if _matches(loose, pattern, ignore_case=True)), None)
+
+
+@cache
+def _sorted_out(patterns: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Those that are just a name, which are found at once, and the others."""
+    names = {pattern.casefold(): pattern for pattern in patterns if not set(pattern) & set("*?/")}
+    return names, tuple(pattern for pattern in patterns if pattern.casefold() not in names)
 
 
 def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:

@@ -1,5 +1,6 @@
 """Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`: how they are written and which calls they speak of."""
 
+import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -111,7 +112,7 @@ def possibly_matches(rule: Rule, subject: Subject, places: Places) -> bool:
     if rule.spec.startswith(DOMAIN):
         return _host_matches(rule.spec, subject.touches.host, broadly=True)
     paths = subject.touches.paths
-    return not paths or any(_path_matches(rule.spec, path, places, broadly=True) for path in paths)
+    return not paths or any(_could_reach(rule.spec, path, places) for path in paths)
 
 
 def _is_known(name: str, names: Mapping[str, str] | None) -> bool:
@@ -148,7 +149,7 @@ def _names_of_many(pattern: str, tool: str, *, broadly: bool) -> bool:
     server, _, rest = pattern.removeprefix(MCP).partition("__")
     if not broadly and not (pattern.startswith(MCP) and "*" not in server and rest):
         return False
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+    return fnmatch.fnmatchcase(name, pattern)
 
 
 def _host_matches(spec: str, host: str | None, *, broadly: bool) -> bool:
@@ -156,6 +157,11 @@ def _host_matches(spec: str, host: str | None, *, broadly: bool) -> bool:
     from robota.policy.hosts import host_matches
 
     return broadly if host is None else host_matches(host, spec.removeprefix(DOMAIN))
+
+
+def _could_reach(pattern: str, path: str, places: Places) -> bool:
+    """A directory of which the pattern names every file is as good as the files."""
+    return _path_matches(pattern, path, places, broadly=True) or places.holds_matches(path, pattern, at_any_depth=False)
 
 
 def _path_matches(pattern: str, path: str, places: Places, *, broadly: bool) -> bool:

@@ -1,33 +1,55 @@
 """The narrowest rules that would stop a question. Never for what can run anything."""
 
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Suggestion, Verdict
 from robota.policy.commands import is_plain_word
+from robota.policy.escapes import escapes
 from robota.policy.part import CommandPart
 from robota.policy.places import Places
 from robota.policy.readonly import is_known
-from robota.policy.rules import EDIT
+from robota.policy.rules import EDIT, MCP
 from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import WRAPPERS, program
 
 MAX_RULES: Final = 5
 # A rule for any of these would be a rule for everything they can be told to do.
 RUNS_ANYTHING: Final = frozenset(
-    "sh bash dash zsh fish ksh csh tcsh python python2 python3 pypy node deno bun perl ruby php lua tclsh osascript "
-    "powershell pwsh irb ipython awk gawk mawk eval exec source find parallel make ssh scp rsync docker podman kubectl "
-    "tmux screen script expect at batch crontab systemd-run su doas sudo pkexec env rm rmdir shred dd mkfs chmod chown "
-    "curl wget nc ncat socat telnet kill pkill killall npx uvx pipx bunx".split()
+    """
+    sh bash dash zsh fish ksh csh tcsh ash rbash python pypy node nodejs deno bun perl ruby php lua luajit tclsh wish
+    osascript powershell pwsh irb ipython awk gawk mawk nawk Rscript R julia scala groovy jshell java swift ghci runghc
+    erl elixir iex clojure tsx ts-node jrunscript m4 dc ed ex vi vim nvim emacs gdb lldb valgrind perf ltrace
+    eval exec source find parallel entr watchexec nodemon make gmake bmake ninja cmake just task rake ant scons invoke
+    ssh scp sftp rsync docker podman kubectl vagrant ansible ansible-playbook psql mysql sqlite3 mongosh redis-cli
+    tmux screen script expect at batch crontab systemd-run systemctl start-stop-daemon su doas sudo pkexec runuser
+    setpriv unshare nsenter bwrap firejail env rm rmdir shred dd mkfs chmod chown curl wget nc ncat socat telnet ftp
+    kill pkill killall npx uvx pipx bunx pnpx corepack
+    """.split()
 )
-# Here the second word says what is done, and the first alone would allow too much.
+VERSION: Final = re.compile(r"[0-9.]+$")
+# Here the second word says what is done, and the first alone would allow too much; of `gh`, the second and the third.
 HAS_SUBCOMMANDS: Final = frozenset(
-    "git npm pnpm yarn cargo go pip pip3 uv poetry gh gradle mvn dotnet terraform helm brew apt apt-get rustup".split()
+    """
+    git npm pnpm yarn cargo go pip pip3 uv poetry gh gradle mvn dotnet terraform helm brew apt apt-get rustup ruff
+    """.split()
 )
+HAS_SUBCOMMANDS_OF_THEM: Final = frozenset({"gh"})
 # Sub-commands that run whatever a file of the project, or the next word, says.
-RUNS_WHAT_IT_IS_TOLD: Final = frozenset("run exec x dlx start config alias bisect submodule filter-branch".split())
+RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
+    "run exec x dlx start config alias extension bisect submodule filter-branch generate tool api".split()
+)
+# With other words these bring foreign code, write anywhere or destroy: only the very command is offered.
+ONLY_EXACTLY: Final = frozenset("cp mv ln tee install truncate tar zip unzip sed less more man patch".split())
+ONLY_EXACTLY_WITHIN: Final = frozenset(
+    """
+    install add i ci create init get update upgrade clone clean reset rebase apply am remote worktree gc prune reflog
+    update-ref difftool mergetool archive destroy publish import pip remove uninstall delete
+    """.split()
+)
 
 
 def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[Suggestion, ...]:
@@ -40,10 +62,16 @@ def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[
     sets = []
     if len(exact) == len(_distinct(asking)):
         sets.append(Suggestion(rules=exact, covers="exactly this"))
-    # With other flags a command that looks can do anything: that is why this one was not simply run.
-    if not any(is_known(part.inner) for part, _ in asking):
+    if all(_may_begin_alike(part) for part, _ in asking):
         sets.append(Suggestion(rules=prefix, covers="everything that begins like this"))
     return tuple(each for each in sets if len(each.rules) <= MAX_RULES)
+
+
+def call_suggestions(subject: Subject, places: Places) -> tuple[Suggestion, ...]:
+    """Rules for a call that is no shell command: for a tool of an MCP server its name, for others the files."""
+    if subject.tool.startswith(MCP):
+        return (Suggestion(rules=(subject.tool,), covers="every call of this tool"),)
+    return file_suggestions(subject, places)
 
 
 def file_suggestions(subject: Subject, places: Places) -> tuple[Suggestion, ...]:
@@ -63,13 +91,24 @@ def file_suggestions(subject: Subject, places: Places) -> tuple[Suggestion, ...]
 
 def _may_be_offered(part: CommandPart) -> bool:
     name = program(part.inner)
-    if not part.unwrapped.inner or not part.unwrapped.faithful or name in RUNS_ANYTHING | WRAPPERS.keys():
+    never = RUNS_ANYTHING | WRAPPERS.keys()
+    if not part.unwrapped.inner or not part.unwrapped.faithful or not never.isdisjoint({name, VERSION.sub("", name)}):
         return False
-    if "/" in part.inner[0] or name.startswith("python"):
+    if "/" in part.inner[0]:
         return False
     if name in HAS_SUBCOMMANDS:
         return len(part.inner) > 1 and part.inner[1].isalpha() and part.inner[1] not in RUNS_WHAT_IT_IS_TOLD
     return True
+
+
+def _may_begin_alike(part: CommandPart) -> bool:
+    """Not for a command that looks: with other flags it can do anything, which is why this one was not simply run."""
+    if is_known(part.inner) or escapes(part.command, part.inner):
+        return False
+    name = program(part.inner)
+    if name in HAS_SUBCOMMANDS and part.inner[:2] != ("git", "add"):
+        return part.inner[1] not in ONLY_EXACTLY_WITHIN
+    return name not in ONLY_EXACTLY
 
 
 def _can_be_written(part: CommandPart) -> bool:
@@ -77,6 +116,8 @@ def _can_be_written(part: CommandPart) -> bool:
 
 
 def _prefix(argv: Argv) -> Argv:
+    if program(argv) in HAS_SUBCOMMANDS_OF_THEM:
+        return argv[:3]
     return argv[:2] if program(argv) in HAS_SUBCOMMANDS else argv[:1]
 
 

@@ -27,7 +27,7 @@ def _way_out(verdict: Verdict, subject: Subject | None) -> str:
         return IN_GENERAL
     if subject.touches.command is not None:
         return _way_out_for_command(verdict, subject.label)
-    if Effect.WRITE in subject.effects:
+    if Effect.WRITE in subject.effects and Effect.NETWORK not in subject.effects:
         return f"To allow it use --permission-mode acceptEdits or --allowed-tools {subject.label}."
     return f"To allow it use --allowed-tools {subject.label}."
 

@@ -7,6 +7,7 @@ harmless counts as harmless.
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -28,11 +29,18 @@ HARMLESS: Final = {
     "color": "ui",
     "advice": "detachedhead addignoredfile",
 }
+# git itself writes where the files of a submodule are.
+OF_SUBMODULES: Final = {"core": ["worktree"]}
 SECTION: Final = re.compile(r'\s*\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\][ \t]*(.*)')
 SETTING: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=.*)?")
 # Runs when git refreshes its list of files, as `git status` does.
 LOOKING_HOOK: Final = "hooks/post-index-change"
 MOST_BYTES: Final = 256 * 1024
+MOST_BYTES_OF_INDEX: Final = 64 * 1024 * 1024
+MODE_OF_SUBMODULE: Final = re.compile(rb"(?=\x00\x00\xe0\x00)")
+# The versions of the index that write every name in full.
+FULL_NAMES: Final = frozenset({2, 3})
+DEEPEST: Final = 8
 
 
 def git_only_looks(root: Path) -> bool:
@@ -40,7 +48,7 @@ def git_only_looks(root: Path) -> bool:
     try:
         for place in (root, *root.parents):
             if os.path.lexists(place / ".git"):
-                return _is_plain(place / ".git")
+                return _is_plain(place / ".git", 0)
             if (place / "HEAD").is_file() and (place / "objects").is_dir():
                 # The directory itself is a repository without a working tree; git would take its word too.
                 return False
@@ -49,13 +57,30 @@ def git_only_looks(root: Path) -> bool:
     return True
 
 
-def _is_plain(git: Path) -> bool:
+def _is_plain(git: Path, depth: int) -> bool:
     directory = git if git.is_dir() else git.parent / _after_word("gitdir:", _text(git))
     common = directory
     if os.path.lexists(directory / "commondir"):
         common = directory / _text(directory / "commondir").strip()
     files = [file for file in (common / "config", directory / "config.worktree") if os.path.lexists(file)]
-    return not os.path.lexists(common / LOOKING_HOOK) and all(_names_nothing(_text(file)) for file in files)
+    if os.path.lexists(common / LOOKING_HOOK) or not all(_names_nothing(_text(file), depth) for file in files):
+        return False
+    # git looks into submodules with a git of its own, which obeys their settings.
+    within = (git.parent / name / ".git" for name in _possible_submodules(directory) if name.strip("./"))
+    return depth < DEEPEST and all(_is_plain(each, depth + 1) for each in within if os.path.lexists(each))
+
+
+def _possible_submodules(directory: Path) -> Iterator[str]:
+    """Every name that could be a submodule's in the index; more than there are does no harm."""
+    for file in (directory / "index", *directory.glob("sharedindex.*")):
+        index = _data(file, MOST_BYTES_OF_INDEX) if os.path.lexists(file) else b""
+        version = int.from_bytes(index[4:8], "big")
+        for found in MODE_OF_SUBMODULE.finditer(index, 36):
+            if version not in FULL_NAMES:
+                raise ValueError("names in the index are cut short")
+            # The name stands at the end of an entry, after the mode, ten more numbers and a hash.
+            for start in (found.start() + 38, found.start() + 40, found.start() + 50, found.start() + 52):
+                yield os.fsdecode(index[start : index.find(b"\0", start)])
 
 
 def _after_word(word: str, text: str) -> str:
@@ -64,12 +89,14 @@ def _after_word(word: str, text: str) -> str:
     return text.removeprefix(word).strip()
 
 
-def _names_nothing(config: str) -> bool:
+def _names_nothing(config: str, depth: int) -> bool:
     known: list[str] = []
     for line in config.split("\n"):
         rest = line
         if header := SECTION.fullmatch(line):
-            known, rest = HARMLESS.get(header[1].lower(), "").split(), header[2]
+            section = header[1].lower()
+            known, rest = HARMLESS.get(section, "").split(), header[2]
+            known += OF_SUBMODULES.get(section, []) if depth else []
         if not rest.strip() or rest.lstrip()[0] in "#;":
             continue
         setting = SETTING.fullmatch(rest)
@@ -79,11 +106,15 @@ def _names_nothing(config: str) -> bool:
 
 
 def _text(file: Path) -> str:
+    return _data(file, MOST_BYTES).decode("utf-8-sig")
+
+
+def _data(file: Path, most: int) -> bytes:
     """A plain and short file; anything else is an error, and so is never taken for harmless."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ValueError("not a plain file")
-        data = stream.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
+        data = stream.read(most + 1)
+    if len(data) > most:
         raise ValueError("too long")
-    return data.decode("utf-8-sig")
+    return data

@@ -1,5 +1,6 @@
 """Programs that only start another program, and how to find that program behind them."""
 
+import re
 from typing import Final
 
 import msgspec
@@ -8,13 +9,15 @@ from robota.workspace.shell.names import is_assignment, is_keyword, is_stateful
 from robota.workspace.shell.script import Argv
 
 MAX_DEPTH: Final = 8
+NUMBER: Final = re.compile(r"-[0-9]+")
 
 
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
     """How the words of a wrapper are told from those of the command in it.
 
     `valued` flags take the next word, `own_words` come before the command. A `faithful` wrapper runs the command just
-    as it stands; the others give it rights, variables, words or a life of its own.
+    as it stands; the others give it rights, variables, words or a life of its own. To one that `counts`, a number
+    is a flag.
     """
 
     flags: frozenset[str] = frozenset()
@@ -22,6 +25,7 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
     own_words: int = 0
     faithful: bool = False
     takes_assignments: bool = False
+    counts: bool = False
 
 
 def _wrapper(flags: str = "", valued: str = "", *, own_words: int = 0, faithful: bool = False) -> Wrapper:
@@ -33,7 +37,7 @@ def _wrapper(flags: str = "", valued: str = "", *, own_words: int = 0, faithful:
 WRAPPERS: Final[dict[str, Wrapper]] = {
     "time": _wrapper("-p", faithful=True),
     "timeout": _wrapper("--foreground --preserve-status -v --verbose", "-k -s", own_words=1, faithful=True),
-    "nice": _wrapper("", "-n", faithful=True),
+    "nice": Wrapper(valued=frozenset({"-n"}), faithful=True, counts=True),
     "nohup": _wrapper(faithful=True),
     "stdbuf": _wrapper("", "-i -o -e", faithful=True),
     "command": _wrapper(faithful=True),
@@ -119,7 +123,7 @@ def _within(wrapper: Wrapper, words: Argv) -> Argv | None:
 
 def _has_value_attached(word: str, wrapper: Wrapper) -> bool:
     """`-n5`, `--adjustment=5` and the like; `nice -5` is an old way to write a number."""
-    if word[1:].isdigit():
+    if wrapper.counts and NUMBER.fullmatch(word):
         return True
     return word[:2] in wrapper.valued or word.partition("=")[0] in wrapper.valued
 

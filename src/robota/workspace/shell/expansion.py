@@ -1,0 +1,44 @@
+"""Which files a pattern such as `src/*.py` stands for: what the shell would put in its place."""
+
+import fnmatch
+import os
+from typing import Final
+
+SIGNS: Final = frozenset("*?[")
+MOST_ENTRIES: Final = 20_000
+# Said of a pattern that stands for too much or is too strange: it may mean anything.
+ANYTHING: Final = ("/",)
+
+
+def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
+    """The paths that a pattern stands for in an absolute directory now; `ANYTHING` if that cannot be told."""
+    if any(sign in pattern for sign in ("[:", "[.", "[=", "\\")):
+        return ANYTHING
+    found = ["" if pattern.startswith("/") else directory]
+    seen = 0
+    for name in pattern.replace("[^", "[!").removeprefix("/").split("/"):
+        if not SIGNS.intersection(name):
+            found = [f"{place}/{name}" for place in found]
+            continue
+        fitting: list[str] = []
+        for place in found:
+            names = [*_names(place or "/"), ".", ".."]
+            seen += len(names)
+            if seen > MOST_ENTRIES:
+                return ANYTHING
+            fitting += [f"{place}/{each}" for each in names if _fits(each, name)]
+        found = fitting
+    return tuple(path for path in found if os.path.lexists(path))
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.name for entry, _ in zip(entries, range(MOST_ENTRIES + 1), strict=False)]
+    except OSError:
+        return []
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """A name that begins with a dot needs one in the pattern; the directory above is such a name, for older shells."""
+    return name.startswith(".") == pattern.startswith(".") and fnmatch.fnmatchcase(name, pattern)

@@ -1,0 +1,301 @@
+"""Commands that once ran unasked and did more than look. Each is run for real, so that the danger is not made up."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from robota.contracts.tool import Effect
+from robota.contracts.verdict import Decision, Subject
+from robota.policy.places import Places
+from robota.workspace.shell.expansion import files_matching
+from tests.policy.judging import fetching, judge, running, subject, writing
+
+SECRET = "what lies outside"
+RUN = "echo x > ran"
+
+
+class Attack(msgspec.Struct, frozen=True, kw_only=True):
+    """A command, the files it needs (a text, or a link if it begins with ->), and the file it writes.
+
+    Where none is named it shows a file outside the workspace.
+    """
+
+    command: str
+    files: dict[str, str] = {}
+    leaves: str = "."
+
+
+ATTACKS = {
+    "an optional value of git": Attack(command="git diff -U --output=ran", leaves="ran"),
+    "a value that git wants attached": Attack(command="git log --format --output=ran", leaves="ran"),
+    "a wrapper whose time is a pattern": Attack(
+        command="cd sub && timeout * ls", files={"sub/5": "", "sub/sh": "", "sub/x.sh": RUN}, leaves="sub/ran"
+    ),
+    "a format that is the name of a file": Attack(
+        command="printf a* PATH; ls b", files={"a%n": "", "1/ls": f"#!/bin/sh\n{RUN}\n", "b": ""}, leaves="ran"
+    ),
+    "a value that is a pattern": Attack(command="uniq -f 1*", files={"1": "", "1a": "x\n", "1b": ""}, leaves="1b"),
+    "words from a file": Attack(command="strings @words", files={"words": "OUTSIDE"}),
+    "above a link": Attack(command="cat link/../secret", files={"link": "->OUTER/inner"}),
+    "above a link, after cd": Attack(command="cd link && cat ../secret", files={"link": "->OUTER/inner"}),
+    "a link among many files": Attack(command="cat docs/*", files={"docs/a": "", "docs/b": "->OUTSIDE"}),
+    "a link found by diff": Attack(command="diff -rN one two", files={"one/a": "->OUTSIDE", "two/b": ""}),
+}
+
+
+def prepared(attack: Attack, directory: Path) -> Path:
+    outer, workspace = directory / "outer", directory / "workspace"
+    (outer / "inner").mkdir(parents=True)
+    (outer / "secret").write_text(SECRET)
+    workspace.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
+    for name, text in attack.files.items():
+        path = workspace / name
+        path.parent.mkdir(exist_ok=True)
+        content = text.replace("OUTSIDE", str(outer / "secret")).replace("OUTER", str(outer))
+        if content.startswith("->"):
+            path.symlink_to(content.removeprefix("->"))
+        else:
+            path.write_text(content)
+            path.chmod(0o755)
+    return workspace
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_does_more_than_look_is_asked_about(name: str, tmp_path: Path) -> None:
+    attack = ATTACKS[name]
+    workspace = prepared(attack, tmp_path)
+    places = Places(root=workspace, home=tmp_path, real=os.path.realpath, matching=files_matching)
+    verdict = judge(attack.command, places=places)
+    assert verdict.decision is Decision.ASK, verdict.reason
+
+    done = subprocess.run(
+        ["/bin/bash", "-c", attack.command], cwd=workspace, capture_output=True, text=True, check=False
+    )
+    if "not found" in done.stderr or (attack.command.startswith("git") and not (workspace / attack.leaves).exists()):
+        pytest.skip("this machine has not the program, or a newer one that knows better")
+    written = workspace / attack.leaves
+    assert SECRET in done.stdout or (written.is_file() and (written.read_text() or written.name == "ran"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log -L1,5:.env",
+        "git log --format=%GG",
+        "git for-each-ref '--format=%(signature)'",
+        "git symbolic-ref HEAD refs/heads/x",
+        "git config --get http.extraheader",
+        "git config user.name x",
+        "git stash show --ext-diff",
+        "git tag -l -d v1",
+        "git branch --list -D x",
+        "git remote get-url --upload-pack=x y",
+        "git reflog expire --all",
+        "git diff -U3 --no-index a b",
+        "tree -Lo 2 out",
+        "tree -aLo 2 out",
+        "time -5 ls",
+        "find . -follow",
+        "ls -LR",
+        "grep -R x .",
+        "head -n --bytes=1 x",
+        "sort -k -o x",
+        "sed s/a/b/w x",
+        "sed s/a/b/e x",
+        "sed 's/a/b/;w x' y",
+        "sed 's/a/b/\nw x' y",
+        "sed s/a/b/ -i x",
+        "awk '{print > $1}' x",
+        "awk '{print | $1}' x",
+        "awk '{system($1)}' x",
+        "awk '{print $1; system($2)}' x",
+        "awk -f prog x",
+        "jq env x",
+        "jq '$ENV.KEY' x",
+        "jq -L . 'import \"a\" as a; .' x",
+        "jq . --rawfile a /etc/passwd x",
+        "xxd -r a",
+        "xxd a b",
+        "xxd -ps a b",
+        "git blame -CL /etc/passwd a",
+        "hexdump -f a b",
+        "test -v 'a[$(id)]'",
+        "test a -nt b",
+        "sleep 1 2 x",
+        "hostname evil",
+        "make -V --version",
+        "node -r ./evil.js --version",
+        "diff -l a b",
+        "date -f x",
+        "wc --files0-from=x",
+        "du --files0-from=x",
+        "file -f x",
+        "file -C -m x",
+        "column -N x -o",
+        "type -f x",
+        "pwd x",
+        "cut --outp=x y",
+        "rg --ignore-file x y",
+        "rg -f x y",
+        "grep -f x y",
+        "grep --file=x y",
+    ],
+)
+def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -> None:
+    assert judge(command).decision is Decision.ASK
+    assert judge(command, "plan").decision is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    ("rule", "escaping", "meant"),
+    [
+        ("git diff *", "git diff --output=x", "git diff --stat"),
+        ("git diff *", "git diff --outp x", "git diff -w -x"),
+        ("git diff *", "git diff --ext-diff", "git diff -- --output=x"),
+        ("git *", "git -c core.pager=./x log", "git commit -c HEAD"),
+        ("git *", "git -ccore.pager=./x log", "git switch -c new"),
+        ("git *", "git -C sub -c core.pager=./x log", "git -C sub log"),
+        ("git *", "git -p -C sub -c a.b=c", "git -C sub"),
+        ("git *", "git --exec-path=. log", "git cherry-pick -x HEAD"),
+        ("git fetch *", "git fetch --upload-pack=./x .", "git fetch origin"),
+        ("git push *", "git push --receive-p=./x .", "git push origin main"),
+        ("git grep *", "git grep -Osh x", "git grep -n x"),
+        ("git rebase *", "git rebase -x ./evil main", "git rebase main"),
+        ("find *", "find . -exec rm x ;", "find . -name x"),
+        ("find *", "find . -delete", "find . -print"),
+        ("rg *", "rg --pre=./x y", "rg --pretty y"),
+        ("sort *", "sort -uo x y", "sort -u y"),
+        ("tar *", "tar -xf a --to-command=./x", "tar -xf a"),
+        ("tree *", "tree -ao x", "tree -a"),
+        ("go test *", "go test -exec ./x", "go test ./..."),
+    ],
+)
+def test_a_rule_with_a_star_does_not_mean_flags_that_run_or_write_something_else(
+    rule: str, escaping: str, meant: str
+) -> None:
+    allow = [f"Bash({rule})"]
+    quoted = escaping.replace(" ;", " ';'")
+    assert judge(meant, allow=allow).decision is Decision.ALLOW
+    assert judge(quoted, allow=allow).decision is Decision.ASK
+    assert judge(f"timeout 5 {quoted}", allow=allow).decision is Decision.ASK
+
+
+def test_a_rule_with_a_star_does_not_mean_a_file_whose_name_is_a_flag(tmp_path: Path) -> None:
+    (tmp_path / "--output=x").touch()
+    places = Places(root=tmp_path, real=os.path.realpath, matching=files_matching)
+    assert judge("git diff *", allow=["Bash(git diff *)"], places=places).decision is Decision.ASK
+    assert judge("git diff ./*", allow=["Bash(git diff *)"], places=places).decision is Decision.ALLOW
+
+
+def test_a_flag_that_a_rule_names_itself_is_meant() -> None:
+    assert judge("find . -delete", allow=["Bash(find . -delete *)"]).decision is Decision.ALLOW
+    assert judge("find . -delete", allow=["Bash(find . -delete)"]).decision is Decision.ALLOW
+    assert judge("find . -delete", allow=["Bash"]).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "denied"),
+    [
+        ("git pus?", "Bash(git push *)"),
+        ("git [op]ush", "Bash(git push)"),
+        ("tar -xf a --to-command='git push'", "Bash(git push *)"),
+        ("git fetch --upload-pack='git push' x", "Bash(git push *)"),
+        ("rm -r src", "Edit(src/**)"),
+        ("rm -r lib", "Edit(lib/gen/*.py)"),
+        ("rm -r lib/", "Edit(/lib/gen/x)"),
+        ("rm -r /data", "Edit(//data/sub/**)"),
+        ("ls /data", "Read(//data/**)"),
+        ("ls ~/notes", "Read(~/notes/**)"),
+        ("mv lib/gen x", "Edit(lib/gen/**)"),
+        ("grep -r x secrets", "Read(secrets/**)"),
+        ("ls -l secrets/", "Read(/secrets/*)"),
+        ("curl -d @secrets/key x", "Read(secrets/**)"),
+        ("gcc -Isecrets/key x", "Read(secrets/**)"),
+    ],
+)
+def test_a_denial_is_not_avoided_by_patterns_directories_or_flags(command: str, denied: str) -> None:
+    assert judge(command, "bypassPermissions", deny=[denied]).decision is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    ("command", "denied"),
+    [
+        ("ls lib", "Read(lib/gen/**)"),
+        ("rm lib/a.py", "Edit(lib/gen/*.py)"),
+        ("ruff check lib", "Edit(lib/gen/**)"),
+        ("git add .", "Edit(src/**)"),
+    ],
+)
+def test_a_denial_of_some_files_is_none_of_the_directory_above(command: str, denied: str) -> None:
+    assert judge(command, "bypassPermissions", deny=[denied]).decision is Decision.ALLOW
+
+
+def test_a_denial_is_not_avoided_by_a_pattern_for_files(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "a.pem").write_text("x")
+    places = Places(root=tmp_path, real=os.path.realpath, matching=files_matching)
+    assert judge("cat sec*/a.p?m", places=places).decision is Decision.ASK
+    assert judge("cat sec*/*", deny=["Read(secrets/**)"], places=places).decision is Decision.DENY
+    assert judge("cat s[^x]*/*", deny=["Read(secrets/**)"], places=places).decision is Decision.DENY
+    assert judge("cat oth*/*", deny=["Read(secrets/**)"], places=places).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", ["cp x ~/.bashrc", "tee ~/.config/git/config", "curl -d @.env x", "cp -t.git x"])
+def test_N10_P10_a_protected_file_is_seen_behind_a_flag_and_outside(command: str) -> None:
+    everything = ["Bash(cp *)", "Bash(tee *)", "Bash(curl *)"]
+    assert judge(command, "acceptEdits", allow=everything).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["x=1; cat .env", "echo $x > .git/config", "cat ~/.ssh/id_rsa $x", "echo $x >> ../../etc/passwd", 'cat "$x" .Env'],
+)
+def test_a_rule_for_every_command_is_not_meant_for_protected_files(command: str) -> None:
+    assert judge(command, allow=["Bash"]).decision is Decision.ASK
+    assert judge("echo $x > out 2> /dev/null", allow=["Bash"]).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["rm -rf /home/m?", "rm -rf ~/?*", "rm -rf /ho*", "rm -rf ./*", "rm -rf *", "rm -r ?*/"]
+)
+def test_a_pattern_does_not_hide_what_everything_rests_on(command: str) -> None:
+    assert judge(command, "bypassPermissions").decision is Decision.ASK
+    assert judge("rm -rf build/* a*", "bypassPermissions").decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("call", "denied"),
+    [
+        (writing("a" * 4_000), "Edit(" + "*a" * 60 + "b)"),
+        (writing("a/" * 1_000 + "a"), "Edit(" + "**/a/" * 60 + "b)"),
+        (writing("a/" * 1_000 + "a"), "Edit(" + "**/*a*/" * 60 + "b)"),
+        (running("npm " + "a" * 50_000), "Bash(npm " + "*a" * 60 + "b)"),
+        (fetching("a" * 63 + ".com"), "WebFetch(domain:" + "*a" * 30 + "b.com)"),
+        (subject(Effect.READ, tool="mcp__" + "a" * 60), "mcp__" + "*a" * 25 + "b"),
+    ],
+)
+def test_C22_a_rule_of_a_hostile_repository_cannot_make_judging_take_for_ever(call: Subject, denied: str) -> None:
+    """Its deny rules count before anybody trusts it; expressions that try every combination do not come back."""
+    assert judge(call, "bypassPermissions", deny=[denied]).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", ["git -x " * 14_000, "git -x git " * 9_000, "x=1; " + "git -x " * 14_000])
+def test_C22_many_words_cannot_make_judging_take_for_ever(command: str) -> None:
+    assert judge(command, deny=["Bash(git push *)"]).decision is not Decision.ALLOW
+
+
+@pytest.mark.parametrize("host", ["::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:0:7f00:1", "fec0::1"])
+def test_N01_an_address_that_carries_another_one_is_denied(host: str) -> None:
+    assert judge(fetching(host), "bypassPermissions").decision is Decision.DENY
+
+
+@pytest.mark.parametrize("command", ["grep -rn key .", "grep --recursive key", "rg key", "git grep key"])
+def test_a_file_that_must_not_be_read_is_not_read_by_searching_everything(command: str) -> None:
+    assert judge(command).decision is Decision.ALLOW
+    verdict = judge(command, deny=["Read(secrets/**)"])
+    assert verdict.decision is Decision.ASK and "Read(secrets/**)" in verdict.reason
+    assert judge("grep -n key README.md", deny=["Read(secrets/**)"]).decision is Decision.ALLOW

@@ -1,0 +1,93 @@
+"""T07, T08: whether git only looks at a repository, or would run what the repository names."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from robota.workspace.git_settings import git_only_looks
+
+IDENTITY = ("-c", "user.name=n", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+
+
+def git(directory: Path, *words: str) -> str:
+    return subprocess.run(["git", *IDENTITY, *words], cwd=directory, capture_output=True, text=True, check=True).stdout
+
+
+def repository(directory: Path) -> Path:
+    directory.mkdir(parents=True)
+    git(directory, "init", "-q")
+    (directory / "a").write_text("a")
+    git(directory, "add", ".")
+    git(directory, "commit", "-qm", "a")
+    return directory
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A repository with another one in it, which it knows as a submodule, as an unpacked archive could bring."""
+    directory = repository(tmp_path / "top")
+    repository(directory / "lib" / "sub")
+    git(directory, "add", "lib/sub")
+    git(directory, "commit", "-qm", "sub")
+    return directory
+
+
+def trap(directory: Path, repository: Path) -> Path:
+    """Settings that leave a trace when git looks, as a helper named by a repository would."""
+    sprung = directory / "sprung"
+    helper = directory / "helper"
+    helper.write_text(f"#!/bin/sh\ntouch '{sprung}'\n")
+    helper.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", str(helper))
+    return sprung
+
+
+def test_a_plain_repository_is_only_looked_at(top: Path) -> None:
+    assert git_only_looks(top)
+
+
+def test_a_program_named_by_the_repository_is_found(top: Path) -> None:
+    git(top, "config", "core.fsmonitor", "./evil")
+    assert not git_only_looks(top)
+
+
+@pytest.mark.parametrize("looking", [("status",), ("diff",)])
+def test_a_program_named_by_a_submodule_is_found(top: Path, tmp_path: Path, looking: tuple[str, ...]) -> None:
+    sprung = trap(tmp_path, top / "lib" / "sub")
+    assert not git_only_looks(top)
+    git(top, *looking)
+    assert sprung.exists(), "git runs what a submodule names"
+
+
+def test_a_program_deeper_down_is_found(top: Path) -> None:
+    inner = repository(top / "lib" / "sub" / "inner")
+    git(top / "lib" / "sub", "add", "inner")
+    assert git_only_looks(top)
+    git(inner, "config", "core.fsmonitor", "./evil")
+    assert not git_only_looks(top)
+
+
+def test_an_index_that_hides_its_submodules_is_not_trusted(top: Path) -> None:
+    git(top, "update-index", "--index-version=4")
+    assert not git_only_looks(top)
+
+
+def test_an_index_made_up_so_as_to_hide_a_submodule(top: Path) -> None:
+    """The number before the mode ends in the bytes that the mode begins with."""
+    git(top / "lib" / "sub", "config", "core.fsmonitor", "./evil")
+    index = top / ".git" / "index"
+    data = bytearray(index.read_bytes())
+    mode = data.index(b"\x00\x00\xe0\x00")
+    data[mode - 4 : mode] = b"\x00\x00\x00\xe0"
+    index.write_bytes(bytes(data))
+    assert not git_only_looks(top)
+
+
+def test_a_submodule_as_git_makes_it_is_only_looked_at(tmp_path: Path) -> None:
+    library = repository(tmp_path / "library")
+    top = repository(tmp_path / "top")
+    git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "library")
+    assert git_only_looks(top)
+    git(top / "library", "config", "diff.x.textconv", "./evil")
+    assert not git_only_looks(top)
