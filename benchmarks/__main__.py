@@ -9,6 +9,7 @@ from benchmarks.bench import Bench, bench
 from benchmarks.commands import commands
 from benchmarks.edits import edits
 from benchmarks.measurement import Measurement, table, write_json
+from benchmarks.sandbox import sandbox
 from benchmarks.search import search
 from benchmarks.startup import one_shot, version
 from benchmarks.streaming import chunks, dialects
@@ -23,6 +24,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "scripted": scripted,
     "edits": edits,
     "commands": commands,
+    "sandbox": sandbox,
     "search": search,
 }
 

@@ -17,6 +17,8 @@ from benchmarks.processes import Cost, measure
 ROOT = Path(__file__).parents[1]
 ROBOTA = str(Path(sys.executable).with_name("robota"))
 MOST_TURNS = "5000"
+# A long conversation must be measured as it is, not condensed.
+NEVER_FULL = 100_000_000
 
 
 class Bench:
@@ -27,7 +29,8 @@ class Bench:
         self.home = directory / "home"
         self.workspace = directory / "workspace"
         self.workspace.mkdir(exist_ok=True)
-        self.use({"type": "openai-compatible", "baseURL": f"{server}/v1", "model": "fake-model"})
+        options = {"contextWindow": NEVER_FULL}
+        self.use({"type": "openai-compatible", "baseURL": f"{server}/v1", "model": "fake-model", "options": options})
 
     @property
     def env(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from robota.workspace.sandbox.walls import Kind
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
-from tests.sandbox.test_walls import Cell
+from tests.sandbox.cells import Cell
 
 SECRETS = {
     "ANTHROPIC_API_KEY": "sk-ant-REDACTED",

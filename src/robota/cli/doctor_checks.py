@@ -27,6 +27,7 @@ from robota.workspace.filter_process import run_filter
 from robota.workspace.problems import FileProblem
 from robota.workspace.programs import find_program
 from robota.workspace.ripgrep import ripgrep_program
+from robota.workspace.sandbox.egress import interpreter_inside
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.sandbox.walls import Kind, Sandbox
@@ -34,6 +35,7 @@ from robota.workspace.sandbox.walls import Kind, Sandbox
 OLDEST_PYTHON: Final = (3, 11)
 PROGRAM_SECONDS: Final = 5.0
 PROBE_SECONDS: Final = 10.0
+NEAR_MODELS: Final = 3
 LEAST_FREE_BYTES: Final = 200 * 1024 * 1024
 
 
@@ -123,13 +125,30 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
         return Check(name=name, health=Health.NOTE, text="switched off by the settings", advice=advice)
     found = await asyncio.to_thread(_found_sandbox, root, env)
     reason = shown(found.reason, 300)
+    unreachable = _why_no_host_is_reached(found, settings)
     if found.kind is Kind.BUBBLEWRAP:
-        return Check(name=name, health=Health.GOOD, text=f"bubblewrap ({found.executable})")
+        health = Health.NOTE if unreachable else Health.GOOD
+        return Check(name=name, health=health, text=f"bubblewrap ({found.executable})", advice=unreachable)
     if found.kind is Kind.LANDLOCK:
-        advice = "It confines writing and the network, but hides no secrets. Install bubblewrap for that."
+        advice = (
+            "It confines writing and the network and closes your secrets, but it protects no single names in the "
+            "workspace, such as .git, and hides no processes. Install bubblewrap for that."
+        )
+        advice = f"{advice} {unreachable}".rstrip()
         return Check(name=name, health=Health.NOTE, text=f"Landlock, because {reason}", advice=advice)
     advice = "Every command is asked about. Install bubblewrap; user namespaces may have to be switched on."
     return Check(name=name, health=Health.NOTE, text=f"none, because {reason}", advice=advice)
+
+
+def _why_no_host_is_reached(found: Sandbox, settings: Settings) -> str:
+    """Nothing, if the hosts on the list of the settings are reached, or if there is no list."""
+    if not settings.values.sandbox.allowed_hosts:
+        return ""
+    if found.kind is Kind.LANDLOCK:
+        return "It cannot enforce sandbox.allowedHosts, so commands have no network at all."
+    if found.kind is Kind.BUBBLEWRAP and interpreter_inside(found.profile) is None:
+        return "No Python is seen inside, which sandbox.allowedHosts needs, so commands have no network at all."
+    return ""
 
 
 def _found_sandbox(root: Path, env: Mapping[str, str]) -> Sandbox:
@@ -168,14 +187,27 @@ async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
     name = "provider"
     try:
         profile = select_profile(settings)
-        said = await probe(profile, env, PROBE_SECONDS)
+        probed = await probe(profile, env, PROBE_SECONDS)
     except NoProviderError:
         return Check(name=name, health=Health.BAD, text="none is configured", advice="Set one up: robota --configure")
     except (ConfigError, ProviderFault) as error:
         advice = "Correct the profile: robota --configure"
         return Check(name=name, health=Health.BAD, text=shown(str(error), 500), advice=advice)
     model = f", model {profile.model}" if profile.model else ""
-    return Check(name=name, health=Health.GOOD, text=f"{profile.name} (type {profile.type}{model}): {shown(said, 300)}")
+    text = f"{profile.name} (type {profile.type}{model}): {shown(probed.text, 300)}"
+    if probed.offers_model:
+        return Check(name=name, health=Health.GOOD, text=text)
+    return Check(name=name, health=Health.NOTE, text=text, advice=_other_models(profile.model or "", probed.models))
+
+
+def _other_models(wanted: str, offered: Sequence[str]) -> str:
+    """What to do about a model that the server does not have. Some servers have more than they list."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, offered, n=NEAR_MODELS, cutoff=0.4) or list(offered[:NEAR_MODELS])
+    names = ", ".join(shown(name) for name in near)
+    correct = "Correct the profile: robota --configure"
+    return f"The nearest it offers: {names}. {correct}" if names else correct
 
 
 def _disk(root: Path, env: Mapping[str, str]) -> Check:

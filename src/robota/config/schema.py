@@ -25,11 +25,15 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     ] = None
 
 
-class Sandbox(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Sandbox(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """How commands are confined."""
 
     enabled: Annotated[bool, Meta(description="Whether commands run in a sandbox.")] = True
     network: Annotated[bool, Meta(description="Whether commands in the sandbox reach the network.")] = False
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Meta(description="The only hosts that sandboxed commands reach: python.org, *.github.com, example.com:8443."),
+    ] = ()
 
 
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,6 +65,10 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         dict[str, dict[str, Any]], Meta(description="What is known of a model (window, price), by its id.")
     ] = {}
     language: Annotated[str | None, Meta(description="Language of the answers: a code such as ko, or a name.")] = None
+    auto_compact_threshold: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | bool | None,
+        Meta(description="Share of the context window at which a conversation is condensed; false: never by itself."),
+    ] = None
     completion: Annotated[CompletionName | None, Meta(description="How a reply without tool calls is read.")] = None
     permissions: Permissions = Permissions()
     hooks: Annotated[

@@ -66,6 +66,7 @@ def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Flaw]]:
                 values[name] = sound
                 _note_unknown_fields(sound, RECORDS.get(name), (name,), flaws)
     _check_language(values, flaws)
+    _check_allowed_hosts(values, flaws)
     return values, flaws
 
 
@@ -161,3 +162,21 @@ def _check_language(values: dict[str, Any], flaws: list[Flaw]) -> None:
     if problem is not None:
         del values["language"]
         flaws.append(Flaw(place=("language",), text=problem))
+
+
+def _check_allowed_hosts(values: dict[str, Any], flaws: list[Flaw]) -> None:
+    sandbox = values.get("sandbox", {})
+    if not sandbox.get("allowedHosts"):
+        return
+    # Few have such a list, and addresses take a while to import.
+    from robota.config.allowed_hosts import NoHost, allowed_host
+
+    sound: list[str] = []
+    for place, text in enumerate(sandbox["allowedHosts"]):
+        try:
+            allowed_host(text)
+        except NoHost as problem:
+            flaws.append(Flaw(place=("sandbox", "allowedHosts", place), text=str(problem)))
+        else:
+            sound.append(text)
+    values["sandbox"] = {**sandbox, "allowedHosts": sound}

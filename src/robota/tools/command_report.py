@@ -34,6 +34,7 @@ WHY_STOPPED: Final = {
     StopReason.USER_LIMIT: "Stopped at the time limit of the user, so do not run it again as it is",
     StopReason.WAITED_FOR_INPUT: "Stopped: the command waited for keyboard input",
     StopReason.TOO_MANY_PROCESSES: "Stopped: the command started too many processes",
+    StopReason.TOO_MUCH_MEMORY: "Stopped: the command took most of this machine's memory, so do not run it as it is",
     StopReason.ABORTED: "Stopped by the user",
     StopReason.REQUESTED: "Stopped",
 }
@@ -73,11 +74,14 @@ def may_be_the_sandbox(ending: Ending, output: str) -> bool:
     return _failed_saying(WORDS_OF_A_REFUSAL, ending, output)
 
 
-def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str | None, str]:
+async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str | None, str]:
     """Move the file beside the log. Returns its name there, if that worked, and a sentence for the model."""
-    size = file.stat().st_size
-    name = context.keep_file(file)
-    if file.exists():
+    size = _size(file)
+    if size is None:
+        # A call that was cancelled while the file was being moved could not say where it went.
+        return None, "The whole output is not at hand any more."
+    name = await context.keep_file(file)
+    if _size(file) is not None:
         return None, f"The whole output could not be kept {name}."
     what = "The whole output was" if size == total_bytes else f"The first {size:,} bytes of the output were"
     return name, f"{what} kept as {name} ({total_bytes:,} bytes were printed). {how_to_look(name)}"
@@ -85,6 +89,13 @@ def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str
 
 def how_to_look(name: str) -> str:
     return f'Look into it with read_command_output {{"artifact_id": "{name}"}}.'
+
+
+def _size(file: Path) -> int | None:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None
 
 
 def _failed_saying(words: tuple[str, ...], ending: Ending, output: str) -> bool:

@@ -64,6 +64,11 @@ class Child:
         """As `subprocess` has it: negative for a signal. Known after `finish`."""
         return self._process.returncode
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """A sentence for each host that the sandbox kept it from."""
+        return self._wrapped.refused()
+
     async def drain(self) -> None:
         """Read what is left, but do not wait for a grandchild that keeps the output open."""
         with suppress(TimeoutError):

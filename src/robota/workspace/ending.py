@@ -14,6 +14,7 @@ class StopReason(StrEnum):
     USER_LIMIT = "user_limit"
     WAITED_FOR_INPUT = "waited_for_input"
     TOO_MANY_PROCESSES = "too_many_processes"
+    TOO_MUCH_MEMORY = "too_much_memory"
     ABORTED = "aborted"  # by the person
     REQUESTED = "requested"  # by whoever started it
 

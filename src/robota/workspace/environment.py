@@ -27,7 +27,18 @@ NON_INTERACTIVE = {
 
 # The first ones would run a file before every command or change what it means; the rest belong to our own Python.
 NOT_PASSED_ON = frozenset(
-    {"BASH_ENV", "ENV", "CDPATH", "SHELLOPTS", "BASHOPTS", "PYTHONHOME", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"}
+    {
+        "BASH_ENV",
+        "ENV",
+        "CDPATH",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "GLOBIGNORE",
+        "POSIXLY_CORRECT",
+        "PYTHONHOME",
+        "PYTHONEXECUTABLE",
+        "__PYVENV_LAUNCHER__",
+    }
 )
 # A function that bash would define before the command, under the name of a program.
 BASH_FUNCTION = "BASH_FUNC_"

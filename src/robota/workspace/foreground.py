@@ -17,7 +17,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended and what it printed.
 
     `output_head` is all of a short output; of a long one the middle is in neither half, and `output_file` holds its
-    first 256 MiB (the caller deletes it), if the disk had room.
+    first 256 MiB (the caller deletes it), if the disk had room. `refused` has a sentence for each host that the sandbox
+    kept it from.
     """
 
     ending: Ending
@@ -26,6 +27,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     total_bytes: int
     total_characters: int
     output_file: Path | None = None
+    refused: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int | None:
@@ -96,6 +98,7 @@ class Foreground:
             total_bytes=self.keeper.total_bytes,
             total_characters=text.total,
             output_file=self.keeper.spool,
+            refused=self.child.refused,
         )
 
     def _finish(self) -> bool:

@@ -64,6 +64,8 @@ class IgnoreFiles:
             return None
         except OSError as error:
             raise _unusable(place, error.strerror or str(error)) from error
+        if stat.S_ISDIR(status.st_mode):
+            return None  # nothing is written in it; the sandbox puts one there while a command runs
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
         known = self._read.get(directory)
         if known is None or known[0] != stamp:

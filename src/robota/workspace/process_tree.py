@@ -6,7 +6,9 @@ children inherit; on a system without /proc only the group is known.
 
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -35,29 +37,24 @@ class ProcessTree:
     """The processes of one command. `shell` must not be reaped as long as the tree is in use."""
 
     def __init__(self, shell: int, mark: str) -> None:
-        self._shell = shell
+        self.shell = shell
         self._mark = f"{mark};".encode()
         self._born = monotonic()
 
     def members(self) -> list[Member]:
         """Those that live now, parents before their children."""
-        found: dict[int, Member] = {}
-        sessions = {self._shell}
-        for pid in self._candidates():
-            member = read_member(pid)
-            if member is None or member.state in DEAD:
-                continue
-            if member.session in sessions or member.parent in found or self._is_marked(pid):
-                found[pid] = member
-                sessions.add(member.session)
-        return list(found.values())
+        return list(self._living())
+
+    def count(self, most: int) -> int:
+        """How many live now; stops counting at `most`, because to look at each takes time."""
+        return sum(1 for _ in islice(self._living(), most))
 
     def signal(self, number: signal.Signals) -> bool:
         """To everybody. Returns whether somebody was alive."""
         members = self.members()
-        group_was_there = _signal_group(self._shell, number)
+        group_was_there = _signal_group(self.shell, number)
         for member in members:
-            if member.session != self._shell:
+            if member.session != self.shell:
                 _signal_member(member, number)
         return bool(members) if PROC.exists() else group_was_there
 
@@ -74,6 +71,22 @@ class ProcessTree:
                 killed.add((member.pid, member.start_ticks))
         return somebody
 
+    def kill_group(self) -> None:
+        """KILL to the group of the shell, which holds all of an ordinary crowd, without looking at anybody."""
+        _signal_group(self.shell, signal.SIGKILL)
+
+    def _living(self) -> Iterator[Member]:
+        found: set[int] = set()
+        sessions = {self.shell}
+        for pid in self._candidates():
+            member = read_member(pid)
+            if member is None or member.state in DEAD:
+                continue
+            if member.session in sessions or member.parent in found or self._is_marked(pid):
+                found.add(pid)
+                sessions.add(member.session)
+                yield member
+
     def _candidates(self) -> list[int]:
         """Processes that can be younger than the shell, in their order."""
         try:
@@ -81,9 +94,9 @@ class ProcessTree:
                 pids = sorted(int(entry.name) for entry in entries if entry.name.isdecimal())
         except OSError:
             return []
-        if newest_pid() < self._shell or monotonic() - self._born > NO_WRAP_S:
+        if newest_pid() < self.shell or monotonic() - self._born > NO_WRAP_S:
             return pids
-        return [pid for pid in pids if pid >= self._shell]
+        return [pid for pid in pids if pid >= self.shell]
 
     def _is_marked(self, pid: int) -> bool:
         try:

@@ -5,7 +5,7 @@ left to the HTTP library, it would be resolved again, and whoever owns it could 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import urljoin
 
@@ -13,6 +13,7 @@ import httpx2
 import msgspec
 
 from robota.version import VERSION
+from robota.workspace.name_lookup import Resolve, resolve_name
 from robota.workspace.web_address import AddressRefused, AddressRules, WebAddress, parse_address
 
 MAX_BYTES: Final = 5_000_000
@@ -26,8 +27,6 @@ HEADERS: Final = {
     # A small answer that unpacks to a huge one is nobody's friend.
     "accept-encoding": "identity",
 }
-
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 class FetchFailed(Exception):
@@ -49,12 +48,6 @@ class Redirected(msgspec.Struct, frozen=True, kw_only=True):
     """The answer is on another host, which nobody has been asked about yet."""
 
     url: str
-
-
-async def resolve_name(host: str, port: int) -> Sequence[str]:
-    """The numerical addresses of a host, as the system knows them."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class Fetcher:

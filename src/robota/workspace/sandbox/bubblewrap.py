@@ -1,5 +1,6 @@
 """The walls as arguments for bubblewrap. Pure."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,10 @@ BEHIND_DOORS: Final = (
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
 
 
-def arguments(executable: str, profile: Profile, cwd: Path, seccomp_descriptor: int | None = None) -> list[str]:
-    """The command line up to and including `--`. Later mounts lie on top of earlier ones."""
+def arguments(
+    executable: str, profile: Profile, protected: Sequence[Path], cwd: Path, seccomp_descriptor: int | None = None
+) -> list[str]:
+    """The command line up to and including `--`. Later mounts lie on top of earlier ones. `protected` must exist."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
     for place in profile.doors:
         words += ["--tmpfs", str(place)]
@@ -28,7 +31,7 @@ def arguments(executable: str, profile: Profile, cwd: Path, seccomp_descriptor: 
     words += ["--bind", str(profile.temporary), "/tmp"]
     for place in (profile.root, *profile.writable):
         words += ["--bind", str(place), str(place)]
-    for place in profile.protected:
+    for place in protected:
         words += ["--ro-bind", str(place), str(place)]
     words += _masks(profile)
     words += [f"--unshare-{name}" for name in NAMESPACES]
@@ -45,10 +48,10 @@ def arguments(executable: str, profile: Profile, cwd: Path, seccomp_descriptor: 
 
 
 def _masks(profile: Profile) -> list[str]:
-    """Empty and read-only in place of what must not be read, or must not come into being."""
+    """Empty and read-only in place of what must not be read."""
     words: list[str] = []
-    for place in (*profile.hidden_directories, *profile.missing_directories):
+    for place in profile.hidden_directories:
         words += ["--tmpfs", str(place), "--remount-ro", str(place)]
-    for place in (*profile.hidden_files, *profile.missing_files):
+    for place in profile.hidden_files:
         words += ["--ro-bind", "/dev/null", str(place)]
     return words

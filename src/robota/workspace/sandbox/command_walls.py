@@ -4,21 +4,36 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.sandbox.walls import Kind, Sandbox
 from robota.workspace.sandbox.wrapped import Wrapped, unwrapped
 
+if TYPE_CHECKING:
+    from robota.workspace.sandbox.egress import WaysOut
+
 
 class CommandWalls:
     """Finds out once which sandbox works, and keeps the directory that commands see as /tmp."""
 
-    def __init__(self, root: Path, *, home: Path | None, secrets: Sequence[Path] = (), network: bool = False) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        home: Path | None,
+        secrets: Sequence[Path] = (),
+        network: bool = False,
+        allowed_hosts: Sequence[str] = (),
+    ) -> None:
+        """`allowed_hosts` narrows `network`: where the list cannot be enforced, there is no network at all."""
         self._root = root
         self._home = home
         self._secrets = tuple(secrets)
-        self._network = network
+        self._network = network and not allowed_hosts
+        self._allowed_hosts = tuple(allowed_hosts)
+        self._ways_out: WaysOut | None = None
         self._sandbox: Sandbox | None = None
         self._temporary: Path | None = None
 
@@ -39,6 +54,8 @@ class CommandWalls:
     def wrap(self, command: Sequence[str], cwd: Path) -> Wrapped:
         if self.sandbox.kind is Kind.NONE:
             return unwrapped(command, cwd)
+        if self._allowed_hosts and self.sandbox.kind is Kind.BUBBLEWRAP:
+            return self._wrap_with_way_out(command, cwd)
         return self.sandbox.wrap(command, cwd)
 
     def close(self) -> None:
@@ -46,3 +63,12 @@ class CommandWalls:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = None
             self._sandbox = None
+
+    def _wrap_with_way_out(self, command: Sequence[str], cwd: Path) -> Wrapped:
+        # Only for those who have such a list.
+        from robota.workspace.sandbox.egress import WaysOut
+        from robota.workspace.sandbox.egress_list import AllowList
+
+        if self._ways_out is None:
+            self._ways_out = WaysOut(AllowList(self._allowed_hosts))
+        return self._ways_out.wrap(self.sandbox, command, cwd)

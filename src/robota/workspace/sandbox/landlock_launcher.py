@@ -1,58 +1,117 @@
 """Builds walls with Landlock and seccomp around itself, then becomes the command. Run by path, with `python -I -S`.
 
-    python -I -S landlock_launcher.py SPECIFICATION COMMAND...
+    python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
-SPECIFICATION is JSON: {"writable": [paths], "filter": hex, "network": bool}. It imports nothing of robota, because it
-starts once per command and every import would be paid each time. Anything that fails ends with code 126 before the
-command has run.
+Options, some of them many times: --writable PATH, --device PATH, --hidden PATH, --temporary PATH, --network on|off,
+--filter HEX. It imports nothing of robota and as little as it can, because it starts once per command and every import
+is paid each time. Anything that fails ends with code 126 before the command has run.
 """
 
 import ctypes
-import json
 import os
-import struct
+import resource
 import sys
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_SET_PDEATHSIG, SECCOMP_MODE_FILTER = 38, 22, 1, 2
-PATH_BENEATH, SIGKILL = 1, 9
-# Everything that writes, removes or makes, in the order the kernel learned it: ABI 1, then REFER (2), TRUNCATE (3).
-WRITE_FILE, MAKE_AND_REMOVE, REFER, TRUNCATE = 1 << 1, 0x1FF << 4, 1 << 13, 1 << 14
-NET_BIND_AND_CONNECT = 0x3
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF, PATH_BENEATH = 444, 445, 446, 1
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
+SECCOMP_MODE_FILTER, SIGKILL = 2, 9
+
+# What Landlock can refuse, in the order the kernel learned it: all but REFER (2), TRUNCATE (3), IOCTL_DEV (5) in ABI 1.
+WRITE_FILE, READ_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 2, 1 << 13, 1 << 14, 1 << 15
+MAKE_AND_REMOVE, MAKE_DEVICES = 0x1FF << 4, 1 << 6 | 1 << 11
+OF_FILES = WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+BIND_AND_CONNECT_TCP, ABSTRACT_SOCKETS_AND_SIGNALS = 0x3, 0x3
+
+# What root keeps: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETGID, SETUID, all of them about files and users.
+KEPT_CAPABILITIES = (0, 1, 3, 4, 6, 7)
+MOST_CAPABILITIES = 64
+MOST_FILE_BYTES = 16 << 30
+
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def main(arguments: "list[str]") -> None:
-    specification = json.loads(arguments[0])
-    libc = ctypes.CDLL(None, use_errno=True)
-    checked(libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-    checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    restrict_files(libc, specification["writable"], network=specification["network"])
-    restrict_calls(libc, bytes.fromhex(specification["filter"]))
-    os.execvp(arguments[1], arguments[1:])
+def main(arguments: list[str]) -> None:
+    end = arguments.index("--")
+    given: dict[str, list[str]] = {}
+    for option, value in zip(arguments[0:end:2], arguments[1:end:2], strict=True):
+        given.setdefault(option, []).append(value)
+    os.environ["TMPDIR"] = given["--temporary"][0]
+    checked(LIBC.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+    checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    limit_resources()
+    drop_capabilities()
+    restrict_files(given)
+    restrict_calls(bytes.fromhex(given.get("--filter", [""])[0]))
+    os.execvp(arguments[end + 1], arguments[end + 1 :])
 
 
-def restrict_files(libc: ctypes.CDLL, writable: "list[str]", *, network: bool) -> None:
-    abi = libc.syscall(CREATE_RULESET, None, 0, 1)
-    checked(abi)
-    rights = WRITE_FILE | MAKE_AND_REMOVE | (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0)
-    ports = NET_BIND_AND_CONNECT if abi >= 4 and not network else 0
-    attributes = struct.pack("=QQ", rights, ports) if abi >= 4 else struct.pack("=Q", rights)
-    ruleset = checked(libc.syscall(CREATE_RULESET, attributes, len(attributes), 0))
-    for path in writable:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        allowed = rights if os.path.isdir(path) else rights & (WRITE_FILE | TRUNCATE)  # noqa: PTH112 - see above
-        rule = struct.pack("=Qi", allowed, descriptor)
-        checked(libc.syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0))
-        os.close(descriptor)
-    checked(libc.syscall(RESTRICT_SELF, ruleset, 0))
+def limit_resources() -> None:
+    """No core dumps, and no file that fills the disk."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    if hard == resource.RLIM_INFINITY or hard > MOST_FILE_BYTES:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
 
 
-def restrict_calls(libc: ctypes.CDLL, program: bytes) -> None:
+def drop_capabilities() -> None:
+    """From what the command will get when it is started as root; for anybody else this fails and changes nothing."""
+    for capability in range(MOST_CAPABILITIES):
+        if capability not in KEPT_CAPABILITIES:
+            LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def restrict_files(given: dict[str, list[str]]) -> None:
+    abi = checked(LIBC.syscall(CREATE_RULESET, None, 0, 1))
+    hidden = given.get("--hidden", [])
+    writing = WRITE_FILE | MAKE_AND_REMOVE | (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0)
+    reading = READ_FILE if hidden else 0
+    devices = IOCTL_DEV if abi >= 5 else 0
+    ports = BIND_AND_CONNECT_TCP if abi >= 4 and given["--network"] == ["off"] else 0
+    scopes = ABSTRACT_SOCKETS_AND_SIGNALS if abi >= 6 else 0
+    words = (writing | reading | devices, *((ports,) if abi >= 4 else ()), *((scopes,) if abi >= 6 else ()))
+    attributes = (ctypes.c_uint64 * len(words))(*words)
+    ruleset = checked(LIBC.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(8 * len(words)), 0))
+    for path in given["--writable"]:
+        allow(ruleset, path, (writing & ~MAKE_DEVICES) | reading)
+    for path in given["--device"]:
+        allow(ruleset, path, writing & (WRITE_FILE | TRUNCATE) | reading | devices)
+    for path in everything_but(hidden):
+        allow(ruleset, path, reading)
+    checked(LIBC.syscall(RESTRICT_SELF, ruleset, 0))
+
+
+def everything_but(hidden: list[str]) -> list[str]:
+    """Files and directories that together hold all that there is, without what is hidden. Links are no places."""
+    on_the_way = {path[:end] or "/" for path in hidden for end, letter in enumerate(path) if letter == "/"}
+    not_whole = on_the_way.union(hidden)
+    places: list[str] = []
+    for directory in on_the_way:
+        try:
+            with os.scandir(directory) as entries:
+                places += [entry.path for entry in entries if entry.path not in not_whole and not entry.is_symlink()]
+        except OSError:
+            pass  # what cannot be listed stays closed
+    return places
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return  # gone since, and without a rule it stays closed
+    is_directory = os.fstat(descriptor).st_mode & 0o170000 == 0o040000
+    rule = rights if is_directory else rights & OF_FILES
+    packed = rule.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)
+    checked(LIBC.syscall(ADD_RULE, ruleset, PATH_BENEATH, packed, 0))
+    os.close(descriptor)
+
+
+def restrict_calls(program: bytes) -> None:
     if not program:
         return
     code = ctypes.create_string_buffer(program)
-    header = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
-    checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0))
+    header = (len(program) // 8).to_bytes(8, sys.byteorder) + ctypes.addressof(code).to_bytes(8, sys.byteorder)
+    checked(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0))
 
 
 def checked(result: int) -> int:
@@ -64,4 +123,7 @@ def checked(result: int) -> int:
 
 
 if __name__ == "__main__":
+    own_script = sys.argv[0].removeprefix("/proc/self/fd/")
+    if own_script.isdecimal():
+        os.set_inheritable(int(own_script), False)
     main(sys.argv[1:])

@@ -13,11 +13,20 @@ if TYPE_CHECKING:
 class Walls:
     """Where commands of a workspace run."""
 
-    def __init__(self, root: Path, *, home: Path | None, secrets: Sequence[Path], network: bool) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        home: Path | None,
+        secrets: Sequence[Path],
+        network: bool,
+        allowed_hosts: Sequence[str] = (),
+    ) -> None:
         self._root = root
         self._home = home
         self._secrets = tuple(secrets)
         self._network = network
+        self._allowed_hosts = tuple(allowed_hosts)
         self._built: CommandWalls | None = None
         self._tell: Callable[[str, str], None] = lambda kind, reason: None
 
@@ -41,6 +50,12 @@ class Walls:
         if self._built is None:
             from robota.workspace.sandbox.command_walls import CommandWalls
 
-            self._built = CommandWalls(self._root, home=self._home, secrets=self._secrets, network=self._network)
+            self._built = CommandWalls(
+                self._root,
+                home=self._home,
+                secrets=self._secrets,
+                network=self._network,
+                allowed_hosts=self._allowed_hosts,
+            )
             self._tell(self._built.sandbox.kind, self._built.sandbox.reason)
         return self._built

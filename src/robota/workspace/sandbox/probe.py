@@ -4,6 +4,7 @@ import os
 import subprocess
 from typing import Final
 
+from robota.workspace.problems import CommandNotStarted
 from robota.workspace.programs import find_program
 from robota.workspace.sandbox.profile import Profile
 from robota.workspace.sandbox.walls import Kind, Sandbox
@@ -33,7 +34,10 @@ def find_sandbox(profile: Profile) -> Sandbox:
 
 
 def _problem(sandbox: Sandbox) -> str | None:
-    wrapped = sandbox.wrap(PROBE)
+    try:
+        wrapped = sandbox.wrap(PROBE)
+    except CommandNotStarted as error:
+        return str(error)
     try:
         done = subprocess.run(
             wrapped.argv,

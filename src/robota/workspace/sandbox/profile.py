@@ -1,16 +1,33 @@
 """What a sandboxed command may touch. Pure data, made from looking once at what exists."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from robota.workspace.sandbox.repositories import git_places
+
 # Names in a workspace that change what other programs run: never writable from inside, not even before they exist.
-PROTECTED_DIRECTORIES: Final = (".git", ".robota", ".orchestration", ".claude", ".cursor", ".vscode", ".idea", ".husky")
-PROTECTED_FILES: Final = (".mcp.json", ".envrc", ".gitmodules", ".robotaignore", ".roomodes")
+OWN_DIRECTORY: Final = ".robota"
+GUARDED_NAMES: Final = (
+    ".git",
+    OWN_DIRECTORY,
+    ".orchestration",
+    ".claude",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".mcp.json",
+    ".envrc",
+    ".gitmodules",
+    ".robotaignore",
+    ".roomodes",
+)
 # Where people keep what opens doors elsewhere.
-SECRET_DIRECTORIES: Final = (
+SECRET_PLACES: Final = (
     ".ssh",
     ".gnupg",
     ".aws",
@@ -21,8 +38,14 @@ SECRET_DIRECTORIES: Final = (
     ".config/gcloud",
     ".password-store",
     ".local/share/keyrings",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
 )
-SECRET_FILES: Final = (".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".vault-token")
 
 
 # Full of sockets through which a service outside does what it is told: containers, systemd, the keyring, a resolver.
@@ -30,14 +53,13 @@ DOORS: Final = Path("/run")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """The walls. `missing_*` do not exist yet and must not come into being from inside."""
+    """The walls. `guarded` need not exist, and must not come into being from inside; `nested` existed at the start."""
 
     root: Path
     temporary: Path
     writable: tuple[Path, ...] = ()
-    protected: tuple[Path, ...] = ()
-    missing_directories: tuple[Path, ...] = ()
-    missing_files: tuple[Path, ...] = ()
+    guarded: tuple[Path, ...] = ()
+    nested: tuple[Path, ...] = ()
     hidden_directories: tuple[Path, ...] = ()
     hidden_files: tuple[Path, ...] = ()
     doors: tuple[Path, ...] = ()
@@ -48,18 +70,16 @@ def workspace_profile(
     root: Path, temporary: Path, *, home: Path | None, secrets: Iterable[Path] = (), network: bool = False
 ) -> Profile:
     """The profile for commands in a workspace. `temporary` becomes their /tmp; `secrets` are hidden as well."""
-    directories = [root / name for name in PROTECTED_DIRECTORIES]
-    files = [root / name for name in PROTECTED_FILES]
     secret_places = [*secrets]
     if home is not None:
-        secret_places += [home / name for name in (*SECRET_DIRECTORIES, *SECRET_FILES)]
-    hidden = [place for place in secret_places if not place.is_symlink() and not root.is_relative_to(place)]
+        secret_places += [home / name for name in SECRET_PLACES]
+    real_places = (Path(os.path.realpath(place)) for place in secret_places)
+    hidden = [place for place in real_places if not root.is_relative_to(place)]
     return Profile(
         root=root,
         temporary=temporary,
-        protected=tuple(place for place in (*directories, *files) if place.exists() or place.is_symlink()),
-        missing_directories=tuple(place for place in directories if not place.exists() and not place.is_symlink()),
-        missing_files=tuple(place for place in files if not place.exists() and not place.is_symlink()),
+        guarded=tuple(root / name for name in GUARDED_NAMES),
+        nested=git_places(root),
         hidden_directories=tuple(place for place in hidden if place.is_dir()),
         hidden_files=tuple(place for place in hidden if place.is_file()),
         doors=(DOORS,) if DOORS.is_dir() and not DOORS.is_symlink() else (),

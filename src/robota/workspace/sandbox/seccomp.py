@@ -2,63 +2,130 @@
 
 import platform
 import struct
+from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
-LOAD_ARCHITECTURE: Final = (0x20, 0, 0, 4)
-LOAD_NUMBER: Final = (0x20, 0, 0, 0)
-ALLOW: Final = (0x06, 0, 0, 0x7FFF0000)
-REFUSE: Final = (0x06, 0, 0, 0x00050000 | 1)  # EPERM, so that programs report it and do not crash
+# One instruction: its code, how far to jump if the comparison holds, how far if not, and the number it works on.
+Instruction = tuple[int, int, int, int]
+
+LOAD: Final = 0x20
 JUMP_IF_EQUAL: Final = 0x15
 JUMP_IF_AT_LEAST: Final = 0x35
-X32_BIT: Final = 0x40000000
+JUMP_IF_ANY_BIT: Final = 0x45
+RETURN: Final = 0x06
 
+LOAD_NUMBER: Final = (LOAD, 0, 0, 0)
+LOAD_ARCHITECTURE: Final = (LOAD, 0, 0, 4)
+# Only the lower half of an argument: the kernel itself takes no more of these, whatever stands in the upper one.
+LOAD_FIRST_ARGUMENT: Final = (LOAD, 0, 0, 16)
+LOAD_SECOND_ARGUMENT: Final = (LOAD, 0, 0, 24)
+ALLOW: Final = (RETURN, 0, 0, 0x7FFF0000)
+REFUSE: Final = (RETURN, 0, 0, 0x00050000 | 1)  # EPERM, so that programs report it and do not crash
+UNKNOWN: Final = (RETURN, 0, 0, 0x00050000 | 38)  # ENOSYS, so that programs do it the older way
+
+X32_BIT: Final = 0x40000000
 ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 # Name → number on x86_64, on aarch64.
-REFUSED_CALLS: Final[dict[str, tuple[int, int]]] = {
+Numbers = tuple[int, int | None]
+REFUSED_CALLS: Final[dict[str, Numbers]] = {
+    # Into other processes.
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
     "keyctl": (250, 219),
     "add_key": (248, 217),
     "request_key": (249, 218),
+    # Large and often broken parts of the kernel; io_uring would also open sockets past this very program.
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
+    "modify_ldt": (154, None),
+    # Other mounts and namespaces; a handle opens a file past every directory on the way to it.
     "mount": (165, 40),
     "umount2": (166, 39),
     "pivot_root": (155, 41),
+    "chroot": (161, 51),
     "open_tree": (428, 428),
+    "open_tree_attr": (467, 467),
     "move_mount": (429, 429),
     "fsopen": (430, 430),
+    "fsconfig": (431, 431),
     "fsmount": (432, 432),
+    "fspick": (433, 433),
     "mount_setattr": (442, 442),
     "unshare": (272, 97),
     "setns": (308, 268),
+    "open_by_handle_at": (304, 265),
+    "fanotify_init": (300, 262),
+    # The machine as a whole.
     "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
     "init_module": (175, 105),
     "finit_module": (313, 273),
     "delete_module": (176, 106),
     "reboot": (169, 142),
     "swapon": (167, 224),
-    "userfaultfd": (323, 282),
+    "swapoff": (168, 225),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "acct": (163, 89),
+    "syslog": (103, 116),
+    "vhangup": (153, 58),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
 }
 
+CLONE: Final[Numbers] = (56, 220)
+CLONE3: Final[Numbers] = (435, 435)
+IOCTL: Final[Numbers] = (16, 29)
+SOCKET: Final[Numbers] = (41, 198)
 
-def filter_program(machine: str | None = None) -> bytes | None:
+NEW_NAMESPACES: Final = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+# TIOCSTI types into the terminal of whoever looks on; TIOCLINUX pastes into a console.
+REFUSED_IOCTLS: Final = (0x5412, 0x541C)
+UNIX_SOCKETS: Final = 1
+# Unix, IPv4, IPv6, netlink. All others are refused: the sockets of virtual machines know no namespaces, and the rest
+# (packets, kernel crypto, Bluetooth, IPsec keys, CAN, TIPC …) are old doors to the kernel that no build needs.
+ORDINARY_SOCKETS: Final = (UNIX_SOCKETS, 2, 10, 16)
+
+
+@cache
+def filter_program(machine: str | None = None, *, only_unix_sockets: bool = False) -> bytes | None:
     """The program for this machine, or None for one whose numbers we do not know."""
     machine = machine or platform.machine()
     if machine not in ARCHITECTURES:
         return None
     column = list(ARCHITECTURES).index(machine)
-    numbers = sorted({call[column] for call in REFUSED_CALLS.values()})
     program = [LOAD_ARCHITECTURE, (JUMP_IF_EQUAL, 1, 0, ARCHITECTURES[machine]), REFUSE, LOAD_NUMBER]
     if machine == "x86_64":
         # The same calls under their 32-bit-pointer numbers.
         program += [(JUMP_IF_AT_LEAST, 0, 1, X32_BIT), REFUSE]
-    for place, number in enumerate(numbers):
-        program.append((JUMP_IF_EQUAL, len(numbers) - place, 0, number))
-    program += [ALLOW, REFUSE]
+    for numbers in REFUSED_CALLS.values():
+        program += _judge(numbers[column], [REFUSE])
+    program += _judge(CLONE[column], [LOAD_FIRST_ARGUMENT, (JUMP_IF_ANY_BIT, 0, 1, NEW_NAMESPACES), REFUSE, ALLOW])
+    # Its flags are in memory, where no filter can look; C libraries go back to `clone`.
+    program += _judge(CLONE3[column], [UNKNOWN])
+    program += _judge(IOCTL[column], [LOAD_SECOND_ARGUMENT, *_one_of(REFUSED_IOCTLS, REFUSE), ALLOW])
+    families = (UNIX_SOCKETS,) if only_unix_sockets else ORDINARY_SOCKETS
+    program += _judge(SOCKET[column], [LOAD_FIRST_ARGUMENT, *_one_of(families, ALLOW), REFUSE])
+    program.append(ALLOW)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _judge(number: int | None, body: Sequence[Instruction]) -> list[Instruction]:
+    """`body` for that call, which must return; everything else jumps over it."""
+    return [] if number is None else [(JUMP_IF_EQUAL, 0, len(body), number), *body]
+
+
+def _one_of(values: Sequence[int], verdict: Instruction) -> list[Instruction]:
+    return [instruction for value in values for instruction in ((JUMP_IF_EQUAL, 0, 1, value), verdict)]

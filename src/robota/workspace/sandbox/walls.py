@@ -1,28 +1,29 @@
 """A sandbox that works on this machine, and how a command is put into it."""
 
-import json
 import os
-import sys
+import re
 from collections.abc import Sequence
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from robota.workspace.memory_use import EASY_VICTIM
 from robota.workspace.sandbox.bubblewrap import arguments
-from robota.workspace.sandbox.profile import Profile
+from robota.workspace.sandbox.landlock import behind_landlock
+from robota.workspace.sandbox.placeholders import Placeholders
+from robota.workspace.sandbox.profile import OWN_DIRECTORY, Profile
+from robota.workspace.sandbox.repositories import git_places, is_there
 from robota.workspace.sandbox.seccomp import filter_program
 from robota.workspace.sandbox.wrapped import Wrapped
 
-LAUNCHER: Final = Path(__file__).with_name("landlock_launcher.py")
-# Written to by half of all programs; none of it outlives the command.
-HARMLESS_DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/shm", "/dev/pts")
-
-
-# No core dumps, and no file beyond 16 GiB (in blocks of 512 bytes): a command gone wild shall not fill the disk.
-LIMITED: Final = ("/bin/sh", "-c", '{ ulimit -c 0; ulimit -f 33554432; } 2>/dev/null; exec "$@"', "sh")
+# No core dumps; no file beyond 16 GiB (in blocks of 512 bytes), which would fill the disk; and if memory runs out, the
+# command goes before anybody else. The watchdog says the latter of every command, but too late for one in here.
+LIMITS: Final = f"ulimit -c 0; ulimit -f 33554432; echo {EASY_VICTIM} > /proc/self/oom_score_adj"
+# Against bombs of processes; one shell calls it -u, another -p. Older kernels count those outside as well.
+LIMIT_OF_PROCESSES: Final = "ulimit -u 4096 || ulimit -p 4096"
+COUNTING_KERNEL: Final = (5, 14)
 
 
 class Kind(StrEnum):
@@ -44,37 +45,49 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind is Kind.BUBBLEWRAP:
             return self._in_bubblewrap(command, cwd or self.profile.root)
         if self.kind is Kind.LANDLOCK:
-            return self._behind_landlock(command)
+            return behind_landlock(self.profile, command)
         raise ValueError("There is no sandbox on this machine.")
 
     def _in_bubblewrap(self, command: Sequence[str], cwd: Path) -> Wrapped:
+        placeholders = Placeholders(self.profile.guarded, self.profile.root / OWN_DIRECTORY)
         program = filter_program()
         descriptor = _readable(program) if program is not None else None
-        placeholders = [p for p in (*self.profile.missing_directories, *self.profile.missing_files) if not p.exists()]
 
         def clean_up() -> None:
             if descriptor is not None:
                 os.close(descriptor)
-            for place in placeholders:
-                _remove_placeholder(place)
+            placeholders.release()
 
+        walls = arguments(self.executable, self.profile, _protected(self.profile), cwd, descriptor)
         return Wrapped(
-            argv=(*arguments(self.executable, self.profile, cwd, descriptor), *LIMITED, *command),
+            argv=(*walls, *_limited(), *command),
             descriptors=() if descriptor is None else (descriptor,),
             clean_up=clean_up,
             has_walls=True,
         )
 
-    def _behind_landlock(self, command: Sequence[str]) -> Wrapped:
-        """Weaker: it cannot hide what can be read, nor protect single names inside the workspace."""
-        places = [self.profile.root, self.profile.temporary, *self.profile.writable, *map(Path, HARMLESS_DEVICES)]
-        specification = {
-            "writable": [str(place) for place in places if place.exists()],
-            "filter": (filter_program() or b"").hex(),
-            "network": self.profile.network,
-        }
-        launcher = (sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(specification))
-        return Wrapped(argv=(*launcher, *LIMITED, *command), has_walls=True)
+
+def _protected(profile: Profile) -> list[Path]:
+    """What exists of the names that must not change. A link counts as what it leads to: nothing can lie on a link."""
+    nested = profile.nested
+    if not all(is_there(place) for place in nested):
+        nested = git_places(profile.root)  # somebody moved one, and it shall not get out of sight
+    # Not `Path.resolve`, which does not take a link that leads to itself.
+    places = dict.fromkeys(Path(os.path.realpath(place)) for place in (*profile.guarded, *nested))
+    return [place for place in places if is_there(place) and _is_inside(place, (profile.root, *profile.writable))]
+
+
+def _is_inside(place: Path, writable: Sequence[Path]) -> bool:
+    """Whether it could be written, and is not itself such a place or one around it."""
+    around = {parent for wide in writable for parent in (wide, *wide.parents)}
+    return place not in around and any(place.is_relative_to(wide) for wide in writable)
+
+
+def _limited() -> tuple[str, ...]:
+    """A shell that limits itself and becomes the command."""
+    kernel = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+    limits = f"{LIMITS}; {LIMIT_OF_PROCESSES}" if kernel >= COUNTING_KERNEL else LIMITS
+    return ("/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh")
 
 
 def _readable(program: bytes) -> int:
@@ -83,12 +96,3 @@ def _readable(program: bytes) -> int:
     os.write(descriptor, program)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def _remove_placeholder(place: Path) -> None:
-    """Remove what bubblewrap made as a mount point, and nothing that anybody has put there since."""
-    with suppress(OSError):
-        if place.is_dir() and not place.is_symlink():
-            place.rmdir()
-        elif place.is_file() and place.stat().st_size == 0:
-            place.unlink()

@@ -7,12 +7,16 @@ import msgspec
 
 
 class Wrapped(msgspec.Struct, frozen=True, kw_only=True):
-    """A command with its walls, if it has any. `clean_up` must be called when it has ended."""
+    """A command with its walls, if it has any. `clean_up` must be called when it has ended.
+
+    `refused` gives a sentence for each host that the walls kept it from.
+    """
 
     argv: tuple[str, ...]
     descriptors: tuple[int, ...] = ()
     clean_up: Callable[[], None] = lambda: None
     has_walls: bool = False
+    refused: Callable[[], tuple[str, ...]] = tuple
 
 
 Wrap = Callable[[Sequence[str], Path], Wrapped]

@@ -1,0 +1,75 @@
+"""What the walls around a command cost, against the same command without them, for each kind this machine has."""
+
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+from benchmarks.bench import Bench
+from benchmarks.measurement import Measurement
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import Profile, workspace_profile
+from robota.workspace.sandbox.walls import Kind, Sandbox
+from robota.workspace.sandbox.wrapped import Wrap, Wrapped, unwrapped
+
+RUNS = 100
+TARGET_MS = 15
+COMMAND = ("/bin/bash", "-c", "true")
+
+
+def sandbox(bench: Bench) -> list[Measurement]:
+    profile = session_profile(bench)
+    kinds = [kind for kind in (Kind.BUBBLEWRAP, Kind.LANDLOCK) if works(kind, profile)]
+    sides = [Sandbox(kind=kind, profile=profile, executable=find_sandbox(profile).executable) for kind in kinds]
+    bare, *walled = times_ms(profile, sides)
+    return [
+        Measurement(
+            name=f"a command in {kind}, more than without",
+            value=mine - bare,
+            target=TARGET_MS,
+            unit="ms",
+            detail=f"{mine:.1f} ms / {bare:.1f} ms = {mine / bare:.1f} x, medians of {RUNS}",
+        )
+        for kind, mine in zip(kinds, walled, strict=True)
+    ]
+
+
+def session_profile(bench: Bench) -> Profile:
+    """A repository with another one in it, and a home with a few secrets and a hundred other things."""
+    temporary = bench.workspace.parent / "sandbox-tmp"
+    for place in (temporary, bench.home / ".ssh", bench.home / ".aws", bench.workspace / "inner/.git"):
+        place.mkdir(parents=True, exist_ok=True)
+    for number in range(100):
+        (bench.home / f"thing{number}").touch()
+    return workspace_profile(bench.workspace, temporary, home=bench.home, secrets=(bench.home / ".robota",))
+
+
+def works(kind: Kind, profile: Profile) -> bool:
+    found = find_sandbox(profile).kind
+    return found is kind or (found is Kind.BUBBLEWRAP and kind is Kind.LANDLOCK)
+
+
+def times_ms(profile: Profile, sides: list[Sandbox]) -> list[float]:
+    """Medians of the bare command and of each sandbox, in turn; the first round warms up."""
+    ways: list[Wrap] = [unwrapped, *(side.wrap for side in sides)]
+    times: list[list[float]] = [[] for _ in ways]
+    for _ in range(RUNS + 1):
+        for kept, way in zip(times, ways, strict=True):
+            start = time.perf_counter()
+            run(way(COMMAND, profile.root), profile.root)
+            kept.append(time.perf_counter() - start)
+    return [statistics.median(kept[1:]) * 1000 for kept in times]
+
+
+def run(wrapped: Wrapped, cwd: Path) -> None:
+    try:
+        subprocess.run(
+            wrapped.argv,
+            pass_fds=wrapped.descriptors,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+        )
+    finally:
+        wrapped.clean_up()

@@ -1,0 +1,78 @@
+"""Opens the way to the proxy from inside the sandbox, then becomes the command. Run with `python -I -S`.
+
+    python -I -S /proc/self/fd/SCRIPT SCRIPT SOCKET NO_PROXY COMMAND...
+
+SCRIPT is a descriptor of this file, because its path may not be seen inside; SOCKET one end of a pair, whose other end
+Robota holds. In the sandbox's own network, which leads nowhere, a port of loopback is opened, and the listening socket
+itself is handed out to Robota: what a command says to that port, Robota hears, and nothing of it runs in here. It
+imports little (`_socket` is what `socket` is made of), because it starts once per command. What fails ends with code
+126 before the command has run.
+"""
+
+import _socket
+import os
+import sys
+
+ENVIRON = "/proc/self/environ"
+PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+NO_PROXY_NAMES = ("NO_PROXY", "no_proxy")
+BACKLOG = 128
+
+
+def main(arguments: "list[str]") -> None:
+    script, exit_socket, no_proxy, *command = arguments
+    try:
+        os.close(int(script))
+        port = hand_out_listener(int(exit_socket))
+        undo_what_python_did()
+    except OSError as error:
+        give_up(f"the way to the allowed hosts could not be opened ({error.strerror})", 126)
+    name_proxy(port, no_proxy)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        give_up(f"{command[0]} could not be started ({error.strerror})", 127)
+
+
+def hand_out_listener(exit_socket: int) -> int:
+    """The port. Nothing of it stays open in here, so that the command can neither listen nor speak in our place."""
+    listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(BACKLOG)
+    port: int = listener.getsockname()[1]
+    outside = _socket.socket(fileno=exit_socket)
+    descriptor = listener.fileno().to_bytes(4, sys.byteorder)
+    outside.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptor)])
+    outside.close()
+    listener.close()
+    return port
+
+
+def undo_what_python_did() -> None:
+    """The command shall find the signals and the environment as they were."""
+    signals = __import__("_signal")  # what `signal` is made of; that one takes as long to import as all the rest
+    for number in (signals.SIGPIPE, signals.SIGXFSZ):
+        signals.signal(number, signals.SIG_DFL)
+    os.environ.pop("LC_CTYPE", None)
+    with open(ENVIRON, "rb") as stream:  # noqa: PTH123 - see above
+        for variable in stream.read().split(b"\0"):
+            if variable.startswith(b"LC_CTYPE="):
+                os.environb[b"LC_CTYPE"] = variable[9:]
+
+
+def name_proxy(port: int, no_proxy: str) -> None:
+    for name in PROXY_NAMES:
+        os.environ[name] = f"http://127.0.0.1:{port}"
+    for name in NO_PROXY_NAMES:
+        os.environ[name] = no_proxy
+    os.environ["NODE_USE_ENV_PROXY"] = "1"
+
+
+def give_up(problem: str, code: int) -> None:
+    sys.stderr.write(f"robota: {problem}; the command was not run.\n")
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,81 @@
+"""Whom a sandboxed command may reach: a name is judged, looked up once, and what it leads to is judged as well."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from robota.config.allowed_hosts import (
+    USUAL_PORTS,
+    AllowedAddress,
+    AllowedHost,
+    AllowedName,
+    NamesBelow,
+    allowed_host,
+)
+from robota.workspace.name_lookup import Resolve, resolve_name
+from robota.workspace.web_address import AddressRules, WebAddress
+
+NOT_LISTED: Final = "not in sandbox.allowedHosts"
+# A look-up keeps a thread of the process busy, and others need those too.
+LOOKUPS_AT_ONCE: Final = 2
+
+
+class HostRefused(Exception):
+    """Nobody may connect there. `missing` is the entry of the list that would change it."""
+
+    def __init__(self, host: str, why: str, missing: str) -> None:
+        super().__init__(f"The sandbox refused a connection to {host} ({why}).")
+        self.missing = missing
+
+
+class AllowList:
+    """The entries of `sandbox.allowedHosts`."""
+
+    def __init__(self, entries: Iterable[str], resolve: Resolve = resolve_name) -> None:
+        """The entries must be sound, as the settings see to; an unsound one raises `NoHost`."""
+        self._entries = tuple(allowed_host(entry) for entry in entries)
+        self._resolve = resolve
+        self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+
+    def names(self, host: str) -> bool:
+        """Whether the host is on the list with any port."""
+        return any(_speaks_of(entry, host) for entry in self._entries)
+
+    async def addresses(self, wanted: WebAddress) -> Sequence[str]:
+        """Where to connect to, and nowhere else. Raises `HostRefused`, or `OSError` for a name that nobody knows."""
+        host, port = wanted.host, wanted.port
+        if not any(_speaks_of(entry, host) and port in entry.ports for entry in self._entries):
+            raise HostRefused(entry_for(host, port), NOT_LISTED, missing=entry_for(host, port))
+        if wanted.is_numerical:
+            return [host]
+        async with self._lookups:
+            found = await self._resolve(host, port)
+        rules = AddressRules(exempt=self._listed_addresses(port))
+        for each in found:
+            kind = rules.refusal(each)
+            if kind is not None:
+                why = f"it leads to {each}, {kind}, which is not listed itself"
+                raise HostRefused(entry_for(host, port), why, missing=entry_for(each, port))
+        return found
+
+    def _listed_addresses(self, port: int) -> tuple[str, ...]:
+        return tuple(
+            entry.address for entry in self._entries if isinstance(entry, AllowedAddress) and port in entry.ports
+        )
+
+
+def entry_for(host: str, port: int) -> str:
+    """What would have to be on the list."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port in USUAL_PORTS else f"{name}:{port}"
+
+
+def _speaks_of(entry: AllowedHost, host: str) -> bool:
+    """`host` is in the form of `WebAddress`: checked, lower case, without a dot at its end."""
+    match entry:
+        case AllowedName(name=name):
+            return host == name
+        case NamesBelow(parent=parent):
+            return host.endswith(f".{parent}")
+        case AllowedAddress(address=address):
+            return host == address

@@ -1,0 +1,65 @@
+"""A place to try a sandbox in: a workspace, a home with secrets, and a way to run things inside."""
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import Profile, workspace_profile
+from robota.workspace.sandbox.walls import Kind, Sandbox
+
+# Not the one of a virtual environment: that may lie in /tmp, which commands in the sandbox see as their own.
+PYTHON = str(Path(sys.executable).resolve())
+KINDS = [Kind.BUBBLEWRAP, Kind.LANDLOCK]
+
+
+class Cell:
+    """A workspace with a repository, and a home with secrets."""
+
+    def __init__(self, kind: Kind, base: Path, *, network: bool = False) -> None:
+        self.root, self.home, self.outside = base / "ws", base / "home", base / "outside"
+        self.temporary = base / "tmp"
+        for place in (self.root, self.home / ".ssh", self.outside, self.temporary, self.root / ".git" / "hooks"):
+            place.mkdir(parents=True)
+        (self.home / ".ssh" / "id").write_text("secret")
+        (self.home / ".netrc").write_text("secret")
+        (self.root / ".git" / "config").write_text("[core]\n")
+        self.kind = kind
+        self.network = network
+        self.renew()
+
+    def renew(self) -> None:
+        """Look again at what there is to protect, as a new session does."""
+        profile = workspace_profile(self.root, self.temporary, home=self.home, network=self.network)
+        self.sandbox = make(self.kind, profile)
+
+    def run(self, command: str) -> "subprocess.CompletedProcess[str]":
+        wrapped = self.sandbox.wrap(["/bin/bash", "-c", command])
+        try:
+            return subprocess.run(
+                wrapped.argv, pass_fds=wrapped.descriptors, cwd=self.root, capture_output=True, text=True, check=False
+            )
+        finally:
+            wrapped.clean_up()
+
+    def names(self) -> list[str]:
+        """What lies in the workspace, seen from outside."""
+        return sorted(path.name for path in self.root.iterdir())
+
+
+def landlock_abi() -> int:
+    """What this kernel's Landlock can do; below 1 there is none."""
+    return int(ctypes.CDLL(None).syscall(444, None, 0, 1))
+
+
+def make(kind: Kind, profile: Profile) -> Sandbox:
+    """A sandbox of that kind; where it does not work, the test is skipped."""
+    found = find_sandbox(profile)
+    if kind is Kind.LANDLOCK and landlock_abi() < 1:
+        pytest.skip("this kernel has no Landlock")
+    if kind is Kind.BUBBLEWRAP and found.kind is not Kind.BUBBLEWRAP:
+        pytest.skip(f"no bubblewrap: {found.reason}")
+    return Sandbox(kind=kind, profile=profile, executable=found.executable)

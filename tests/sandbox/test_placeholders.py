@@ -1,0 +1,157 @@
+"""Names that must not come into being from inside: how they are kept free, and that nothing of it is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from robota.config.workspace_sources import take_snapshot
+from robota.workspace.ignore import IgnoreFiles
+from robota.workspace.sandbox.placeholders import Placeholders
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import GUARDED_NAMES
+from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.wrapped import Wrapped
+from tests.sandbox.cells import Cell
+
+HOLD = """
+import sys
+from pathlib import Path
+from robota.config.workspace_sources import take_snapshot
+from robota.workspace.ignore import IgnoreFiles
+from robota.workspace.sandbox.placeholders import Placeholders
+root = Path(sys.argv[1])
+Placeholders([root / ".robota", root / ".claude"], root / ".robota")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def strong(tmp_path: Path) -> Cell:
+    return Cell(Kind.BUBBLEWRAP, tmp_path)
+
+
+def started(wrapped: Wrapped, root: Path) -> "subprocess.Popen[bytes]":
+    """Running, and past the building of its walls: its first line has come."""
+    process = subprocess.Popen(
+        wrapped.argv, pass_fds=wrapped.descriptors, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def names_of(*names: str, root: Path) -> list[Path]:
+    return [root / ".robota", *(root / name for name in names)]
+
+
+@pytest.mark.parametrize(
+    "name", [".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".envrc", ".robota/x", ".gitmodules"]
+)
+def test_p11_a_guarded_name_cannot_be_made(strong: Cell, name: str) -> None:
+    for command in (f"mkdir -p $(dirname {name}); echo evil > {name}", f"rm -rf {name}; ln -s /tmp {name}"):
+        strong.run(command)
+    assert strong.names() == [".git"]
+
+
+def test_a_clean_repository_is_clean_from_inside(strong: Cell) -> None:
+    git = ["git", "-c", "user.email=a@example.com", "-c", "user.name=a"]
+    subprocess.run(["rm", "-rf", ".git"], cwd=strong.root, check=True)
+    subprocess.run([*git, "init", "-q"], cwd=strong.root, check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], cwd=strong.root, check=True)
+    done = strong.run("git status --porcelain; git diff; git submodule status; git log --format=%s")
+    assert (done.stdout, done.stderr) == ("x\n", "")
+
+
+def test_what_came_into_being_meanwhile_is_kept(strong: Cell) -> None:
+    wrapped = strong.sandbox.wrap(["/bin/true"])
+    (strong.root / ".claude" / "mine").write_text("mine")
+    (strong.root / ".mcp.json").rmdir()
+    (strong.root / ".mcp.json").write_text("{}")
+    (strong.root / ".envrc").rmdir()
+    (strong.root / ".envrc").touch()
+    (strong.root / ".vscode").rmdir()
+    (strong.root / ".vscode").mkdir()
+    wrapped.clean_up()
+    assert strong.names() == [".claude", ".envrc", ".git", ".mcp.json", ".vscode"]
+    assert strong.run("cat .claude/mine .mcp.json").stdout == "mine{}"
+    assert strong.names() == [".claude", ".envrc", ".git", ".mcp.json", ".vscode"]
+
+
+def test_the_end_of_one_command_does_not_open_the_walls_of_another(strong: Cell) -> None:
+    """The kernel takes a mount away from everybody when the directory under it is removed."""
+    first = strong.sandbox.wrap(["/bin/true"])
+    try_it = "echo ready; read go; mkdir -p .claude; echo evil > .mcp.json; echo evil > .claude/x; echo ready"
+    second = strong.sandbox.wrap(["/bin/sh", "-c", try_it])
+    process = started(second, strong.root)
+    first.clean_up()
+    assert set(GUARDED_NAMES) <= set(strong.names())
+    out, _ = process.communicate(b"go\n")
+    assert out == b"ready\n"
+    assert not (strong.root / ".mcp.json").is_file() and not list((strong.root / ".claude").iterdir())
+    second.clean_up()
+    assert strong.names() == [".git"]
+
+
+def test_two_processes_respect_each_other(tmp_path: Path) -> None:
+    other = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with other:
+        assert other.stdout is not None and other.stdin is not None
+        assert other.stdout.readline() == b"held\n"
+        own = Placeholders(names_of(".claude", root=tmp_path), tmp_path / ".robota")
+        own.release()
+        assert sorted(place.name for place in tmp_path.iterdir()) == [".claude", ".robota"]
+
+
+def test_what_a_killed_robota_left_goes_with_the_next_command(tmp_path: Path) -> None:
+    other = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        other.send_signal(signal.SIGKILL)
+    assert sorted(place.name for place in tmp_path.iterdir()) == [".claude", ".robota"]
+    Placeholders(names_of(".claude", root=tmp_path), tmp_path / ".robota").release()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_directory_of_somebody_else_is_kept(tmp_path: Path) -> None:
+    (tmp_path / ".husky").mkdir()
+    old = tmp_path / ".idea"
+    old.mkdir()
+    os.utime(old, (time.time() - 1e8, time.time() - 1e8))
+    held = Placeholders(names_of(".husky", ".idea", ".claude", root=tmp_path), tmp_path / ".robota")
+    held.release()
+    held.release()
+    assert sorted(place.name for place in tmp_path.iterdir()) == [".husky", ".idea"]
+
+
+def test_nobody_else_takes_a_placeholder_for_something(tmp_path: Path) -> None:
+    """Neither is trust asked for again nor are files kept from the model, while a command runs."""
+    (tmp_path / "file").write_text("text")
+    before = take_snapshot(tmp_path)
+    held = Placeholders([tmp_path / name for name in GUARDED_NAMES], tmp_path / ".robota")
+    assert take_snapshot(tmp_path) == before
+    assert not IgnoreFiles(tmp_path, ".robotaignore").match(("file",))
+    held.release()
+
+
+@pytest.mark.parametrize("target", ["/nowhere", "/etc", "..", ".", ".claude", "../outside"])
+def test_a_link_with_a_guarded_name_does_not_break_the_sandbox(strong: Cell, target: str) -> None:
+    """A repository could otherwise choose the weaker kind for itself."""
+    (strong.root / ".claude").symlink_to(target)
+    assert find_sandbox(strong.sandbox.profile).kind is Kind.BUBBLEWRAP
+    assert strong.run("echo works > file && cat file").stdout == "works\n"
+    assert (strong.root / ".claude").readlink() == Path(target)
+
+
+def test_what_a_link_with_a_guarded_name_leads_to_is_protected(strong: Cell) -> None:
+    (strong.root / "real").mkdir()
+    (strong.root / ".claude").symlink_to("real")
+    assert strong.run("echo evil > .claude/settings.json").returncode != 0
+    assert strong.run("echo evil > real/settings.json").returncode != 0
+    assert not list((strong.root / "real").iterdir())

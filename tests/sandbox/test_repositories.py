@@ -1,0 +1,117 @@
+"""Repositories within the workspace, and where `.git` files lead: found, and closed to commands."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import workspace_profile
+from robota.workspace.sandbox.repositories import MOST_DEPTH, MOST_PLACES, git_places
+from robota.workspace.sandbox.walls import Kind
+from tests.sandbox.cells import Cell
+
+
+@pytest.fixture
+def strong(tmp_path: Path) -> Cell:
+    return Cell(Kind.BUBBLEWRAP, tmp_path)
+
+
+def nested(cell: Cell, path: str) -> Path:
+    repository = cell.root / path
+    repository.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
+    cell.renew()
+    return repository
+
+
+def test_a_nested_repository_is_closed(strong: Cell) -> None:
+    repository = nested(strong, "packages/inner")
+    before = (repository / ".git/config").read_text()
+    for command in ("echo evil >> .git/config", "echo evil > .git/hooks/pre-commit", "rm -rf .git", "mv .git x"):
+        assert strong.run(f"cd packages/inner && {command}").returncode != 0
+    assert (repository / ".git/config").read_text() == before
+    assert strong.run("cd packages/inner && echo work > file && git status --porcelain").stdout == "?? file\n"
+
+
+def test_a_nested_repository_is_found_again_where_a_command_put_it(strong: Cell) -> None:
+    nested(strong, "inner")
+    strong.run("mv inner moved")
+    assert strong.run("echo evil >> moved/.git/config").returncode != 0
+    assert "evil" not in (strong.root / "moved/.git/config").read_text()
+
+
+def test_a_repository_that_a_command_made_is_its_own(strong: Cell) -> None:
+    assert strong.run("git init -q fresh").returncode == 0
+    assert strong.run("rm -rf fresh").returncode == 0
+    assert not (strong.root / "fresh").exists()
+
+
+def test_p12_where_a_git_file_leads_is_closed_too(strong: Cell) -> None:
+    worktree = strong.root / "worktree"
+    worktree.mkdir()
+    subprocess.run(["git", "init", "-q", "--separate-git-dir", "../elsewhere"], cwd=worktree, check=True)
+    strong.renew()
+    for command in ("echo evil >> elsewhere/config", "echo 'gitdir: /tmp' > worktree/.git"):
+        assert strong.run(command).returncode != 0
+    assert "evil" not in (strong.root / "elsewhere/config").read_text()
+
+
+def test_p12_the_root_itself_may_be_a_worktree(strong: Cell) -> None:
+    subprocess.run(["rm", "-rf", ".git"], cwd=strong.root, check=True)
+    subprocess.run(["git", "init", "-q", "--separate-git-dir", "kept"], cwd=strong.root, check=True)
+    strong.renew()
+    assert strong.run("echo evil >> kept/config").returncode != 0
+    assert strong.run("git status --porcelain --untracked-files=no").returncode == 0
+
+
+def test_a_submodule_is_found_however_deep_it_lies(tmp_path: Path) -> None:
+    deep = tmp_path / "a/b/c/d/e/f/g"
+    deep.mkdir(parents=True)
+    (deep / ".git").write_text("gitdir: ../../../../../../../.git/modules/g\n")
+    (tmp_path / ".gitmodules").write_text('[submodule "g"]\n\tpath = a/b/c/d/e/f/g\n\turl = x\n')
+    assert deep / ".git" in git_places(tmp_path)
+
+
+def test_a_list_of_submodules_leads_nowhere_else(tmp_path: Path) -> None:
+    root = tmp_path / "ws"
+    (tmp_path / "outside/.git").mkdir(parents=True)
+    root.mkdir()
+    (root / ".gitmodules").write_text(f"path = ../outside\npath = {tmp_path}/outside\npath = /\n")
+    assert git_places(root) == ()
+
+
+def test_the_search_is_bounded(tmp_path: Path) -> None:
+    for number in range(2 * MOST_PLACES):
+        (tmp_path / f"r{number}/.git").mkdir(parents=True)
+    (tmp_path / "/".join("d" * (MOST_DEPTH + 1)) / ".git").mkdir(parents=True)
+    places = git_places(tmp_path)
+    assert len(places) == MOST_PLACES
+    assert all(len(place.relative_to(tmp_path).parts) <= MOST_DEPTH + 1 for place in places)
+
+
+def test_odd_things_in_a_workspace_do_not_choose_a_weaker_sandbox(strong: Cell) -> None:
+    subprocess.run(["rm", "-rf", ".git"], cwd=strong.root, check=True)
+    (strong.root / ".git").write_text("gitdir: .")
+    (strong.root / ".claude").mkdir(mode=0)
+    (strong.root / ".robota").write_text("a file")
+    (strong.root / ".gitmodules").write_text(f"path = a/../..\npath = \x01\npath = {'x' * 300}\n")
+    os.mkfifo(strong.root / ".envrc")
+    for name, target in (("a", "/etc"), ("b", "nowhere"), ("c", ".git")):
+        (strong.root / name).mkdir()
+        (strong.root / name / ".git").symlink_to(target)
+    (strong.root / "d").mkdir()
+    os.mkfifo(strong.root / "d/.git")
+    profile = workspace_profile(strong.root, strong.temporary, home=strong.home)
+    assert find_sandbox(profile).kind is Kind.BUBBLEWRAP
+
+
+@given(content=st.binary(max_size=200) | st.text("gitdr: ./\n\0", max_size=60).map(str.encode))
+def test_no_git_file_makes_trouble(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    root = tmp_path_factory.mktemp("ws")
+    (root / ".git").write_bytes(b"gitdir:" + content)
+    (root / ".gitmodules").write_bytes(b"path=" + content)
+    assert all(place.is_relative_to(root) and place != root for place in git_places(root))

@@ -1,0 +1,134 @@
+"""The filter for system calls: what it says about every call, and that the kernel takes it and does the same."""
+
+import json
+import platform
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.workspace.sandbox.seccomp import (
+    ARCHITECTURES,
+    CLONE,
+    CLONE3,
+    IOCTL,
+    NEW_NAMESPACES,
+    ORDINARY_SOCKETS,
+    REFUSED_CALLS,
+    REFUSED_IOCTLS,
+    SOCKET,
+    filter_program,
+)
+
+ALLOWED, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
+MACHINES = list(ARCHITECTURES)
+WORDS = st.integers(0, 2**32 - 1)
+TRY = Path(__file__).with_name("seccomp_trial.py")
+
+
+def verdict(program: bytes, data: bytes) -> int:
+    """What the kernel's interpreter would say: enough of it for the instructions we use."""
+    instructions = list(struct.iter_unpack("=HBBI", program))
+    place = accumulator = 0
+    while True:
+        code, if_true, if_false, operand = instructions[place]
+        place += 1
+        match code:
+            case 0x20:
+                [accumulator] = struct.unpack_from("=I", data, operand)
+            case 0x06:
+                return int(operand)
+            case 0x15:
+                place += if_true if accumulator == operand else if_false
+            case 0x35:
+                place += if_true if accumulator >= operand else if_false
+            case 0x45:
+                place += if_true if accumulator & operand else if_false
+            case _:
+                raise AssertionError(f"unknown instruction {code:#x}")
+
+
+def call(machine: str, number: int, first: int = 0, second: int = 0) -> bytes:
+    return struct.pack("=IIQ6Q", number, ARCHITECTURES[machine], 0, first, second, 0, 0, 0, 0)
+
+
+def built(machine: str, *, only_unix_sockets: bool = False) -> bytes:
+    program = filter_program(machine, only_unix_sockets=only_unix_sockets)
+    assert program is not None
+    return program
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_jump_lands_inside_and_the_end_returns(machine: str) -> None:
+    instructions = list(struct.iter_unpack("=HBBI", built(machine)))
+    assert len(instructions) <= 4096
+    for place, (code, if_true, if_false, _) in enumerate(instructions):
+        if code & 0x07 == 0x05:
+            assert place + 1 + max(if_true, if_false) < len(instructions)
+    assert instructions[-1][0] == 0x06
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_listed_calls_are_refused_and_no_others(machine: str) -> None:
+    column = MACHINES.index(machine)
+    program = built(machine)
+    refused = {numbers[column] for numbers in REFUSED_CALLS.values()}
+    others = {CLONE3[column]: ENOSYS, SOCKET[column]: EPERM}
+    for number in range(600):
+        expected = EPERM if number in refused else others.get(number, ALLOWED)
+        assert verdict(program, call(machine, number)) == expected, number
+
+
+@given(number=st.integers(0, 600), first=WORDS, second=WORDS)
+def test_a_call_of_another_architecture_is_refused(number: int, first: int, second: int) -> None:
+    assert verdict(built("x86_64"), call("aarch64", number, first, second)) == EPERM
+    assert verdict(built("x86_64"), call("x86_64", number | 0x40000000, first, second)) == EPERM
+
+
+@given(machine=st.sampled_from(MACHINES), flags=WORDS, above=WORDS)
+def test_clone_makes_no_namespaces(machine: str, flags: int, above: int) -> None:
+    number = CLONE[MACHINES.index(machine)] or 0
+    expected = EPERM if flags & NEW_NAMESPACES else ALLOWED
+    assert verdict(built(machine), call(machine, number, above << 32 | flags)) == expected
+
+
+@given(machine=st.sampled_from(MACHINES), request=WORDS | st.sampled_from(REFUSED_IOCTLS), above=WORDS)
+def test_nothing_is_typed_into_a_terminal(machine: str, request: int, above: int) -> None:
+    """Also with something in the upper half, which the kernel throws away."""
+    number = IOCTL[MACHINES.index(machine)] or 0
+    expected = EPERM if request in REFUSED_IOCTLS else ALLOWED
+    assert verdict(built(machine), call(machine, number, 0, above << 32 | request)) == expected
+
+
+@given(machine=st.sampled_from(MACHINES), family=st.integers(0, 60), only_unix=st.booleans())
+def test_sockets_are_of_ordinary_families(machine: str, family: int, only_unix: bool) -> None:
+    number = SOCKET[MACHINES.index(machine)] or 0
+    expected = ALLOWED if family in (ORDINARY_SOCKETS[:1] if only_unix else ORDINARY_SOCKETS) else EPERM
+    assert verdict(built(machine, only_unix_sockets=only_unix), call(machine, number, family)) == expected
+
+
+@pytest.mark.parametrize("only_unix", [False, True])
+def test_the_kernel_takes_the_program_and_does_what_it_says(only_unix: bool) -> None:
+    program = filter_program(only_unix_sockets=only_unix)
+    if program is None:
+        pytest.skip(f"no filter for {platform.machine()}")
+    tried = subprocess.run(
+        [sys.executable, str(TRY), program.hex()], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    said = json.loads(tried.stdout)
+    # 1 is EPERM, 38 ENOSYS; 0 means that it worked.
+    assert said["refused"] == {name: 1 for name in said["refused"]}
+    assert said["clone3"] == 38
+    assert (said["clone with namespaces"], said["fork"], said["threads"]) == (1, 0, 0)
+    assert said["TIOCSTI"] == 1
+    assert said["socketpair"] == said["unix"] == 0
+    assert (said["inet udp"], said["netlink"]) == ((1, 1) if only_unix else (0, 0))
+    assert (said["vsock"], said["packet"], said["alg"]) == (1, 1, 1)
+
+
+def test_a_machine_we_do_not_know_has_no_filter() -> None:
+    assert filter_program("riscv64") is None
