@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,17 +13,30 @@ from robota.config.errors import ConfigError
 from robota.config.granted_rules import keep_rules
 from robota.config.languages import response_sentence
 from robota.config.paths import home_directory, user_directory
+from robota.config.problems import shown
 from robota.config.profile_choice import select_profile
 from robota.config.profiles import Profile
 from robota.config.redaction import Redactor, secrets_in
 from robota.config.schema import SettingsFile
-from robota.config.settings import Settings
+from robota.config.settings import Settings, load_settings
 from robota.config.wishes import Wishes, settings_for, workspace_root
+from robota.contracts.hook import LifecycleHooks, Moment
+from robota.contracts.tool import AnyTool
 from robota.engine.executor import Executed
-from robota.engine.options import DEFAULT_MODE, Completion, Options, Parts, ToolFormat
+from robota.engine.options import (
+    AUTO_COMPACT_THRESHOLD,
+    DEFAULT_MODE,
+    Completion,
+    ForeignTools,
+    Options,
+    Parts,
+    ToolFormat,
+)
 from robota.engine.session import Session
 from robota.engine.single_call import call_once
-from robota.log.new_session import begin_session
+from robota.log.new_session import SESSION_ID_BYTES, NewSession, begin_session
+from robota.log.reader import LOG_NAME
+from robota.log.store import new_session_id, session_directory
 from robota.log.writer import SessionLog
 from robota.policy.judge import Judge
 from robota.policy.modes import PermissionMode
@@ -33,19 +47,23 @@ from robota.policy.unattended import unattended
 from robota.providers.chunks import ToolSpec
 from robota.providers.definition import Provider
 from robota.providers.registry import definition, open_provider, ready
-from robota.providers.retry import policy_from_options
+from robota.providers.retry import RetryPolicy, policy_from_options
 from robota.tools.registry import builtin_tools, by_name, schema_of
+from robota.workspace.environment import without_loader_settings
 from robota.workspace.files import Files
 from robota.workspace.git_settings import git_only_looks
 from robota.workspace.processes import Processes
 from robota.workspace.sandbox.lazy_walls import Walls
 from robota.workspace.sandbox.wrapped import unwrapped
+from robota.workspace.shell.expansion import files_matching
 
 if TYPE_CHECKING:
+    from robota.extensions.mcp.servers import McpServers
     from robota.hooks.runner import Hooks
 
 USER_MODES: Final = "modes.yaml"
 WORKSPACE_MODES: Final = (".roomodes", ".robota/modes.yaml")
+WORKSPACE_SERVERS: Final = frozenset({".mcp.json", ".robota/mcp.json"})
 NO_MODEL: Final = Profile(type="scripted", name="none", model="none", options={"turns": []})
 
 
@@ -59,10 +77,13 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     parts: Parts
     walls: Walls | None = None
+    servers: "McpServers | None" = None
     notices: tuple[str, ...] = ()
 
     async def close(self) -> None:
         await self.session.close()
+        if self.servers is not None:
+            await self.servers.close()
         await self.processes.end_background()
         self.processes.close()
         if self.walls is not None:
@@ -71,59 +92,33 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
         self.log.close()
 
 
+class Choices(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session will be made of. All that can turn out wrong is settled here, before anything is made."""
+
+    root: Path
+    kept_in: Path
+    settings: Settings
+    profile: Profile
+    options: Options  # but for the id of the session
+    redactor: Redactor
+    retry: RetryPolicy
+    provider: Provider
+    walls: Walls | None
+    judge: Judge
+    modes: Mapping[str, TaskMode]
+    servers: "McpServers | None"
+    notices: tuple[str, ...]
+
+
 def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
     """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
-    root = workspace_root(wishes.cwd)
-    settings = settings_for(wishes, root, env)
-    profile = _profile(wishes, settings, env)
-    kind = definition(profile.type)
-    walls = _walls(settings, root, env)
-    judge, rule_notices = _judge(wishes, settings, root, walls, env)
-    modes, mode_notices = _modes(wishes, settings, root, env)
-    retry = policy_from_options(profile.options.get("retry"))
-    provider = open_provider(profile)
-    redactor = Redactor([profile.api_key or "", *secrets_in(env)])
-    new = begin_session(root, user_directory(env), _now_ms, wishes.session_id, redactor)
-    options = _options(wishes, settings.values, profile, root, new.id)
-    hooks, hook_notices = _hooks(settings, options, new.log.path)
-    processes = Processes(wrap=walls.wrap if walls is not None else unwrapped, environment=settings.values.env)
-    tools = builtin_tools()
-    parts = Parts(
-        log=new.log,
-        provider=provider,
-        model_info=kind.model_info(profile),
-        api_protocol=kind.api_protocol,
-        retry=retry,
-        tools=tools,
-        specs=[ToolSpec(name=t.name, description=t.description(), schema=schema_of(t)) for t in tools],
-        judge=judge,
-        decline=unattended,
-        allows=lambda tool, mode, touches: allows(tool, mode, touches, modes),
-        modes={slug: role_of(mode) for slug, mode in modes.items()},
-        remember=lambda scope, granted: keep_rules(scope, granted, root, env),
-        files=Files(root),
-        processes=processes,
-        random=_random,
-        pre_hooks=hooks,
-        post_hooks=hooks,
-        lifecycle=hooks[0] if hooks else None,
-        redact=redactor,
-    )
-    session = Session(options, parts)
-    if walls is None:
-        session.tell_sandbox("off", "the settings or the permission mode say so")
-    else:
-        walls.when_found(session.tell_sandbox)
-    return OpenSession(
-        session=session,
-        log=new.log,
-        provider=provider,
-        processes=processes,
-        options=options,
-        parts=parts,
-        walls=walls,
-        notices=(*settings.notices, *rule_notices, *mode_notices, *hook_notices, *new.notices),
-    )
+    choices = _choices(wishes, env)
+    new = begin_session(choices.kept_in, user_directory(env), _now_ms, wishes.session_id, choices.redactor)
+    with ExitStack() as undo:
+        undo.callback(new.log.close)
+        opened = _opened(choices, new, env)
+        undo.pop_all()
+    return opened
 
 
 async def run_tool(wishes: Wishes, env: Mapping[str, str], tool: str, arguments: dict[str, Any]) -> Executed:
@@ -136,16 +131,173 @@ async def run_tool(wishes: Wishes, env: Mapping[str, str], tool: str, arguments:
         await opened.close()
 
 
+@asynccontextmanager
+async def in_worktree(
+    wishes: Wishes, name: str, env: Mapping[str, str], tell: Callable[[str], None]
+) -> AsyncIterator[Wishes]:
+    """A worktree for one session, and the wishes for a session in it. At the end it is removed, or told of."""
+    from robota.agents.worktree import enter_worktree, leave_worktree
+    from robota.agents.worktree_creation import WorktreeWish
+
+    main = workspace_root(wishes.cwd)
+    settings = settings_for(wishes, main, env)
+    session_id = wishes.session_id or new_session_id(_now_ms(), os.urandom(SESSION_ID_BYTES))
+    hooks = _hooks_beside(settings, main, session_id)
+    wish = WorktreeWish(
+        cwd=main,
+        name=name,
+        env=env,
+        snapshot=None if settings.trust is None else settings.trust.snapshot,
+        is_trusted=settings.is_trusted,
+        hooks=hooks,
+        hook_creates=Moment.WORKTREE_CREATE in settings.values.hooks,
+    )
+    worktree = await enter_worktree(wish)
+    try:
+        for notice in (f"This session works in the worktree {shown(str(worktree.path), 4096)}", *worktree.notices):
+            tell(notice)
+        yield msgspec.structs.replace(wishes, cwd=worktree.root, kept_in=main, session_id=session_id)
+    finally:
+        tell(await leave_worktree(worktree, hooks))
+        if hooks is not None:
+            await hooks.close()
+
+
+def hooks_of(root: Path, env: Mapping[str, str]) -> LifecycleHooks | None:
+    """The hooks that hold in a workspace, for what happens outside a session."""
+    return _hooks_beside(load_settings(root, env), root, "")
+
+
+def _hooks_beside(settings: Settings, root: Path, session_id: str) -> LifecycleHooks | None:
+    """Hooks for what happens around a session, which knows nothing of it."""
+    if not settings.values.hooks:
+        return None
+    from robota.hooks.definitions import parse_hooks
+    from robota.hooks.runner import Hooks, SessionFacts
+
+    log = session_directory(root, session_id) / LOG_NAME if session_id else ""
+    return Hooks(
+        parse_hooks(settings.values.hooks),
+        SessionFacts(session_id=session_id, transcript_path=str(log), cwd=root),
+        {**os.environ, **without_loader_settings(settings.values.env)},
+    )
+
+
+def _choices(wishes: Wishes, env: Mapping[str, str]) -> Choices:
+    root = workspace_root(wishes.cwd)
+    settings = settings_for(wishes, root, env)
+    profile = _profile(wishes, settings, env)
+    walls = _walls(settings, root, env)
+    judge, rule_notices = _judge(wishes, settings, root, walls, env)
+    modes, mode_notices = _modes(wishes, settings, root, env)
+    servers, server_notices = mcp_servers(settings, root, wishes.kept_in or root, env)
+    return Choices(
+        root=root,
+        kept_in=wishes.kept_in or root,
+        settings=settings,
+        profile=profile,
+        options=_options(wishes, settings.values, profile, root),
+        redactor=Redactor([profile.api_key or "", *secrets_in(env)]),
+        retry=policy_from_options(profile.options.get("retry")),
+        provider=open_provider(profile),
+        walls=walls,
+        judge=judge,
+        modes=modes,
+        servers=servers,
+        notices=(*settings.notices, *rule_notices, *mode_notices, *server_notices),
+    )
+
+
+def _opened(choices: Choices, new: NewSession, env: Mapping[str, str]) -> OpenSession:
+    walls, settings = choices.walls, choices.settings
+    options = msgspec.structs.replace(choices.options, session_id=new.id)
+    hooks, hook_notices = _hooks(settings, options, new.log, choices.judge)
+    processes = Processes(wrap=walls.wrap if walls is not None else unwrapped, environment=settings.values.env)
+    parts = _parts(choices, new.log, hooks, processes, env)
+    session = Session(options, parts)
+    if walls is None:
+        session.tell_sandbox("off", "the settings or the permission mode say so")
+    else:
+        walls.when_found(session.tell_sandbox)
+    return OpenSession(
+        session=session,
+        log=new.log,
+        provider=choices.provider,
+        processes=processes,
+        options=options,
+        parts=parts,
+        walls=walls,
+        servers=choices.servers,
+        notices=(*choices.notices, *hook_notices, *new.notices),
+    )
+
+
+def _parts(
+    choices: Choices, log: SessionLog, hooks: "tuple[Hooks, ...]", processes: Processes, env: Mapping[str, str]
+) -> Parts:
+    kind, servers, modes, tools = definition(choices.profile.type), choices.servers, choices.modes, builtin_tools()
+    return Parts(
+        log=log,
+        provider=choices.provider,
+        model_info=kind.model_info(choices.profile),
+        api_protocol=kind.api_protocol,
+        retry=choices.retry,
+        tools=tools,
+        specs=_specs(tools),
+        foreign=None if servers is None else lambda: _foreign_tools(servers),
+        judge=choices.judge,
+        decline=unattended,
+        allows=lambda tool, mode, touches: allows(tool, mode, touches, modes),
+        modes={slug: role_of(mode) for slug, mode in modes.items()},
+        remember=lambda scope, granted: keep_rules(scope, granted, choices.kept_in, env),
+        files=Files(choices.root, is_forbidden=choices.judge.forbids_reading),
+        processes=processes,
+        random=_random,
+        pre_hooks=hooks,
+        post_hooks=hooks,
+        lifecycle=hooks[0] if hooks else None,
+        redactor=choices.redactor,
+    )
+
+
+def mcp_servers(
+    settings: Settings, root: Path, project: Path, env: Mapping[str, str]
+) -> "tuple[McpServers | None, tuple[str, ...]]":
+    """The MCP servers of the settings and of a trusted workspace, not started yet; usually there are none.
+
+    They work in `root`; what a person approved of them holds for the `project`, which may have several such places.
+    """
+    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
+    if not settings.values.mcp_servers and not any(source.path in WORKSPACE_SERVERS for source in sources):
+        return None, ()
+    from robota.extensions.mcp.configured import configured
+    from robota.extensions.mcp.pins import PinBook
+    from robota.extensions.mcp.servers import McpServers
+
+    found = configured(settings, env)
+    servers = McpServers(found.servers, root, PinBook(project, env), env) if found.servers else None
+    return servers, found.notices
+
+
+async def _foreign_tools(servers: "McpServers") -> ForeignTools:
+    gathered = await servers.gather(by_name(builtin_tools()))
+    return ForeignTools(tools=gathered.tools, specs=_specs(gathered.tools), notices=gathered.notices)
+
+
+def _specs(tools: Sequence[AnyTool]) -> list[ToolSpec]:
+    return [ToolSpec(name=tool.name, description=tool.description(), schema=schema_of(tool)) for tool in tools]
+
+
 def _profile(wishes: Wishes, settings: Settings, env: Mapping[str, str]) -> Profile:
     if not wishes.needs_model:
         return NO_MODEL
     return ready(wishes.profile or select_profile(settings), env, settings.values.models)
 
 
-def _options(wishes: Wishes, settings: SettingsFile, profile: Profile, root: Path, session_id: str) -> Options:
+def _options(wishes: Wishes, settings: SettingsFile, profile: Profile, root: Path) -> Options:
     appended = (wishes.append_system_prompt, response_sentence(settings.language))
     return Options(
-        session_id=session_id,
+        session_id="",
         cwd=root,
         model=profile.model or "",
         fallback_models=settings.fallback_models,
@@ -153,14 +305,22 @@ def _options(wishes: Wishes, settings: SettingsFile, profile: Profile, root: Pat
         name=wishes.name,
         mode=wishes.mode or DEFAULT_MODE,
         permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
+        may_bypass=settings.permissions.disable_bypass_permissions_mode is None,
         completion=Completion(settings.completion or Completion.IMPLICIT),
         tool_format=_tool_format(profile),
+        auto_compact_threshold=_threshold(settings.auto_compact_threshold),
         max_turns=wishes.max_turns,
         max_cost=wishes.max_cost,
         system_prompt=wishes.system_prompt,
         append_system_prompt="\n\n".join(text for text in appended if text) or None,
         attended=wishes.attended,
     )
+
+
+def _threshold(wish: float | bool | None) -> float | None:
+    if wish is False:
+        return None
+    return AUTO_COMPACT_THRESHOLD if wish is None or wish is True else wish
 
 
 def _tool_format(profile: Profile) -> ToolFormat:
@@ -182,7 +342,13 @@ def _walls(settings: Settings, root: Path, env: Mapping[str, str]) -> Walls | No
     if not values.sandbox.enabled or values.permissions.default_mode == PermissionMode.BYPASS.value:
         return None
     home = home_directory(env)
-    return Walls(root, home=home, secrets=(user_directory(env),), network=values.sandbox.network)
+    return Walls(
+        root,
+        home=home,
+        secrets=(user_directory(env),),
+        network=values.sandbox.network,
+        allowed_hosts=values.sandbox.allowed_hosts,
+    )
 
 
 def _judge(
@@ -192,7 +358,7 @@ def _judge(
     rules, notices = rules_of_settings(settings.entries, names)
     judge = Judge(
         rules=rules_of_options(wishes.allowed_tools, wishes.disallowed_tools, names) + rules,
-        places=Places(root=root, home=home_directory(env), real=os.path.realpath),
+        places=Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching),
         names=names,
         trusted=settings.is_trusted,
         git_only_looks=lambda: git_only_looks(root),
@@ -220,22 +386,25 @@ def _modes(
     return modes, notices
 
 
-def _hooks(settings: Settings, options: Options, log: Path) -> "tuple[tuple[Hooks, ...], tuple[str, ...]]":
+def _hooks(
+    settings: Settings, options: Options, log: SessionLog, judge: Judge
+) -> "tuple[tuple[Hooks, ...], tuple[str, ...]]":
     """The hooks of the settings, if there are any, and what of them cannot be used."""
     if not settings.values.hooks:
         return (), ()
     from robota.hooks.definitions import parse_hooks
     from robota.hooks.runner import Hooks, SessionFacts
+    from robota.policy.speaks_of import problem_with_rule, speaks_of
 
-    found = parse_hooks(settings.values.hooks)
-    facts = SessionFacts(
-        session_id=options.session_id,
-        transcript_path=str(log),
-        cwd=options.cwd,
-        permission_mode=options.permission_mode,
+    found = parse_hooks(settings.values.hooks, lambda rule: problem_with_rule(rule, judge))
+    hooks = Hooks(
+        found,
+        SessionFacts(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd),
+        {**os.environ, **without_loader_settings(settings.values.env)},
+        lambda rule, tool, call: speaks_of(rule, tool, call, judge),
+        log.keep,
     )
-    hooks = (Hooks(found, facts),) if found.rules else ()
-    return hooks, tuple(problem.message for problem in found.problems)
+    return (hooks,) if found.rules else (), tuple(problem.message for problem in found.problems)
 
 
 def _now_ms() -> int:

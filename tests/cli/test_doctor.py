@@ -78,3 +78,12 @@ def test_programs_that_are_missing_or_planted(robota: Robota) -> None:
     assert not (robota.workspace / "ran").exists()
     assert found["sandbox"]["health"] == "note"
     assert "git version" in checks(robota, PATH=f".{os.pathsep}{os.environ['PATH']}")["git"]["text"]
+
+
+def test_a_model_that_the_server_does_not_list_is_noted_with_what_it_offers(robota: Robota) -> None:
+    with running() as server:
+        profile = {**compatible(f"{server.url}/v1", "none"), "model": "fake-modle"}
+        write_settings(robota, {"providers": {"a": profile}})
+        provider = checks(robota)["provider"]
+    assert provider["health"] == "note" and "fake-modle is not in its list" in provider["text"]
+    assert "fake-model" in provider["advice"] and "robota --configure" in provider["advice"]

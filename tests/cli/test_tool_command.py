@@ -150,3 +150,14 @@ def test_the_arguments_can_stand_after_the_name_and_an_error_is_in_words(robota:
     assert "hello" in robota("tool", "run", "Read", '{"path": "a.txt"}').stdout
     finished = robota("tool", "run", "Read", '{"path": "gone.txt"}')
     assert (finished.code, finished.stderr) == (1, "robota: error: 'gone.txt' does not exist.\n")
+
+
+def test_what_a_rule_forbids_to_read_is_not_found_by_a_search(robota: Robota) -> None:
+    (robota.workspace / "secrets").mkdir()
+    (robota.workspace / "secrets" / "a.txt").write_text("needle in secrets\n")
+    (robota.workspace / "b.txt").write_text("needle in b\n")
+    rule = ("--disallowed-tools", "Read(secrets/**)")
+    found = robota("tool", "run", "search_files", "--args", json.dumps({"path": ".", "regex": "needle"}), *rule)
+    assert "needle in b" in found.stdout and "secrets" not in found.stdout
+    read = robota("tool", "run", "read_file", "--args", json.dumps({"path": "secrets/a.txt"}), *rule)
+    assert "needle" not in read.stdout

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.protocol.conversation import ImageSource, ToolResultBlock, ToolUseBlock
-from robota.protocol.events import Notice, RetryScheduled, ToolCallDelta
+from robota.protocol.events import ContextReduced, Notice, RetryScheduled, ToolCallDelta
 from robota.version import VERSION
 from tests.clients.headless_run import run_steps
 from tests.clients.stories import READ, READ_RESULT, TASK, Story, state
@@ -140,6 +140,19 @@ def test_retries_denials_and_notices_are_system_lines() -> None:
         "content": "The log was repaired.",
         "level": "warning",
     }
+
+
+def test_a_shorter_conversation_is_a_system_line() -> None:
+    def reduced(how: str, trigger: str) -> ContextReduced:
+        return ContextReduced(
+            task_id=TASK, how=how, trigger=trigger, prev_context_tokens=900, new_context_tokens=100
+        )
+
+    story = Story().add(reduced("condensed", "manual"), reduced("truncated", "auto"))
+    ran = run_steps(story.done().steps, "stream-json")
+    lines = {named(line): line for line in ran.lines}
+    assert lines["system/compact_boundary"]["compact_metadata"] == {"trigger": "manual", "pre_tokens": 900}
+    assert "left out" in lines["system/informational"]["content"]
 
 
 def test_a_second_state_does_not_begin_the_stream_again() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.config.redaction import SHAPES, SUSPICION, Redactor, secrets_in
+from robota.config.key_shapes import SHAPES, SUSPICION
+from robota.config.redaction import PIECE_OF_A_FILE, Redactor, secrets_in
 
 # Put together here, so that no scanner takes this file for a leak.
 KEYS = (
@@ -59,8 +60,8 @@ def test_what_begins_like_a_key_is_always_looked_at_again() -> None:
     """The first look must not miss what the second would cover."""
     import re
 
-    for begins in SHAPES:
-        assert re.search(SUSPICION, begins + b"a1" * 30)
+    for shape in SHAPES:
+        assert re.search(SUSPICION, shape.begins + b"a1" * 30)
 
 
 @given(st.text(), st.sampled_from(KEYS), st.text())
@@ -90,3 +91,17 @@ def test_a_file_is_covered_in_place(tmp_path: Path) -> None:
     assert file.read_text() == f"before {'*' * len(KEYS[0])} after {'*' * 11}\n"
     file.write_bytes(b"")
     Redactor().cover_file(file)
+
+
+def test_a_long_file_is_covered_too_also_where_it_is_read_in_pieces(tmp_path: Path) -> None:
+    file = tmp_path / "output"
+    filler = b"line of an ordinary log\n" * (PIECE_OF_A_FILE // 24)
+    secrets = [KEYS[0].encode(), b"my-secret-1", KEYS[2].encode()]
+    straddling = b"".join(filler[: PIECE_OF_A_FILE - 5] + secret + b"\n" for secret in secrets)
+    file.write_bytes(straddling + filler * 200)
+    size = file.stat().st_size
+    Redactor(["my-secret-1"]).cover_file(file)
+    covered = file.read_bytes()
+    assert len(covered) == size > 16 * 1024 * 1024
+    assert covered.count(b"*") == sum(map(len, secrets))
+    assert covered.endswith(filler * 200)

@@ -24,14 +24,15 @@ def written(outside: Path) -> bool:
     return outside.exists()
 
 
-def writing(outside: Path) -> dict[str, Any]:
-    """Fails inside every kind of sandbox, in the words of one of them, and works outside."""
-    command = f"echo x > {outside} || {{ echo 'Read-only file system'; exit 1; }}"
-    return {"calls": [call("execute_command", command=command)]}
+def writing(outside: Path, workspace: Path) -> dict[str, Any]:
+    """A program that fails inside every kind of sandbox, in the words of one of them, and works outside."""
+    program = f"echo x > {outside} || {{ echo 'Read-only file system'; exit 1; }}\n"
+    (workspace / "program.sh").write_text(program)
+    return {"calls": [call("execute_command", command="sh program.sh")]}
 
 
 def test_a_yes_runs_exactly_that_command_outside_and_the_model_is_told(workspace: Path, outside: Path) -> None:
-    turn = writing(outside)
+    turn = writing(outside, workspace)
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -54,7 +55,7 @@ def test_a_yes_runs_exactly_that_command_outside_and_the_model_is_told(workspace
 
 
 def test_a_no_leaves_the_failure_and_the_rest_of_the_reply_goes_on(workspace: Path, outside: Path) -> None:
-    turn = writing(outside)
+    turn = writing(outside, workspace)
     turn["calls"].append(call("list_files", path="."))
 
     async def story(stage: Stage) -> None:
@@ -80,7 +81,7 @@ def test_where_nobody_can_answer_the_model_learns_why_it_failed(workspace: Path,
         assert "failed in the sandbox" in result.content and "Exit code: 1" in result.content
         assert not written(outside)
 
-    play(workspace, [writing(outside), DONE], story, attended=False, allowed_tools=("Bash",))
+    play(workspace, [writing(outside, workspace), DONE], story, attended=False, allowed_tools=("Bash",))
 
 
 def test_a_failure_that_only_may_be_the_sandboxes_doing_is_left_to_the_model(workspace: Path) -> None:

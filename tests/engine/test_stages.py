@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from robota.contracts.hook import Block, Proceed
+from robota.contracts.hook import Block, Occasion, Proceed, Ran
 from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolCall, ToolContext, ToolResult, Touches
 from robota.engine.session import Session
 from robota.protocol.events import MessageCreated, ToolEnd
@@ -54,13 +54,13 @@ class Recorder:
         self.order: list[str] = []
         self.outcome = outcome or Proceed()
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall) -> Proceed | Block:
+    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: Occasion) -> Proceed | Block:
         self.order.append("pre")
         return self.outcome
 
-    async def after_tool(self, tool: AnyTool, call: ToolCall, result: ToolResult) -> ToolResult:
+    async def after_tool(self, ran: Ran, occasion: Occasion) -> ToolResult:
         self.order.append("post")
-        return msgspec.structs.replace(result, content=f"{result.content} (seen)")
+        return msgspec.structs.replace(ran.result, content=f"{ran.result.content} (seen)")
 
     async def before_change(self, tool: AnyTool, call: ToolCall) -> None:
         self.order.append("checkpoint")

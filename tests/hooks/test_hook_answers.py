@@ -1,15 +1,20 @@
 """What hooks say, read from settings, exit codes and JSON as Claude Code's hooks write them."""
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.hook import Moment, Outcome
-from robota.hooks.answers import answer_of_command, answer_of_json, together
-from robota.hooks.definitions import CommandHandler, HttpHandler, matches, parse_hooks
+from robota.contracts.tool import AnyTool
+from robota.hooks.answers import NoAnswer, answer_of_command, answer_of_json, together
+from robota.hooks.definitions import CommandHandler, HttpHandler, matches, parse_hooks, timeout_of
 from robota.hooks.tool_names import for_hooks, from_hooks
+from robota.tools.registry import builtin_tools
 from robota.workspace.filter_process import FilterOutcome
 
 PRE = Moment.PRE_TOOL_USE
@@ -45,7 +50,7 @@ def test_settings_are_read_and_what_cannot_be_used_is_named() -> None:
                 {"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "timeout": 5}]},
                 {"hooks": [{"type": "http", "url": "http://127.0.0.1/x", "headers": {"a": "b"}}]},
                 {"matcher": "(", "hooks": [{"type": "command", "command": "x"}]},
-                {"matcher": "*", "hooks": [{"type": "telepathy"}]},
+                {"matcher": "*", "hooks": [{"type": "telepathy"}, {"type": "command", "command": "x", "timeout": 0}]},
                 "nonsense",
             ],
             "NoSuchEvent": [],
@@ -57,6 +62,7 @@ def test_settings_are_read_and_what_cannot_be_used_is_named() -> None:
     assert [problem.where for problem in hooks.problems] == [
         "PreToolUse[2].matcher",
         "PreToolUse[3].hooks[0]",
+        "PreToolUse[3].hooks[1]",
         "PreToolUse[4]",
         "NoSuchEvent",
     ]
@@ -65,12 +71,50 @@ def test_settings_are_read_and_what_cannot_be_used_is_named() -> None:
 def test_exit_code_2_blocks_with_stderr_as_the_reason_and_json_cannot_change_that() -> None:
     allow = '{"hookSpecificOutput": {"permissionDecision": "allow"}}'
     assert answer_of_command(PRE, ended(2, allow, "too dangerous\n")) == Outcome(blocked="too dangerous")
-    assert answer_of_command(Moment.NOTIFICATION, ended(2, "", "no")) == Outcome()
+    for moment in (Moment.NOTIFICATION, Moment.PERMISSION_REQUEST):
+        assert answer_of_command(moment, ended(2, "", "no")) == Outcome(messages=("no",))
 
 
 @pytest.mark.parametrize("outcome", [ended(None), ended(1, "oops"), ended(127), ended(0, "{broken")])
 def test_a_crash_or_a_time_out_is_no_decision(outcome: FilterOutcome) -> None:
-    assert answer_of_command(PRE, outcome) is None
+    with pytest.raises(NoAnswer):
+        answer_of_command(PRE, outcome)
+
+
+def test_json_decides_also_where_the_exit_code_is_not_0() -> None:
+    said = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}'
+    assert answer_of_command(PRE, ended(1, said)).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (ended(0, "making it\n/some/where\n"), Outcome(output="making it\n/some/where")),
+        (ended(0), Outcome(blocked="it printed no path")),
+        (ended(1, "/some/where", "no room"), Outcome(blocked="no room")),
+        (ended(2, "", "no room"), Outcome(blocked="no room")),
+        (ended(None), Outcome(blocked="it was ended by a signal")),
+    ],
+)
+def test_the_hook_for_a_new_worktree_prints_where_it_is_or_has_failed(
+    outcome: FilterOutcome, expected: Outcome
+) -> None:
+    assert answer_of_command(Moment.WORKTREE_CREATE, outcome) == expected
+
+
+@pytest.mark.parametrize(
+    ("moment", "own", "expected"),
+    [
+        (PRE, None, 600),
+        (PRE, 5, 5),
+        (Moment.USER_PROMPT_SUBMIT, None, 30),
+        (Moment.SESSION_END, None, 1.5),
+        (Moment.SESSION_END, 10, 10),
+        (Moment.SESSION_END, 1000, 60),
+    ],
+)
+def test_time_limits(moment: Moment, own: float | None, expected: float) -> None:
+    assert timeout_of(CommandHandler(command="x", timeout=own), moment) == expected
 
 
 def test_plain_output_is_context_only_where_it_belongs() -> None:
@@ -103,11 +147,12 @@ def test_the_json_of_claude_code() -> None:
     assert answer_of_json(Moment.PERMISSION_REQUEST, asked).decision == "deny"
 
 
-@given(st.lists(st.sampled_from(["allow", "deny", "ask", None]), max_size=5))
+@given(st.lists(st.sampled_from(["allow", "deny", "ask", "defer", None]), max_size=5))
 def test_the_strictest_of_several_decisions_holds(words: list[str | None]) -> None:
-    joined = together(Outcome(decision=word) for word in words)
-    expected = next((word for word in ("deny", "ask", "allow") if word in words), None)
-    assert joined.decision == expected
+    joined = together(Outcome(decision=word, reason=word or "", updated_input={"by": word}) for word in words)
+    expected = next((word for word in ("deny", "ask", "defer", "allow") if word in words), None)
+    assert (joined.decision, joined.reason) == (expected, expected or "")
+    assert joined.updated_input is None or expected != "deny"
 
 
 json_values = st.recursive(
@@ -115,20 +160,31 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
     max_leaves=5,
 )
-keys = st.sampled_from(
-    ["continue", "decision", "reason", "hookSpecificOutput", "permissionDecision", "updatedInput", "systemMessage"]
-)
+COMMON_KEYS = ("continue", "decision", "reason", "hookSpecificOutput", "systemMessage", "stopReason")
+SPECIAL_KEYS = ("permissionDecision", "updatedInput", "behavior", "interrupt", "hookEventName", "updatedToolOutput")
+keys = st.sampled_from([*COMMON_KEYS, *SPECIAL_KEYS])
 
 
 @given(st.sampled_from(list(Moment)), st.dictionaries(keys, st.dictionaries(keys, json_values) | json_values))
 def test_no_answer_can_break_us(moment: Moment, said: dict[str, Any]) -> None:
-    assert isinstance(answer_of_json(moment, said), Outcome)
+    with suppress(NoAnswer):
+        assert isinstance(together([answer_of_json(moment, said)]), Outcome)
 
 
-def test_arguments_under_the_names_hooks_know(tmp_path: Any) -> None:
-    told = for_hooks("Write", {"path": "a.txt", "content": "x"}, tmp_path)
-    assert told == {"file_path": str(tmp_path / "a.txt"), "content": "x"}
-    assert from_hooks("Write", {"file_path": "b.txt", "content": "y"}) == {"path": "b.txt", "content": "y"}
-    assert for_hooks("Bash", {"command": "ls", "timeout": 2}, tmp_path) == {"command": "ls", "timeout": 2000}
-    assert from_hooks("Bash", {"command": "ls", "timeout": 2000}) == {"command": "ls", "timeout": 2}
-    assert from_hooks("Grep", {"pattern": "x", "glob": "*.py"}) == {"regex": "x", "file_pattern": "*.py"}
+def test_arguments_under_the_names_hooks_know(tmp_path: Path) -> None:
+    told = for_hooks("Write", {"path": "../x/a.txt", "content": "x"}, tmp_path / "y")
+    assert told == {"file_path": str(tmp_path / "x" / "a.txt"), "content": "x"}
+    assert from_hooks("Write", {"file_path": "b.txt", "content": "y"}, tmp_path) == {"path": "b.txt", "content": "y"}
+    assert from_hooks("Write", {"file_path": "/etc/passwd"}, tmp_path) == {"path": "/etc/passwd"}
+    bash = {"command": "ls", "timeout": 2, "cwd": "src"}
+    assert for_hooks("Bash", bash, tmp_path) == {"command": "ls", "timeout": 2000, "cwd": str(tmp_path / "src")}
+    assert for_hooks("mcp__files__read", {"path": "a", "timeout": 2}, tmp_path) == {"path": "a", "timeout": 2}
+    assert from_hooks("Grep", {"pattern": "x", "glob": "*.py"}, tmp_path) == {"regex": "x", "file_pattern": "*.py"}
+
+
+@given(st.sampled_from(builtin_tools()), st.data())
+def test_what_a_hook_leaves_alone_comes_back_as_it_was(tool: AnyTool, data: st.DataObject) -> None:
+    fields = msgspec.structs.fields(tool.params)
+    values = {field.name: data.draw(st.sampled_from(["a", "a/b", "a b"]), field.name) for field in fields}
+    root = Path("/some/where")
+    assert from_hooks(tool.label, for_hooks(tool.label, values, root), root) == values

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import socket
 import ssl
 import stat
 from collections.abc import AsyncIterator
@@ -187,3 +188,14 @@ async def pump(source: asyncio.StreamReader, drain: asyncio.StreamWriter) -> Non
             drain.write(data)
             await drain.drain()
     drain.close()
+
+
+def test_a_local_server_that_is_not_running_is_said_soon_and_how_to_start_it(robota: Robota) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        use(robota, f"http://127.0.0.1:{taken.getsockname()[1]}", options={"retry": {"baseMs": 1, "maxRetries": 8}})
+        done = robota("-p", "hello", "--output-format", "stream-json", "--verbose", env={"THE_KEY": KEY})
+    assert done.code == 75
+    retries = [line for line in map(json.loads, done.stdout.splitlines()) if line.get("subtype") == "api_retry"]
+    assert [(retry["attempt"], retry["max_retries"]) for retry in retries] == [(1, 2), (2, 2)]
+    assert "No model server listens at http://127.0.0.1" in done.stdout

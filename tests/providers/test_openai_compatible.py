@@ -232,8 +232,8 @@ def test_the_probe_says_whether_the_model_is_there() -> None:
     with running("hello") as fake:
         here = Profile(type="openai-compatible", base_url=f"{fake.url}/v1", model="fake-model", api_key="sk-1")
         there = Profile(type="openai-compatible", base_url=f"{fake.url}/v1", model="other")
-        assert "offers fake-model" in asyncio.run(probe(here))
-        assert "not in its list" in asyncio.run(probe(there))
+        assert "offers fake-model" in asyncio.run(probe(here)).text
+        assert "not in its list" in asyncio.run(probe(there)).text
         assert fake.headers[0]["authorization"] == "Bearer sk-1"
 
 

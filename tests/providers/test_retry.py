@@ -21,6 +21,13 @@ def test_the_wait_doubles_up_to_a_cap_and_then_ends() -> None:
     assert waits == [0.5, 1, 2, 4, 8, 16, 30, 30, None, None]
 
 
+def test_a_fault_with_little_hope_is_given_up_sooner_but_never_later() -> None:
+    hopeless = ProviderFault(FaultKind.CONNECTION, "nobody listens", most_retries=2)
+    assert [delay(POLICY, attempt, hopeless, 0, MIDDLE) for attempt in range(4)] == [0.5, 1, None, None]
+    impatient = RetryPolicy(max_retries=1)
+    assert delay(impatient, 1, hopeless, 0, MIDDLE) is None
+
+
 @pytest.mark.parametrize("kind", [kind for kind in FaultKind if not fault(kind).retryable])
 def test_what_will_not_get_better_is_not_tried_again(kind: FaultKind) -> None:
     assert delay(POLICY, 0, fault(kind), 0, MIDDLE) is None

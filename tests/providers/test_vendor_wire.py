@@ -220,7 +220,7 @@ def test_the_probe_says_whether_the_model_is_there(vendor: str) -> None:
             profile = profile_of(vendor, server.url)
             probe = definition(profile.type).probe_profile
             assert probe is not None
-            line = await probe(profile)
+            line = (await probe(profile)).text
             assert server.paths[0].endswith("/models/fake-model")
             return line
 

@@ -36,7 +36,7 @@ class Workbench:
     def keep(self, data: bytes) -> str:
         return keep_artifact(self.artifacts, data)[0]
 
-    def keep_file(self, path: Path) -> str:
+    async def keep_file(self, path: Path) -> str:
         return keep_artifact_file(self.artifacts, path)[0]
 
     def kept(self, name: str) -> Path:

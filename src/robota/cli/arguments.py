@@ -44,6 +44,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     disallowed_tools: tuple[str, ...] = ()
     completion: str | None = None
     cwd: str | None = None
+    worktree: str | None = None  # empty: one without a given name
     session_id: str | None = None
     name: str | None = None
     configure_provider: str | None = None
@@ -133,6 +134,14 @@ def _add_task_options(group: Any) -> None:
     group.add_argument("--language", metavar="LANGUAGE", help="language of the answers; without a prompt, for good")
     group.add_argument("--require-trust", action="store_true", help="refuse to start in a workspace nobody trusted")
     group.add_argument("--cwd", metavar="DIR", help="directory to work in")
+    group.add_argument(
+        "-w",
+        "--worktree",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="work in a git worktree of its own, which stays if it has changes",
+    )
     group.add_argument("--session-id", metavar="ID", help="id of the new session")
     group.add_argument("-n", "--name", metavar="NAME", help="name of the session")
 

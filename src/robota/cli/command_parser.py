@@ -23,14 +23,38 @@ class CommandParser(argparse.ArgumentParser):
         if not argv:
             self.print_help(sys.stderr)
             self.exit(USAGE)
+        self._refuse_option_before_action(argv[0])
         return self.parse_args(argv)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"robota: {in_plain_words(message, self.format_help())}\nTry: {self.prog} --help\n")
+        known = " ".join(_options(self))
+        self.exit(USAGE, f"robota: {in_plain_words(message, known)}\nTry: {self.prog} --help\n")
+
+    def _refuse_option_before_action(self, first: str) -> None:
+        """argparse would only say that there is no action, whatever else is wrong."""
+        option = first.partition("=")[0]
+        if not option.startswith("--") or option == "--" or option in self._option_string_actions:
+            return
+        if option in _options(self):
+            self.error(f"{option} must stand after the action")
+        self.error(f"unrecognized arguments: {option}")
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    """The options of a parser and of its actions."""
+    own = list(parser._option_string_actions)
+    actions = [choice for action in parser._actions for choice in _parsers_in(action.choices)]
+    return own + [option for action in actions for option in _options(action)]
+
+
+def _parsers_in(choices: object) -> list[argparse.ArgumentParser]:
+    if not isinstance(choices, dict):
+        return []
+    return [choice for choice in choices.values() if isinstance(choice, argparse.ArgumentParser)]
 
 
 def in_plain_words(message: str, help: str) -> str:
-    """What argparse says, for a person; `help` names the options that there are."""
+    """What argparse says, for a person; `help` is any text that names the options there are."""
     if message.startswith(MISSING):
         return f"Missing: {message.removeprefix(MISSING)}."
     if choice := INVALID_CHOICE.fullmatch(message):

@@ -17,7 +17,7 @@ from robota.config.languages import NAMES, language_problem
 from robota.config.paths import settings_path
 from robota.config.profiles import Profile
 from robota.config.settings_writer import read_raw, set_value, upsert_profile
-from robota.providers.definition import ProviderDefinition, SetupStep
+from robota.providers.definition import Probed, ProviderDefinition, SetupStep
 from robota.providers.discovery import discover
 from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, definitions, ready
@@ -157,22 +157,22 @@ def _works(profile: Profile, env: Mapping[str, str]) -> bool:
     """Whether it answers, or the person wants it all the same."""
     print("Trying it …")
     try:
-        print(asyncio.run(probe(profile, env, PROBE_SECONDS)))
+        print(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
         return True
     except (ProviderFault, ConfigError) as error:
         print(f"It does not work: {error}")
     return confirm("Keep it all the same?", default=False)
 
 
-async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> str:
-    """A line about whether the provider answers; raises `ConfigError` or `ProviderFault` if it does not."""
+async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> Probed:
+    """Whether the provider answers; raises `ConfigError` or `ProviderFault` if it does not."""
     full = ready(profile, env)
     kind = definition(full.type)
     ask_it = kind.probe_profile
     if ask_it is None:
         # Making one says at least whether everything it needs is installed.
         await kind.create_provider(full).close()
-        return "There is nobody to ask, but the profile is complete."
+        return Probed(text="There is nobody to ask, but the profile is complete.")
     try:
         async with asyncio.timeout(limit_s):
             return await ask_it(full)

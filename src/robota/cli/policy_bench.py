@@ -25,6 +25,7 @@ from robota.policy.replay import RecordedCall
 from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.git_settings import git_only_looks
 from robota.workspace.sandbox.lazy_walls import Walls
+from robota.workspace.shell.expansion import files_matching
 
 
 class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +66,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         names = {name: tool.name for name, tool in tools.items()}
         policy = Judge(
             rules=rules_to_look_at(permissions, names),
-            places=Places(root=root, home=home_directory(env), real=os.path.realpath),
+            places=Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching),
             names=names,
             **circumstances,
         )

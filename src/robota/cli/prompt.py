@@ -5,9 +5,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robota.cli.arguments import Arguments, UsageError, parse
 from robota.cli.stdin import StdinProblem, piped_input
+
+if TYPE_CHECKING:
+    from robota.config.wishes import Wishes
 
 FAILED, USAGE, CONFIGURATION = 1, 2, 3
 
@@ -53,14 +57,59 @@ def _prompt(arguments: Arguments) -> str | None:
 def _run_prompt(arguments: Arguments, prompt: str) -> int:
     import asyncio
 
+    from robota.config.errors import ConfigError, NoProviderError
+    from robota.log.errors import LogError
+
+    try:
+        return asyncio.run(_session(arguments, prompt))
+    except NoProviderError as error:
+        from robota.cli.first_run import ways_to_configure
+
+        return _fail(arguments.output_format, CONFIGURATION, f"{error}\n{ways_to_configure()}")
+    except (ConfigError, LogError) as error:
+        return _fail(arguments.output_format, CONFIGURATION, str(error))
+    except Exception as error:  # noqa: BLE001 - the last border: a script must get its result even from a bug of ours
+        if arguments.verbose:
+            sys.excepthook(*sys.exc_info())
+        return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
+
+
+async def _session(arguments: Arguments, prompt: str) -> int:
+    """One session in the workspace, or in a worktree of its own."""
+    wishes = _wishes(arguments)
+    if arguments.worktree is None:
+        return await _work(wishes, arguments, prompt)
+    from robota.app import in_worktree
+
+    async with in_worktree(wishes, arguments.worktree, os.environ, _warn) as there:
+        return await _work(there, arguments, prompt)
+
+
+async def _work(wishes: "Wishes", arguments: Arguments, prompt: str) -> int:
     from robota.app import open_session
     from robota.clients.headless.client import run_headless
     from robota.clients.headless.options import HeadlessOptions, OutputFormat
-    from robota.config.errors import ConfigError, NoProviderError
-    from robota.config.wishes import Wishes
-    from robota.log.errors import LogError
 
-    wishes = Wishes(
+    options = HeadlessOptions(
+        output_format=OutputFormat(arguments.output_format),
+        include_partial_messages=arguments.include_partial_messages,
+        verbose=arguments.verbose,
+    )
+    opened = open_session(wishes, os.environ)
+    gc.freeze()
+    gc.enable()
+    for notice in opened.notices:
+        _warn(notice)
+    try:
+        return await run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
+    finally:
+        await opened.close()
+
+
+def _wishes(arguments: Arguments) -> "Wishes":
+    from robota.config.wishes import Wishes
+
+    return Wishes(
         cwd=Path(arguments.cwd or "."),
         provider=arguments.provider,
         model=arguments.model,
@@ -80,35 +129,6 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
         name=arguments.name,
         attended=False,
     )
-    options = HeadlessOptions(
-        output_format=OutputFormat(arguments.output_format),
-        include_partial_messages=arguments.include_partial_messages,
-        verbose=arguments.verbose,
-    )
-
-    async def session() -> int:
-        opened = open_session(wishes, os.environ)
-        gc.freeze()
-        gc.enable()
-        for notice in opened.notices:
-            _warn(notice)
-        try:
-            return await run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
-        finally:
-            await opened.close()
-
-    try:
-        return asyncio.run(session())
-    except NoProviderError as error:
-        from robota.cli.first_run import ways_to_configure
-
-        return _fail(arguments.output_format, CONFIGURATION, f"{error}\n{ways_to_configure()}")
-    except (ConfigError, LogError) as error:
-        return _fail(arguments.output_format, CONFIGURATION, str(error))
-    except Exception as error:  # noqa: BLE001 - the last border: a script must get its result even from a bug of ours
-        if arguments.verbose:
-            sys.excepthook(*sys.exc_info())
-        return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
 
 
 def _upkeep(arguments: Arguments) -> int | None:

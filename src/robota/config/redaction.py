@@ -5,43 +5,13 @@ place.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from mmap import mmap
 from pathlib import Path
 from typing import Final
 
-# What a key begins with → what it looks like from there on. Looking for the beginnings first is what makes it cheap.
-# In JSON a new line is `\n`, which a pattern must take as a whole or not at all.
-SHAPES: Final[dict[bytes, bytes]] = {
-    b"sk-": rb"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}",
-    b"k_live_": rb"[A-Za-z0-9]{16,}",
-    b"ghp_": rb"[A-Za-z0-9]{30,}",
-    b"gho_": rb"[A-Za-z0-9]{30,}",
-    b"ghs_": rb"[A-Za-z0-9]{30,}",
-    b"github_pat_": rb"[A-Za-z0-9_]{22,}",
-    b"glpat-": rb"[A-Za-z0-9_-]{20,}",
-    b"AKIA": rb"[A-Z0-9]{16}(?![A-Za-z0-9])",
-    b"ASIA": rb"[A-Z0-9]{16}(?![A-Za-z0-9])",
-    b"AIza": rb"[A-Za-z0-9_-]{35}",
-    b"xox": rb"[abeprs]-[A-Za-z0-9-]{10,}",
-    b"npm_": rb"[A-Za-z0-9]{36}",
-    b"pypi-": rb"[A-Za-z0-9_-]{50,}",
-    b"hf_": rb"[A-Za-z0-9]{30,}",
-    b"gsk_": rb"[A-Za-z0-9]{20,}",
-    b"xai-": rb"[A-Za-z0-9]{20,}",
-    b"eyJ": rb"[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
-    b"-----BEGIN ": rb"(?:[A-Z]+ )*PRIVATE KEY-----(?:\\[nr]|[A-Za-z0-9+/=\s])+",
-}
-# One pass over what is nearly always free of keys.
-SUSPICION: Final = (
-    rb"sk-[A-Za-z0-9_-]{20}|k_live_|gh[ops]_|github_pat_|glpat-|A[KS]IA|AIza|xox|npm_|pypi-|hf_|gsk_|xai-|eyJ"
-    rb"|-----BEGIN "
-)
-# A key stands by itself: after a letter or digit the same characters are the tail of an ordinary word, as in "task-".
-WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-ESCAPES: Final = frozenset((rb"\n", rb"\r", rb"\t", rb"\b", rb"\f"))
-BEFORE_LIVE: Final = frozenset(b"sr")
+from robota.config.covered_stream import CoveredStream, Kinds, known_secrets, well_known_keys
 
 SECRET_NAME: Final = r"(?i)api_?key|token|secret|passw|credential|private_?key|_pat$"
 NOT_A_SECRET: Final = r"(?i)_(?:file|path|dir|name|id|url|host|user|type|ttl|env)$"
@@ -50,10 +20,8 @@ LONG_ENOUGH_WITHOUT_DIGIT: Final = 16
 OF_NUMBERS: Final = frozenset("0123456789.eE+-")
 WRITTEN_DIFFERENTLY: Final = frozenset(' "\\')
 
-# A longer file is left as it is, because looking through it would be noticed.
-LONGEST_FILE: Final = 16 * 1024 * 1024
-
-Redact = Callable[[bytes], bytes]
+# Short enough that other threads are not kept waiting while one piece is looked through.
+PIECE_OF_A_FILE: Final = 128 * 1024
 
 
 class Redactor:
@@ -61,33 +29,37 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         usable = {secret for secret in secrets if _is_recognisable(secret)}
-        # A longer one first, because it may hold a shorter one.
         self._secrets = tuple(sorted((secret.encode() for secret in usable), key=len, reverse=True))
-        self._suspicious = re.compile(SUSPICION).search
 
     def __call__(self, data: bytes) -> bytes:
         """The text or JSON, without secrets; the very same object if there are none in it."""
-        for secret in self._secrets:
-            if secret in data:
-                data = data.replace(secret, b"*" * len(secret))
-        if self._suspicious(data) is None:
+        if not well_known_keys().suspected_in(data) and not any(secret in data for secret in self._secrets):
             return data
-        for begins in SHAPES:
-            if begins in data:
-                data = _pattern(begins).sub(_covered, data)
-        return data
+        covered = self.stream().feed(data, final=True)
+        return data if covered == data else covered
+
+    def stream(self) -> CoveredStream:
+        """For one text that comes piece by piece."""
+        return CoveredStream(self._kinds)
 
     def cover_file(self, path: Path) -> None:
-        """The same for a file, in place."""
+        """The same for a file, in place. It takes some seconds for a hundred megabytes, so call it in a thread."""
+        stream = self.stream()
         with path.open("r+b") as file:
-            if not 0 < file.seek(0, 2) <= LONGEST_FILE:
+            if file.seek(0, 2) == 0:
                 return
             with mmap(file.fileno(), 0) as text:
-                for secret in self._secrets:
-                    _cover_all(text, re.compile(re.escape(secret)))
-                for begins in SHAPES:
-                    if text.find(begins) >= 0:
-                        _cover_all(text, _pattern(begins))
+                done = 0
+                for start in range(0, len(text), PIECE_OF_A_FILE):
+                    end = start + PIECE_OF_A_FILE
+                    covered = stream.feed(text[start:end], final=end >= len(text))
+                    if text[done : done + len(covered)] != covered:
+                        text[done : done + len(covered)] = covered
+                    done += len(covered)
+
+    @cached_property
+    def _kinds(self) -> Kinds | None:
+        return known_secrets(self._secrets)
 
 
 def secrets_in(environment: Mapping[str, str]) -> list[str]:
@@ -109,26 +81,3 @@ def _is_recognisable(secret: str) -> bool:
     if not WRITTEN_DIFFERENTLY.isdisjoint(secret):
         return False
     return len(secret) >= LONG_ENOUGH_WITHOUT_DIGIT or any(character.isdigit() for character in secret)
-
-
-@cache
-def _pattern(begins: bytes) -> re.Pattern[bytes]:
-    return re.compile(re.escape(begins) + SHAPES[begins])
-
-
-def _covered(found: re.Match[bytes]) -> bytes:
-    return found[0] if _is_tail_of_a_word(found) else b"*" * len(found[0])
-
-
-def _cover_all(text: mmap, pattern: re.Pattern[bytes]) -> None:
-    for found in pattern.finditer(text):
-        if not _is_tail_of_a_word(found):
-            text[found.start() : found.end()] = b"*" * (found.end() - found.start())
-
-
-def _is_tail_of_a_word(found: re.Match[bytes]) -> bool:
-    start = found.start()
-    before = found.string[max(start - 2, 0) : start]
-    if not before or before in ESCAPES or before[-1] not in WORD or found.string[max(start - 6, 0) :][:2] == rb"\u":
-        return False
-    return not (found[0].startswith(b"k_live_") and before[-1] in BEFORE_LIVE)

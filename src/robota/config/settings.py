@@ -10,6 +10,7 @@ from robota.config.environment import from_environment
 from robota.config.errors import ConfigError
 from robota.config.key_path import KeyPath
 from robota.config.layers import Layer, Origin, built_in, check_layer, from_flags, read_file
+from robota.config.legacy_provider import with_legacy_provider
 from robota.config.merge import Entry, merged, nested
 from robota.config.paths import MANAGED_SETTINGS, settings_path
 from robota.config.problems import Problem, Severity
@@ -55,7 +56,7 @@ def load_settings(
     managed: Path = MANAGED_SETTINGS,
 ) -> Settings:
     """All layers, for a workspace (`root`) or for none. Never fails for a wrong file: see `problems`."""
-    user = check_layer(read_file(Layer.USER, settings_path(env)))
+    user = check_layer(with_legacy_provider(read_file(Layer.USER, settings_path(env))))
     workspace = WorkspaceSettings() if root is None else read_workspace(root, env)
     layers = [
         built_in(),

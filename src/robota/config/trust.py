@@ -1,7 +1,7 @@
 """Whether the person trusts a workspace: asked once, kept outside it, void when its configuration changes.
 
 An answer holds for one real path and the exact content that was shown. A directory above or below, a copy or a moved
-repository has to be trusted by itself.
+repository has to be trusted by itself. Only a worktree, proven to be one, has the answer of its repository, too.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ import msgspec
 
 from robota.config.durable_file import keep_backup, only_writer, replace_file
 from robota.config.errors import ConfigError
+from robota.config.linked_worktree import same_place_in_main
 from robota.config.paths import user_directory
 from robota.config.workspace_sources import Snapshot
 
@@ -68,7 +69,7 @@ def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
     if not snapshot.sources and snapshot.problem is None:
         return Trust(state=TrustState.NOTHING, snapshot=snapshot)
     try:
-        answer = _load(_path(env)).workspaces.get(_key(snapshot.root))
+        answer = _answer(snapshot.root, _load(_path(env)).workspaces)
     except ConfigError as error:
         return Trust(state=TrustState.UNTRUSTED, snapshot=snapshot, problem=str(error))
     return Trust(state=_state(snapshot, answer), snapshot=snapshot, answer=answer, problem=snapshot.problem)
@@ -111,6 +112,17 @@ def changes(trust: Trust, env: Mapping[str, str]) -> list[Change]:
         for path in sorted({*before, *now})
         if path not in now or before.get(path) != now[path].digest
     ]
+
+
+def _answer(root: Path, workspaces: Mapping[str, Answer]) -> Answer | None:
+    """What was said about this directory, or about the same one in the repository that it is a worktree of.
+
+    Either way it holds for exactly the content that was shown.
+    """
+    answer = workspaces.get(_key(root))
+    if answer is None and workspaces and (main := same_place_in_main(root)) is not None:
+        answer = workspaces.get(_key(main))
+    return answer
 
 
 def _state(snapshot: Snapshot, answer: Answer | None) -> TrustState:

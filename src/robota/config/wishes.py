@@ -16,6 +16,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """Everything but the directory has a default."""
 
     cwd: Path
+    kept_in: Path | None = None  # the project that keeps the session, if it is not the one it works in
     provider: str | None = None
     profile: Profile | None = None  # instead of the settings: who brings a profile brings everything
     model: str | None = None

@@ -9,7 +9,10 @@ from robota.config.key_path import KeyPath
 from robota.config.layers import Layer
 from robota.config.validation import TYPES
 
-ALWAYS: Final = frozenset({("permissions", "deny"), ("permissions", "ask")})
+# What can only forbid.
+ALWAYS: Final = frozenset(
+    {("permissions", "deny"), ("permissions", "ask"), ("permissions", "disableBypassPermissionsMode")}
+)
 AFTER_TRUST: Final = frozenset(
     {
         ("permissions", "allow"),
@@ -27,7 +30,7 @@ AFTER_TRUST: Final = frozenset(
 # Of Claude Code's settings we take these, and name the others that would have had a say in safety.
 CLAUDE_TAKEN: Final = frozenset({"permissions", "hooks", "env", "model"})
 CLAUDE_NAMED: Final = frozenset({"apiKeyHelper", "sandbox", "statusLine", "enableAllProjectMcpServers"})
-CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode"})
+CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"})
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ FILES: Final = (
     ".robota/mcp.json",
     ".robota/modes.yaml",
     ".roomodes",
+    ".worktreeinclude",
 )
 DIRECTORIES: Final = tuple(
     f"{place}/{kind}"
@@ -116,6 +117,8 @@ class _Look:
             status = None
         if parent is None or status is None:
             return
+        if path in FILES and stat.S_ISDIR(status.st_mode):
+            return  # nothing that could be loaded; the sandbox puts one there while a command runs
         if len(self.found) >= MOST_FILES:
             raise TooMuch
         if stat.S_ISLNK(status.st_mode):

@@ -1,11 +1,26 @@
 """The places where others may step in. User hooks, intents and checkpoints plug in here."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Protocol
 
 import msgspec
 
 from robota.contracts.tool import AnyTool, ToolCall, ToolResult
+from robota.contracts.verdict import Verdict
+
+
+class Occasion(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs from one call to the next: the mode of now, and who is at work. `tell` reaches the person.
+
+    `agent_id` and `agent_type` are there in a subtask; `prompt_id` names the words of the person it all began with.
+    """
+
+    permission_mode: str
+    agent_id: str | None = None
+    agent_type: str | None = None
+    prompt_id: str | None = None
+    tell: Callable[[str], None] = lambda message: None
 
 
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,16 +42,32 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Halt(msgspec.Struct, frozen=True, kw_only=True):
+    """End the task here: the person is next. Before a call it is not run; `result` is that of one that has run."""
+
+    reason: str
+    result: ToolResult | None = None
+
+
 class PreToolHook(Protocol):
     """Runs before policy. Cannot allow anything that policy denies."""
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall) -> Proceed | Block: ...
+    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: Occasion) -> Proceed | Block | Halt: ...
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that ran, what came of it, and how long it took."""
+
+    tool: AnyTool
+    call: ToolCall
+    result: ToolResult
+    duration_ms: int
 
 
 class PostToolHook(Protocol):
     """Sees every result, also of failed calls, and may replace it."""
 
-    async def after_tool(self, tool: AnyTool, call: ToolCall, result: ToolResult) -> ToolResult: ...
+    async def after_tool(self, ran: Ran, occasion: Occasion) -> ToolResult | Halt: ...
 
 
 class Checkpoint(Protocol):
@@ -67,7 +98,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What the hooks of a moment said, taken together.
 
     `blocked` is the reason of a hook that says no; `stopped` that of one that wants everything to end.
-    `decision` is allow, deny or ask, `updated_input` the arguments a hook wants instead.
+    `decision` is allow, ask, deny or defer, `updated_input` the arguments a hook wants instead, `updated_output` the
+    result. `messages` have been told to the person if there was an occasion. `output` is what the hook of a new
+    worktree printed; its last line is a path.
     """
 
     blocked: str | None = None
@@ -76,13 +109,27 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     decision: str | None = None
     reason: str = ""
     updated_input: dict[str, Any] | None = None
+    updated_output: str | None = None
     messages: tuple[str, ...] = ()
+    output: str = ""
 
 
 NOTHING_SAID = Outcome()
 
 
 class LifecycleHooks(Protocol):
-    """Runs the hooks of a moment. `target` is what their matchers look at: a tool, a source, a reason."""
+    """The hooks of a session, beside those around calls."""
 
-    async def fire(self, moment: Moment, target: str = "", **fields: Any) -> Outcome: ...
+    async def fire(
+        self, moment: Moment, target: str = "", *, occasion: Occasion | None = None, **fields: Any
+    ) -> Outcome:
+        """Run the hooks of a moment. `target` is what their matchers look at: a source, a reason, an agent."""
+        ...
+
+    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, occasion: Occasion) -> Outcome:
+        """Run those that may answer in the person's place when a verdict is to ask."""
+        ...
+
+    async def close(self) -> None:
+        """End the hooks that nobody waits for."""
+        ...

@@ -130,7 +130,7 @@ class ToolContext(Protocol):
         """Store something too big for the model beside the log; the name can be given to the model."""
         ...
 
-    def keep_file(self, path: Path) -> str:
+    async def keep_file(self, path: Path) -> str:
         """The same for a file, which is moved and not read into memory."""
         ...
 
@@ -148,7 +148,11 @@ P = TypeVar("P", bound=msgspec.Struct)
 
 
 class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
-    """One tool. `name` is the id a model calls, `label` the name on screen and in rules."""
+    """One tool. `name` is the id a model calls, `label` the name on screen and in rules.
+
+    Where `params` cannot say what a call takes, `schema` does, and `read` makes the parameters from the arguments, or
+    raises `msgspec.ValidationError`.
+    """
 
     name: str
     label: str
@@ -161,6 +165,8 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     timeout_s: float | None = None
     narrowed: Callable[[P], frozenset[Effect]] | None = None
+    schema: dict[str, Any] | None = None
+    read: Callable[[dict[str, Any]], P] | None = None
 
     def effects_of(self, params: P) -> frozenset[Effect]:
         """What this one call can do, where that is less than what the tool can."""

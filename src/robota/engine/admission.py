@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import Block, Moment, Proceed
+from robota.contracts.hook import Block, Halt, Proceed
 from robota.contracts.tool import AnyTool, Preview, ToolCall, ToolError, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.engine.asks import Answer
@@ -42,6 +42,13 @@ class CallStopped(Exception):
         return self.status == "denied" and self.closes_reply is None
 
 
+class TaskHalted(CallStopped):
+    """A hook wants the task to end with this call, which is not run."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("denied", reason, closes_reply=HALTED)
+
+
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """A call that may run, with what the person said when approving it."""
 
@@ -72,10 +79,9 @@ class Admission:
         await self._guard_repetition(call)
         said = await self._pre_hooks(tool, call)
         if said.input is not None:
-            call = msgspec.structs.replace(call, input=said.input)
-            params = _decoded(tool, call.input)
+            call, params = self._rewritten(tool, call, said.input)
         self._require_log(tool)
-        verdict = await self._verdict(tool, call, params, said)
+        verdict, call, params = await self._verdict(tool, call, params, said)
         if verdict.decision is Decision.ALLOW:
             await self._announce(tool, call, params)
             return Admitted(tool=tool, call=call, params=params, context=said.context)
@@ -104,9 +110,11 @@ class Admission:
         """What the hooks say together; each one sees the input as the one before it left it."""
         said = Proceed()
         for hook in self._scope.parts.pre_hooks:
-            outcome = await hook.before_tool(tool, call)
+            outcome = await hook.before_tool(tool, call, self._scope.occasion)
             if isinstance(outcome, Block):
                 raise CallStopped("denied", outcome.reason)
+            if isinstance(outcome, Halt):
+                raise TaskHalted(outcome.reason)
             if outcome.input is not None:
                 call = msgspec.structs.replace(call, input=outcome.input)
             said = Proceed(
@@ -117,24 +125,40 @@ class Admission:
             )
         return said
 
+    def _rewritten(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> tuple[ToolCall, Any]:
+        """A hook wants another input. It must fit the tool and the mode, as the model's own had to."""
+        try:
+            params = _decoded(tool, changed)
+        except CallStopped as misfit:
+            raise CallStopped("denied", f"A hook changed the input, and it cannot be used: {misfit.reason}") from misfit
+        refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
+        if refusal is not None:
+            raise CallStopped("denied", f"A hook changed the input, and it is not allowed: {refusal}")
+        return msgspec.structs.replace(call, input=changed), params
+
     def _require_log(self, tool: AnyTool) -> None:
         trouble = self._scope.journal.trouble
         if trouble is not None and tool.changes_something:
             raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
 
-    async def _verdict(self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed) -> Verdict:
+    async def _verdict(
+        self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed
+    ) -> tuple[Verdict, ToolCall, Any]:
         """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
         scope = self._scope
-        subject = self._subject(tool, params)
-        verdict = _with_hooks(scope.parts.judge(subject, scope.permission_mode, scope.grants), said)
+        verdict = _with_hooks(self._judged(tool, params), said)
         if verdict.decision is Decision.ASK:
-            verdict = await self._asked_of_hooks(tool, call, verdict)
+            verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict)
         if verdict.decision is Decision.ASK and not scope.options.attended:
-            verdict = scope.parts.decline(verdict, subject)
+            verdict = scope.parts.decline(verdict, self._subject(tool, params))
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
-        return verdict
+        return verdict, call, params
+
+    def _judged(self, tool: AnyTool, params: Any) -> Verdict:
+        scope = self._scope
+        return scope.parts.judge(self._subject(tool, params), scope.permission_mode, scope.grants)
 
     def _subject(self, tool: AnyTool, params: Any) -> Subject:
         return Subject(
@@ -145,16 +169,27 @@ class Admission:
             mode=self._scope.mode,
         )
 
-    async def _asked_of_hooks(self, tool: AnyTool, call: ToolCall, verdict: Verdict) -> Verdict:
+    async def _asked_of_hooks(
+        self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict
+    ) -> tuple[Verdict, ToolCall, Any]:
         """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
-        said = await self._scope.fire(
-            Moment.PERMISSION_REQUEST, tool.label, tool_name=tool.label, tool_input=call.input, tool_use_id=call.id
-        )
+        hooks = self._scope.parts.lifecycle
+        if hooks is None:
+            return verdict, call, params
+        said = await hooks.permission(tool, call, verdict, self._scope.occasion)
+        if said.stopped is not None:
+            self._record(call, tool, Verdict(decision=Decision.DENY, reason=said.stopped))
+            raise TaskHalted(said.stopped)
         if said.decision == "deny":
-            return Verdict(decision=Decision.DENY, reason=said.reason or "A hook said no.")
-        if said.decision == "allow" and verdict.rule is None:
-            return Verdict(decision=Decision.ALLOW, reason=said.reason or "A hook approved it.")
-        return verdict
+            return Verdict(decision=Decision.DENY, reason=said.reason or "A hook said no."), call, params
+        if said.decision != "allow" or _is_asked_by_rule(verdict):
+            return verdict, call, params
+        if said.updated_input is not None:
+            call, params = self._rewritten(tool, call, said.updated_input)
+            verdict = self._judged(tool, params)
+        if verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict):
+            verdict = Verdict(decision=Decision.ALLOW, reason=said.reason or "A hook approved it.")
+        return verdict, call, params
 
     def _record(self, call: ToolCall, tool: AnyTool, verdict: Verdict) -> None:
         self._scope.journal.write(
@@ -213,7 +248,7 @@ class Admission:
         """The person approved another input. What is forbidden stays so; the model is told what really ran."""
         call = msgspec.structs.replace(call, name=tool.name, input=changed)
         params = _decoded(tool, changed)
-        verdict = self._scope.parts.judge(self._subject(tool, params), self._scope.permission_mode, self._scope.grants)
+        verdict = self._judged(tool, params)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
         note = f"The user changed the input before approving. What ran is {call.name} with {_json(changed)}"
@@ -247,6 +282,8 @@ class Admission:
         elif preview.ask == "command":
             said = _json({"tool": "executeCommand", "command": preview.text})
             self._scope.rows.say("tool", said, call_id=call.id)
+        elif preview.ask == "use_mcp_server":
+            self._scope.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
 
     async def _preview(self, tool: AnyTool, call: ToolCall, params: Any) -> Preview:
         try:
@@ -259,6 +296,7 @@ class Admission:
 WRITER: Final = "write_to_file"
 NEW_FILE_IS_ONE_PIECE: Final = "The user did not approve the new file as it is. Write it differently, or ask."
 REJECTED: Final = "Skipped, because the user rejected an earlier call of this reply."
+HALTED: Final = "Skipped, because a hook stopped the task."
 REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
 
 
@@ -277,9 +315,17 @@ def first_argument(arguments: dict[str, Any]) -> str:
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
     if verdict.decision is Decision.ALLOW and said.must_ask is not None:
         return Verdict(decision=Decision.ASK, reason=said.must_ask, rule="hook")
-    if verdict.decision is Decision.ASK and verdict.rule is None and said.must_ask is None and said.vouched is not None:
+    is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict) and said.must_ask is None
+    if is_free and said.vouched is not None:
         return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.vouched}")
     return verdict
+
+
+def _is_asked_by_rule(verdict: Verdict) -> bool:
+    """Whether a rule, and not only the mode, wants the person; of a command it may speak of any part."""
+    return verdict.rule is not None or any(
+        part.decision is Decision.ASK and part.rule is not None for part in verdict.parts
+    )
 
 
 def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> dict[str, Any]:
@@ -290,10 +336,13 @@ def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> dict[str, Any]:
 
 def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:
     try:
+        if tool.read is not None:
+            return tool.read(arguments)
         # Not strict: models write "30" for 30, and the XML form has only text.
         return msgspec.convert(arguments, tool.params, strict=False)
     except msgspec.ValidationError as error:
-        names = ", ".join(field.encode_name for field in msgspec.structs.fields(tool.params))
+        fields = [field.encode_name for field in msgspec.structs.fields(tool.params)]
+        names = ", ".join(fields if tool.schema is None else tool.schema.get("properties", ()))
         raise _mistake(f"The arguments of {tool.name} do not fit: {error}. Its parameters are: {names}.") from error
 
 

@@ -4,10 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Final
+from weakref import ref
 
 import msgspec
 
-from robota.config.redaction import Redact
+from robota.config.covered_stream import CoveredStream
+from robota.config.redaction import Redactor
 from robota.log.kinds import with_whole_characters
 from robota.protocol.codec import decode_event, encode
 from robota.protocol.events import Event, PartialMessage, TextDelta
@@ -26,6 +28,8 @@ class Subscription(AsyncIterator[Event]):
         self._closed = False
 
     def push(self, event: Event) -> None:
+        if self._closed:
+            return
         events = self._events
         joined = _joined(events[-1], event) if events else None
         if joined is None:
@@ -35,8 +39,14 @@ class Subscription(AsyncIterator[Event]):
         self._ready.set()
 
     def close(self) -> None:
+        """No more events after those that are queued."""
         self._closed = True
         self._ready.set()
+
+    async def aclose(self) -> None:
+        """The client goes away: what it did not read is dropped, and nothing more is collected for it."""
+        self.close()
+        self._events.clear()
 
     def __aiter__(self) -> "Subscription":
         return self
@@ -51,41 +61,53 @@ class Subscription(AsyncIterator[Event]):
 
 
 class EventBus:
-    """Fans events out to the subscriptions. `redact` covers secrets in the JSON of what is sent."""
+    """Fans events out to the subscriptions, with secrets covered in what is sent.
 
-    def __init__(self, redact: Redact = bytes) -> None:
-        self._subscriptions: list[Subscription] = []
-        self._redact = redact
+    Deltas are sent as they are: a secret that comes in pieces can only be covered by who knows what came before, which
+    is what `covered_stream` is for.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._subscriptions: list[ref[Subscription]] = []
+        self._redactor = redactor
+
+    def covered_stream(self) -> CoveredStream:
+        """For the deltas of one text."""
+        return self._redactor.stream()
 
     def subscribe(self, first: Event) -> Subscription:
         subscription = Subscription(self._covered(first))
-        self._subscriptions.append(subscription)
+        self._subscriptions.append(ref(subscription))
         return subscription
 
-    def unsubscribe(self, subscription: Subscription) -> None:
-        if subscription in self._subscriptions:
-            self._subscriptions.remove(subscription)
-            subscription.close()
-
     def emit(self, event: Event) -> None:
-        if not self._subscriptions:
+        subscriptions = self._listening()
+        if not subscriptions:
             return
-        event = self._covered(event)
-        for subscription in self._subscriptions:
+        if not isinstance(event, TextDelta | PartialMessage):
+            event = self._covered(event)
+        for subscription in subscriptions:
             subscription.push(event)
 
     def close(self) -> None:
         """End every subscription after what is already queued."""
-        for subscription in self._subscriptions:
+        for subscription in self._listening():
             subscription.close()
         self._subscriptions.clear()
+
+    def _listening(self) -> list[Subscription]:
+        """The clients that are still there. One that dropped its iterator has gone, whether it said so or not."""
+        found = [subscription for reference in self._subscriptions if (subscription := reference()) is not None]
+        if len(found) < len(self._subscriptions):
+            self._subscriptions = [ref(subscription) for subscription in found]
+        return found
 
     def _covered(self, event: Event) -> Event:
         try:
             line = encode(event)
         except UnicodeEncodeError:
             line = msgspec.json.encode(with_whole_characters(msgspec.to_builtins(event)))
-        covered = self._redact(line)
+        covered = self._redactor(line)
         return event if covered is line else decode_event(covered)
 
 

@@ -45,8 +45,8 @@ class CallContext:
     def keep(self, data: bytes) -> str:
         return self._scope.journal.keep(data) or NOT_KEPT
 
-    def keep_file(self, path: Path) -> str:
-        return self._scope.journal.keep_file(path) or NOT_KEPT
+    async def keep_file(self, path: Path) -> str:
+        return await self._scope.journal.keep_file(path) or NOT_KEPT
 
     def kept(self, name: str) -> Path:
         try:

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.contracts.hook import Halt, Ran
 from robota.contracts.tool import Alternative, Complete, Control, Delegate, ToolCall, ToolError, ToolResult
-from robota.engine.admission import Admission, Admitted, CallStopped, first_argument
+from robota.engine.admission import HALTED, Admission, Admitted, CallStopped, TaskHalted, first_argument
 from robota.engine.call_context import CallContext
 from robota.engine.scope import TaskScope
 from robota.log.kinds import ToolEndRecord, ToolStartRecord
@@ -33,6 +34,7 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     is_mistake: bool = False
     closes_reply: str | None = None  # why the calls after this one must not run
     reason: str | None = None  # why it was denied, for a person
+    ends_task: str | None = None  # why a hook wants the person to be next
 
     @property
     def completion(self) -> str | None:
@@ -111,6 +113,7 @@ class ToolExecutor:
             if stop.is_news:
                 self._scope.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
             return _stopped(call, stop)
+        started = monotonic()
         result, is_mistake = await self._run_tool(admitted)
         if result.alternative is not None:
             admitted, result = await self._offer(result.alternative, admitted, result)
@@ -119,15 +122,28 @@ class ToolExecutor:
         closes = CLOSING.get(type(result.control))
         if result.control is not None:
             result = await self._handle(result.control, call)
-        for hook in self._scope.parts.post_hooks:
-            result = await hook.after_tool(admitted.tool, admitted.call, result)
+        duration_ms = round((monotonic() - started) * 1000)
+        ran = Ran(tool=admitted.tool, call=admitted.call, result=result, duration_ms=duration_ms)
+        result, halted = await self._after_hooks(ran)
         return Executed(
             call=call,
             result=self._capped(_with_words(result, admitted)),
             status="error" if result.is_error else "success",
             is_mistake=is_mistake,
-            closes_reply=closes,
+            closes_reply=closes or (HALTED if halted is not None else None),
+            ends_task=halted,
         )
+
+    async def _after_hooks(self, ran: Ran) -> tuple[ToolResult, str | None]:
+        """The result as hooks leave it, and why the task has to end, if one of them wants that."""
+        halted: str | None = None
+        for hook in self._scope.parts.post_hooks:
+            said = await hook.after_tool(ran, self._scope.occasion)
+            if isinstance(said, Halt):
+                halted = halted or said.reason
+                said = said.result or ran.result
+            ran = msgspec.structs.replace(ran, result=said)
+        return ran.result, halted
 
     async def _offer(self, other: Alternative, first: Admitted, failed: ToolResult) -> tuple[Admitted, ToolResult]:
         """Let a person decide whether the call is made again in the other way. Without a yes the failure stands."""
@@ -227,6 +243,7 @@ def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
         is_mistake=stop.is_mistake,
         closes_reply=stop.closes_reply,
         reason=stop.reason if stop.status == "denied" else None,
+        ends_task=stop.reason if isinstance(stop, TaskHalted) else None,
     )
 
 

@@ -2,31 +2,48 @@
 
 from collections.abc import Sequence
 
+from robota.engine.context_size import characters_of
 from robota.engine.dialect import Dialect
 from robota.engine.journal import Journal
+from robota.log.context import Conversation, Piece, Reduction
 from robota.log.kinds import TurnRecord
-from robota.log.pairing import interrupted_result, mend, unanswered
+from robota.log.pairing import interrupted_result, unanswered
 from robota.protocol.conversation import AssistantTurn, Turn, UserBlock, UserTurn
 
 
 class History:
     """Turns of one task. Only the newest pair is ever checked, because older ones cannot change."""
 
-    def __init__(self, task_id: str, journal: Journal, dialect: Dialect, turns: Sequence[Turn] = ()) -> None:
+    def __init__(
+        self, task_id: str, journal: Journal, dialect: Dialect, conversation: Conversation | None = None
+    ) -> None:
         self._task_id = task_id
         self._journal = journal
         self._dialect = dialect
-        self._turns: list[Turn] = list(mend(turns).turns)
-        self._outgoing: list[Turn] = [dialect.outgoing(turn) for turn in self._turns]
+        self._conversation = conversation or Conversation()
+        self._outgoing: list[Turn] = []
+        self._sizes: list[int] = []
+        self.characters = 0  # of all that is sent
+        self._prepare(0)
 
     @property
     def turns(self) -> Sequence[Turn]:
-        return self._turns
+        return self._conversation.turns
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """What the turns were made of, with the numbers by which reductions name them."""
+        return self._conversation.pieces
+
+    @property
+    def recorded(self) -> int:
+        """How many turns there ever were."""
+        return self._conversation.recorded
 
     @property
     def awaits_reply(self) -> bool:
         """Whether the model is the one to speak next."""
-        return bool(self._turns) and isinstance(self._turns[-1], UserTurn)
+        return bool(self.turns) and isinstance(self.turns[-1], UserTurn)
 
     def outgoing(self) -> tuple[Turn, ...]:
         """What to send: every tool call has its result, and the person or a tool spoke last."""
@@ -35,27 +52,36 @@ class History:
 
     def add_reply(self, turn: AssistantTurn) -> None:
         """Add what the model said; its calls stay open until their results are added."""
-        self._journal.write(TurnRecord(task_id=self._task_id, turn=turn))
-        self._turns.append(turn)
-        self._outgoing.append(self._dialect.outgoing(turn))
+        self._add(turn)
 
     def add_user(self, content: Sequence[UserBlock]) -> None:
         """Add results or words. Open calls without a result among them are answered as interrupted."""
         if content:
-            self._append_user(UserTurn(content=tuple(content)))
+            self._add(UserTurn(content=tuple(content)))
 
     def close_calls(self) -> None:
         """Answer calls that were left open, as after an interruption."""
-        last = self._turns[-1] if self._turns else None
+        last = self.turns[-1] if self.turns else None
         self.add_user([interrupted_result(call.id) for call in unanswered(last)])
 
-    def _append_user(self, turn: UserTurn) -> None:
+    def reduce(self, reduction: Reduction) -> None:
+        """Show the model less from now on. One record does it, so that no crash can leave it half done."""
+        self._journal.write(reduction)
+        prepared = {id(turn): sent for turn, sent in zip(self.turns, self._outgoing, strict=True)}
+        self._conversation.reduce(reduction)
+        self._prepare(0, prepared)
+
+    def _add(self, turn: Turn) -> None:
         # The log gets the turn as it came: reading mends it in the same way, and nothing is written twice.
         self._journal.write(TurnRecord(task_id=self._task_id, turn=turn))
-        known = len(self._turns)
-        mended = mend([*self._turns, turn], trusted=known).turns
-        kept = known if not known or mended[known - 1] is self._turns[-1] else known - 1
-        del self._turns[kept:], self._outgoing[kept:]
-        for fresh in mended[kept:]:
-            self._turns.append(fresh)
-            self._outgoing.append(self._dialect.outgoing(fresh))
+        self._prepare(self._conversation.add(turn))
+
+    def _prepare(self, kept: int, prepared: dict[int, Turn] | None = None) -> None:
+        """Prepare the turns from `kept` on; one that was prepared before stays the same object for the wire."""
+        self.characters -= sum(self._sizes[kept:])
+        del self._outgoing[kept:], self._sizes[kept:]
+        for turn in self.turns[kept:]:
+            sent = (prepared or {}).get(id(turn)) or self._dialect.outgoing(turn)
+            self._outgoing.append(sent)
+            self._sizes.append(characters_of(turn))
+        self.characters += sum(self._sizes[kept:])

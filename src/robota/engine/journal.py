@@ -22,7 +22,7 @@ class LogPort(Protocol):
 
     def keep(self, data: bytes) -> str: ...
 
-    def keep_file(self, path: Path) -> str: ...
+    async def keep_file(self, path: Path) -> str: ...
 
     def artifact_path(self, name: str) -> Path: ...
 
@@ -68,10 +68,10 @@ class Journal:
             self._fail(error)
             return None
 
-    def keep_file(self, path: Path) -> str | None:
+    async def keep_file(self, path: Path) -> str | None:
         """The same for a file, which is moved."""
         try:
-            return self._log.keep_file(path)
+            return await self._log.keep_file(path)
         except LogWriteError as error:
             self._fail(error)
             return None

@@ -5,7 +5,7 @@ from robota.protocol.events import TokenUsage
 
 
 class Meter:
-    """Tokens, cost and tool calls of one task."""
+    """Tokens, cost and tool calls of one task. `context_tokens` is what the conversation fills of the window."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -15,10 +15,14 @@ class Meter:
         self.tools: dict[str, dict[str, int]] = {}
 
     def request(self, usage: Usage, cost: float) -> None:
+        self.side_request(usage, cost)
+        self.context_tokens = total_in(usage) + usage.output_tokens or self.context_tokens
+
+    def side_request(self, usage: Usage, cost: float) -> None:
+        """A request that is no part of the conversation, such as one for a summary of it."""
         self.requests += 1
         self.usage = self.usage + usage
         self.cost += cost
-        self.context_tokens = _total_in(usage) + usage.output_tokens or self.context_tokens
 
     def tool(self, name: str, *, failed: bool) -> None:
         counts = self.tools.setdefault(name, {"attempts": 0, "failures": 0})
@@ -28,7 +32,7 @@ class Meter:
     @property
     def totals(self) -> TokenUsage:
         return TokenUsage(
-            total_tokens_in=_total_in(self.usage),
+            total_tokens_in=total_in(self.usage),
             total_tokens_out=self.usage.output_tokens,
             total_cache_writes=self.usage.cache_creation_input_tokens,
             total_cache_reads=self.usage.cache_read_input_tokens,
@@ -37,5 +41,5 @@ class Meter:
         )
 
 
-def _total_in(usage: Usage) -> int:
+def total_in(usage: Usage) -> int:
     return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens

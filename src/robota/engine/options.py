@@ -1,17 +1,18 @@
 """What is fixed for a session when it starts, and the parts it is made of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.config.redaction import Redact
+from robota.config.redaction import Redactor
 from robota.contracts.hook import Checkpoint, LifecycleHooks, PostToolHook, PreToolHook
 from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Subject, Verdict
 from robota.engine.journal import LogPort
+from robota.protocol.events import Notice
 from robota.providers.chunks import ToolSpec
 from robota.providers.definition import ModelInfo, Provider
 from robota.providers.retry import RetryPolicy
@@ -20,6 +21,7 @@ from robota.workspace.processes import Processes
 
 MISTAKE_LIMIT: Final = 3
 DEFAULT_MODE: Final = "code"
+AUTO_COMPACT_THRESHOLD: Final = 0.835
 
 
 class Completion(StrEnum):
@@ -45,14 +47,24 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     mode: str = DEFAULT_MODE
     permission_mode: str = "default"
+    may_bypass: bool = True  # whether the mode bypassPermissions can be chosen at all
     completion: Completion = Completion.IMPLICIT
     tool_format: ToolFormat = ToolFormat.NATIVE
     max_turns: int | None = None
     max_cost: float | None = None  # US dollars
     mistake_limit: int = MISTAKE_LIMIT
+    auto_compact_threshold: float | None = AUTO_COMPACT_THRESHOLD  # share of the window; None: never
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     attended: bool = True  # whether somebody can answer an ask
+
+
+class ForeignTools(msgspec.Struct, frozen=True, kw_only=True):
+    """Tools that others bring, such as MCP servers, and what a person should know of them."""
+
+    tools: Sequence[AnyTool] = ()
+    specs: Sequence[ToolSpec] = ()
+    notices: Sequence[Notice] = ()
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +74,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     session; `decline` makes a denial of what would have
     to be asked when nobody is there to answer. `allows` is the first look: may this tool be used in this mode at
     all; it answers with a reason if not. `modes` has for every mode what the model is told of its role in it.
-    `remember` writes rules that a person wants to hold beyond the session. `redact` covers secrets in what clients see.
+    `remember` writes rules that a person wants to hold beyond the session. `redactor` covers secrets in what clients
+    see. `foreign` starts whoever brings more tools; it is awaited once, before the first task.
     """
 
     log: LogPort
@@ -84,4 +97,5 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: Checkpoint | None = None
     lifecycle: LifecycleHooks | None = None
     decline: Callable[[Verdict, Subject], Verdict] = lambda verdict, subject: verdict
-    redact: Redact = bytes
+    redactor: Redactor = msgspec.field(default_factory=Redactor)
+    foreign: Callable[[], Awaitable[ForeignTools]] | None = None

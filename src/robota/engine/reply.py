@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from robota.config.covered_stream import CoveredStream
 from robota.contracts.tool import ToolCall
 from robota.engine.bus import EventBus
 from robota.engine.dialect import TextReader
@@ -46,6 +47,7 @@ class ReplyReader:
         self._row: StreamingRow | None = None
         self._row_kind = ""
         self._signature: str | None = None
+        self._arguments: dict[str, tuple[str, CoveredStream]] = {}
         self.usage = Usage()
         self.cost: float | None = None
         self.finish_reason: str | None = None
@@ -63,7 +65,7 @@ class ReplyReader:
         elif isinstance(chunk, CallArgumentsChunk):
             draft, first = self._assembler.feed(chunk)
             self._place(draft)
-            self._announce(draft.id, draft.name, chunk.json, first)
+            self._announce_arguments(draft, chunk.json, first)
         elif isinstance(chunk, UsageChunk):
             self.usage, self.cost = chunk.usage, chunk.cost
         elif isinstance(chunk, FinishChunk):
@@ -72,6 +74,7 @@ class ReplyReader:
     def finish(self, id: str, model: str) -> Reply:
         self._take_pieces(self._reader.finish())
         self._close_row()
+        self._announce_held_arguments()
         items = without_echoes([item.finish() if isinstance(item, CallDraft) else item for item in self._written])
         calls = tuple(item for item in items if isinstance(item, ToolCall))
         turn = AssistantTurn(
@@ -87,6 +90,7 @@ class ReplyReader:
         """Close the rows of a reply that will not be completed; returns the text that came."""
         if self._row is not None:
             self._close_row(interrupted=True)
+        self._announce_held_arguments()
         return "".join(item.text for item in self._written if isinstance(item, TextBlock))
 
     def _take_pieces(self, pieces: Iterable[XmlPiece]) -> None:
@@ -105,6 +109,7 @@ class ReplyReader:
         """A new call takes its place among what was written so far."""
         if draft not in self._written:
             self._close_row()
+            self._announce_held_arguments()
             self._written.append(draft)
             self._announce(draft.id, draft.name)
 
@@ -124,6 +129,19 @@ class ReplyReader:
             self._signature = None
         elif row.text:
             self._written.append(TextBlock(text=row.text))
+
+    def _announce_arguments(self, draft: CallDraft, json: str, first: str | None) -> None:
+        _, covered = self._arguments.setdefault(draft.id, (draft.name, self._bus.covered_stream()))
+        shown = covered.feed_text(json)
+        if shown or first is not None:
+            self._announce(draft.id, draft.name, shown, first)
+
+    def _announce_held_arguments(self) -> None:
+        """What was held back of arguments because it could have become a secret."""
+        for id, (tool, covered) in self._arguments.items():
+            if held := covered.finish().decode():
+                self._announce(id, tool, held)
+        self._arguments.clear()
 
     def _announce(self, id: str, tool: str, delta: str = "", first: str | None = None) -> None:
         self._bus.emit(

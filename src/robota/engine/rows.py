@@ -73,19 +73,24 @@ class Rows:
 
 
 class StreamingRow:
-    """A row that grows. Deltas go to the clients at once and to the log now and then."""
+    """A row that grows. Deltas go to the clients at once and to the log now and then.
+
+    What could still become a secret is held back from both, so the row can be shorter there than `text`.
+    """
 
     def __init__(self, rows: Rows, kind: str, fields: dict[str, Any]) -> None:
         self._rows = rows
         self._kind = kind
         self._fields = fields
         self._pieces: list[str] = []
+        self._covered = rows._bus.covered_stream()
         self._message: Message | None = None
         self._saved_at = 0.0
         self._delta: Callable[..., Event] = TextDelta if kind == "text" else PartialMessage
 
     @property
     def text(self) -> str:
+        """All that came, as it came."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
@@ -94,23 +99,42 @@ class StreamingRow:
         if not delta:
             return
         self._pieces.append(delta)
-        if self._message is None:
-            self._message = self._rows.say(self._kind, delta, partial=True, **self._fields)
-            self._rows._open[self._message.ts] = self
-            self._saved_at = monotonic()
+        shown = self._covered.feed_text(delta)
+        if not shown:
             return
-        self._rows._bus.emit(self._delta(task_id=self._rows.task_id, ts=self._message.ts, delta=delta))
+        if self._message is None:
+            self._appear()
+            return
+        self._send(shown)
         if monotonic() - self._saved_at > SNAPSHOT_SECONDS:
             self._saved_at = monotonic()
             self._rows._journal.write(MessageRecord(task_id=self._rows.task_id, message=self.snapshot()))
 
     def snapshot(self) -> Message:
+        """The row as far as it can be shown."""
         assert self._message is not None
-        return msgspec.structs.replace(self._message, text=self.text)
+        return msgspec.structs.replace(self._message, text=self._decided_text())
 
     def finish(self, **fields: Any) -> Message | None:
         """The row is complete. A row that never got text never was."""
+        if self._message is None and self._pieces:
+            self._appear()
         if self._message is None or self._rows._open.pop(self._message.ts, None) is None:
             return self._message
+        held = self._covered.finish().decode()
+        if held:
+            self._send(held)
         self._message = self._rows.change(self.snapshot(), partial=False, **fields)
         return self._message
+
+    def _appear(self) -> None:
+        self._message = self._rows.say(self._kind, self._decided_text(), partial=True, **self._fields)
+        self._rows._open[self._message.ts] = self
+        self._saved_at = monotonic()
+
+    def _send(self, delta: str) -> None:
+        assert self._message is not None
+        self._rows._bus.emit(self._delta(task_id=self._rows.task_id, ts=self._message.ts, delta=delta))
+
+    def _decided_text(self) -> str:
+        return self.text[: len(self.text) - self._covered.held]

@@ -72,7 +72,7 @@ class TaskRunner:
         self._bus.emit(TaskSpawned(task_id=parent_id, child_task_id=child_id))
         self._bus.emit(TaskPaused(task_id=parent_id))
         self._open(child, order.message)
-        child.remind((await child.scope.fire(Moment.SUBAGENT_START, order.mode, agent_id=child_id)).context)
+        await self._tell_start(child, Moment.SUBAGENT_START, order.mode)
         ended = await child.work()
         self.stack.remove(child)
         self._journal.write(EndRecord(task_id=child_id, outcome=_outcome(ended)))
@@ -88,7 +88,7 @@ class TaskRunner:
         self._changed()
         self._bus.emit(TaskStarted(task_id=task.scope.task_id))
         task.scope.rows.say("text", text, images=images or None)
-        task.hear(text, images)
+        task.hear(text, images, is_prompt=not task.is_subtask)
 
     async def _drive(self, task: Task) -> None:
         """Let the task work; after an interruption offer to resume it, as often as needed."""
@@ -105,11 +105,25 @@ class TaskRunner:
             self._journal.write(EndRecord(task_id=task.scope.task_id, outcome=outcome))
 
     async def _begin_session(self, task: Task) -> None:
-        if not self._has_begun:
-            self._has_begun = True
-            if task.scope.parts.model_info.notice:
-                self._bus.emit(Notice(level="info", text=task.scope.parts.model_info.notice))
-            task.remind((await task.scope.fire(Moment.SESSION_START, "startup", source="startup")).context)
+        """Every task begins with an empty conversation, so for hooks the second one is a session that was cleared."""
+        scope, source = task.scope, "startup"
+        if self._has_begun:
+            source = "clear"
+            await scope.fire(Moment.SESSION_END, "clear", reason="clear")
+        elif scope.parts.model_info.notice:
+            self._bus.emit(Notice(level="info", text=scope.parts.model_info.notice))
+        self._has_begun = True
+        about = {"source": source, "model": scope.options.model}
+        if scope.options.name is not None:
+            about["session_title"] = scope.options.name
+        await self._tell_start(task, Moment.SESSION_START, source, **about)
+
+    async def _tell_start(self, task: Task, moment: Moment, target: str, **fields: str) -> None:
+        """Hooks may say something to the model before the task starts, or want it not to."""
+        said = await task.scope.fire(moment, target, **fields)
+        task.remind(said.context)
+        if said.stopped is not None:
+            task.halt(said.stopped)
 
     async def _until_end(self, task: Task) -> str:
         while True:
@@ -124,7 +138,7 @@ class TaskRunner:
                 return "abandoned"
             if answer.has_words:
                 task.scope.rows.say("user_feedback", answer.text, images=answer.images or None)
-            task.hear(answer.text or RESUMPTION, answer.images)
+            task.hear(answer.text or RESUMPTION, answer.images, is_prompt=answer.has_words)
 
     def _outcome_of(self, task: Task, work: asyncio.Task[Ended]) -> str:
         error = work.exception()

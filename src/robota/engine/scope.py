@@ -5,12 +5,13 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import NOTHING_SAID, Moment, Outcome
+from robota.contracts.hook import NOTHING_SAID, Moment, Occasion, Outcome
 from robota.engine.asks import Answer, AskTable
 from robota.engine.bus import EventBus
 from robota.engine.history import History
 from robota.engine.journal import Journal
 from robota.engine.meter import Meter
+from robota.engine.notification import notification_of
 from robota.engine.options import Options, Parts
 from robota.engine.queue import MessageQueue
 from robota.engine.rows import Rows
@@ -48,6 +49,8 @@ class TaskScope(msgspec.Struct, kw_only=True):
     grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[Outcome]] = msgspec.field(default_factory=set)
+    agent_type: str | None = None  # of a subtask
+    prompt_id: str | None = None  # which words of the person it works on
 
     @property
     def task_id(self) -> str:
@@ -58,15 +61,32 @@ class TaskScope(msgspec.Struct, kw_only=True):
         self.journal.write(TaskRecord(task_id=self.task_id, mode=mode))
         self.bus.emit(TaskModeSwitched(task_id=self.task_id, mode=mode))
 
+    @property
+    def background_tasks(self) -> list[dict[str, str]]:
+        """What still runs beside the task, as hooks are told."""
+        return [
+            {"id": process.id, "type": "shell", "status": "running", "command": process.command}
+            for process in self.parts.processes.background
+            if process.ending is None
+        ]
+
+    @property
+    def occasion(self) -> Occasion:
+        """What hooks are told of this task as it is now."""
+        return Occasion(
+            permission_mode=self.permission_mode,
+            agent_id=None if self.agent_type is None else self.task_id,
+            agent_type=self.agent_type,
+            prompt_id=self.prompt_id,
+            tell=lambda message: self.bus.emit(Notice(level="info", text=message)),
+        )
+
     async def fire(self, moment: Moment, target: str = "", **fields: Any) -> Outcome:
         """Run the hooks of a moment; what they have to say to the person is shown."""
         hooks = self.parts.lifecycle
         if hooks is None:
             return NOTHING_SAID
-        outcome = await hooks.fire(moment, target, permission_mode=self.permission_mode, **fields)
-        for message in outcome.messages:
-            self.bus.emit(Notice(level="info", text=message))
-        return outcome
+        return await hooks.fire(moment, target, occasion=self.occasion, **fields)
 
     async def ask(
         self,
@@ -98,8 +118,8 @@ class TaskScope(msgspec.Struct, kw_only=True):
         """Tell hooks that a person is waited for, while we wait."""
         if self.parts.lifecycle is None or not self.options.attended:
             return
-        sort = "idle_prompt" if is_idle_ask(kind) else "permission_prompt"
-        job = asyncio.create_task(self.fire(Moment.NOTIFICATION, sort, message=text, notification_type=sort))
+        told = notification_of(kind, text)
+        job = asyncio.create_task(self.fire(Moment.NOTIFICATION, told["notification_type"], **told))
         self.background.add(job)
         job.add_done_callback(self.background.discard)
 

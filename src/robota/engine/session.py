@@ -1,14 +1,17 @@
 """`Session`: the one façade clients use. Commands in, events out."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import Moment
-from robota.engine.asks import AskTable
+from robota.contracts.hook import Moment, Occasion
+from robota.engine.asks import Answer, AskTable
 from robota.engine.bus import EventBus
+from robota.engine.context import CONDENSE
 from robota.engine.dialect import Dialect, NativeDialect, XmlDialect
+from robota.engine.foreign_tools import with_foreign_tools
 from robota.engine.history import History
 from robota.engine.journal import Journal
 from robota.engine.options import Completion, Options, Parts, ToolFormat
@@ -25,6 +28,7 @@ from robota.protocol.commands import (
     CancelTask,
     ClearTask,
     Command,
+    CondenseContext,
     EditQueuedMessage,
     NewTask,
     QueueMessage,
@@ -38,6 +42,7 @@ from robota.protocol.commands import (
 )
 from robota.protocol.events import (
     Event,
+    Notice,
     QueuedMessagesUpdated,
     Sandbox,
     SessionState,
@@ -50,6 +55,17 @@ from robota.version import VERSION
 
 PERMISSION_MODES: Final = frozenset({"plan", "default", "acceptEdits", "bypassPermissions"})
 GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
+CONDENSES_AT_ONCE: Final = frozenset({"completion_result", "api_req_failed"})
+BYPASS: Final = "bypassPermissions"
+BYPASS_FORBIDDEN: Final = (
+    "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
+    "The mode is as it was."
+)
+# A mode that is changed later changes what is asked, never what confines commands: that is settled at the start.
+WALLS_STAY: Final = {
+    True: "Commands go on running in the sandbox, as when the session began.",
+    False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
+}
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
@@ -59,10 +75,11 @@ class Session:
     def __init__(self, options: Options, parts: Parts) -> None:
         self._options = options
         self._parts = parts
-        self._bus = EventBus(parts.redact)
+        self._bus = EventBus(parts.redactor)
         self._journal = Journal(parts.log, self._bus)
         self._asks = AskTable()
         self._grants: list[str] = []
+        self._gathering = asyncio.Lock()
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
@@ -77,6 +94,7 @@ class Session:
             TerminalOperation: self._terminal_operation,
             SwitchMode: self._switch_mode,
             SetPermissionMode: self._set_permission_mode,
+            CondenseContext: self._condense,
             RetryNow: self._retry_now,
         }
         self._journal.write(_header(options))
@@ -98,11 +116,14 @@ class Session:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
         await self._runner.stop()
         if self._parts.lifecycle is not None:
-            await self._parts.lifecycle.fire(Moment.SESSION_END, "other", reason="other")
+            occasion = Occasion(permission_mode=self._options.permission_mode)
+            await self._parts.lifecycle.fire(Moment.SESSION_END, "other", occasion=occasion, reason="other")
+            await self._parts.lifecycle.close()
         await self._journal.sync()
         self._bus.close()
 
     async def _new_task(self, command: NewTask) -> Receipt:
+        await self._gather_tools()
         if not await self._make_room():
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
         if not command.text.strip() and not command.images:
@@ -111,6 +132,12 @@ class Session:
         task = self._make_task(options, command.task_id)
         self._runner.start(task, command.text, command.images)
         return Accepted(id=task.scope.task_id)
+
+    async def _gather_tools(self) -> None:
+        async with self._gathering:
+            self._parts, notices = await with_foreign_tools(self._parts)
+        for notice in notices:
+            self._bus.emit(notice)
 
     async def _make_room(self) -> bool:
         """Whether a new task may start: one that has nothing more to do than to be talked to gives way."""
@@ -121,7 +148,7 @@ class Session:
             return False
         if not pending.future.done():
             await self._runner.stop()
-        elif pending.future.result().has_words:
+        elif pending.future.result().has_words or pending.future.result().response == CONDENSE:
             return False
         return await self._runner.has_ended(wait=True)
 
@@ -178,11 +205,29 @@ class Session:
         mode = command.permission_mode
         if mode not in PERMISSION_MODES:
             return Refused(code="unknown_mode", message=f"Permission modes: {', '.join(sorted(PERMISSION_MODES))}.")
-        self._options = msgspec.structs.replace(self._options, permission_mode=mode)
+        if mode == BYPASS and not self._options.may_bypass:
+            return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
+        before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
         for task in self._runner.stack:
             task.scope.permission_mode = mode
         self._journal.write(_header(self._options))
         self._send_state()
+        if BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
+            self._bus.emit(Notice(level="info", text=WALLS_STAY[self._parts.processes.has_walls]))
+        return Accepted()
+
+    async def _condense(self, command: CondenseContext) -> Receipt:
+        """A task that only waits to be talked to condenses now and waits on; any other does before its next request."""
+        task, pending = self._runner.current, self._asks.newest
+        if task is None or await self._runner.has_ended():
+            return NO_TASK
+        focus = command.text or ""
+        if task.scope.rows.info.is_streaming or (pending is not None and pending.future.done()):
+            return Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
+        if pending is not None and pending.message.ask in CONDENSES_AT_ONCE:
+            pending.future.set_result(Answer(response=CONDENSE, text=focus))
+        else:
+            task.context.wish(focus)
         return Accepted()
 
     async def _retry_now(self, command: RetryNow) -> Receipt:
@@ -194,7 +239,9 @@ class Session:
 
     def _new_subtask(self, parent: Task, mode: str) -> Task:
         options = msgspec.structs.replace(self._options, mode=mode, completion=Completion.EXPLICIT)
-        return self._make_task(options, parent_id=parent.scope.task_id)
+        child = self._make_task(options, parent_id=parent.scope.task_id)
+        child.scope.prompt_id = parent.scope.prompt_id
+        return child
 
     def _make_task(self, options: Options, task_id: str | None = None, parent_id: str | None = None) -> Task:
         identity = task_id or f"task-{self._journal.next_ts()}"
@@ -212,6 +259,7 @@ class Session:
             mode=options.mode,
             permission_mode=options.permission_mode,
             grants=self._grants,
+            agent_type=None if parent_id is None else options.mode,
         )
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
         return Task(scope, dialect, self._runner.delegate, is_subtask=parent_id is not None)

@@ -44,7 +44,7 @@ async def call_once(options: Options, parts: Parts, tool: str, arguments: dict[s
 
 
 def _scope(options: Options, parts: Parts) -> TaskScope:
-    bus = EventBus(parts.redact)
+    bus = EventBus(parts.redactor)
     journal = Journal(parts.log, bus)
     task_id = f"task-{journal.next_ts()}"
     journal.write(TaskRecord(task_id=task_id, mode=options.mode))

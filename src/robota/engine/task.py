@@ -6,13 +6,16 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.hook import Moment
+from robota.contracts.hook import NOTHING_SAID, Moment, Outcome
 from robota.contracts.tool import ChangeMode, Control, Delegate, Plan, Question, ToolCall, ToolResult
 from robota.engine.asks import Answer
+from robota.engine.context import CONDENSE, Context
+from robota.engine.context_size import Gauge, overhead_of
 from robota.engine.dialect import Dialect
 from robota.engine.executor import Executed, ToolExecutor
 from robota.engine.images import image_blocks
 from robota.engine.options import Completion
+from robota.engine.patience import Patience
 from robota.engine.prompt import NO_TOOL_USED, REPLY_CUT, system_prompt
 from robota.engine.reply import Reply
 from robota.engine.request import Requester
@@ -34,6 +37,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     images: tuple[str, ...] = ()
+    is_prompt: bool = True  # rather than the order of another task, or ours to go on
 
 
 class AskModel(msgspec.Struct, frozen=True):
@@ -52,13 +56,19 @@ class HandBack(msgspec.Struct, frozen=True):
     result: str
 
 
+class Halted(msgspec.Struct, frozen=True):
+    """The person is next, because a hook wants it so. `words` tell them."""
+
+    words: str
+
+
 class Ended(msgspec.Struct, frozen=True):
     """Nobody is next. `result` is absent if the task was given up."""
 
     result: str | None = None
 
 
-Step = AskModel | RunCalls | HandBack | Ended
+Step = AskModel | RunCalls | HandBack | Halted | Ended
 
 
 class Task:
@@ -79,6 +89,7 @@ class Task:
         self._delegate = delegate
         self._heard: list[Words] = []
         self._pending: list[UserBlock] = []
+        self._halted: str | None = None
         self._held_back = 0
         self._mistakes = 0
         self._turns = 0
@@ -86,12 +97,15 @@ class Task:
         self._cut_text = ""
         role = scope.parts.modes.get(scope.mode, "")
         system = system_prompt(scope.options, dialect, tuple(scope.parts.specs), role)
-        self.requester = Requester(scope, dialect, system)
+        patience = Patience(scope)
+        gauge = Gauge(overhead_of(system, dialect.offered(tuple(scope.parts.specs))))
+        self.context = Context(scope, patience, gauge, lambda: self.todos)
+        self.requester = Requester(scope, dialect, system, patience, self.context)
         self._executor = ToolExecutor(scope, self._handle)
 
-    def hear(self, text: str, images: Sequence[str] = ()) -> None:
-        """Words of the person, for the model's next turn."""
-        self._heard.append(Words(text=text, images=tuple(images)))
+    def hear(self, text: str, images: Sequence[str] = (), *, is_prompt: bool = True) -> None:
+        """Words for the model's next turn; those of the person are shown to hooks first."""
+        self._heard.append(Words(text=text, images=tuple(images), is_prompt=is_prompt))
         self.scope.bus.emit(TaskUserMessage(task_id=self.scope.task_id))
 
     def remind(self, text: str) -> None:
@@ -99,25 +113,35 @@ class Task:
         if text:
             self._pending.append(TextBlock(text=f"<system-reminder>\n{text}\n</system-reminder>"))
 
+    def halt(self, reason: str) -> None:
+        """A hook wants the person to be next, before the model is asked anything."""
+        self._halted = reason
+
     async def work(self) -> Ended:
         step: Step = AskModel()
         while not isinstance(step, Ended):
             step = await self._advance(step)
         return step
 
-    async def _advance(self, step: AskModel | RunCalls | HandBack) -> Step:
+    async def _advance(self, step: AskModel | RunCalls | HandBack | Halted) -> Step:
         if isinstance(step, AskModel):
             return await self._ask_model()
         if isinstance(step, RunCalls):
             return await self._run_calls(step.calls)
+        if isinstance(step, Halted):
+            self.scope.rows.say("error", step.words)
+            return Ended() if self.is_subtask else await self._give_floor("")
         return await self._hand_back(step.result)
 
     async def _ask_model(self) -> Step:
         if not await self._within_limits():
             return Ended()
-        await self._listen()
-        if not self._pending and not self.scope.history.awaits_reply:
-            return HandBack("")
+        was_refused = await self._listen()
+        if self._halted is not None:
+            reason, self._halted = self._halted, None
+            return _halted(reason)
+        if was_refused and self._turns == 0 and not self.scope.history.awaits_reply:
+            return await self._give_floor("")
         self.scope.history.add_user(self._pending)
         self._pending.clear()
         self.scope.journal.sync_soon()
@@ -153,6 +177,9 @@ class Task:
         self.scope.history.add_user(results)
         self.scope.bus.emit(TurnResults(task_id=self.scope.task_id, results=results))
         completed = next((each.completion for each in executed if each.completion is not None), None)
+        halted = next((each.ends_task for each in executed if each.ends_task is not None), None)
+        if halted is not None:
+            return _halted(halted)
         return AskModel() if completed is None else HandBack(completed)
 
     def _count_mistakes(self, executed: Sequence[Executed]) -> None:
@@ -165,6 +192,9 @@ class Task:
     async def _hand_back(self, result: str) -> Step:
         if await self._held_back_by_hook(result):
             return AskModel()
+        return await self._give_floor(result)
+
+    async def _give_floor(self, result: str) -> Step:
         self.is_complete = True
         scope, meter = self.scope, self.scope.meter
         scope.bus.emit(
@@ -179,13 +209,24 @@ class Task:
         scope.journal.sync_soon()
         if self.is_subtask:
             return Ended(result)
-        return self._after(await scope.ask("completion_result", ""), Ended(result))
+        answer = await scope.ask("completion_result", "")
+        while answer.response == CONDENSE:
+            await self.context.condense_now(answer.text)
+            answer = await scope.ask("completion_result", "")
+        return self._after(answer, Ended(result))
 
     async def _held_back_by_hook(self, result: str) -> bool:
         """A hook may find that there is more to do. It is heard a few times in a row, not for ever."""
         moment = Moment.SUBAGENT_STOP if self.is_subtask else Moment.STOP
         active = self._held_back > 0
-        said = await self.scope.fire(moment, last_assistant_message=result, stop_hook_active=active)
+        said = await self.scope.fire(
+            moment,
+            self.scope.agent_type or "",
+            last_assistant_message=result,
+            stop_hook_active=active,
+            background_tasks=self.scope.background_tasks,
+            session_crons=[],
+        )
         wish = said.blocked or said.context
         if not wish or said.stopped is not None or self._held_back >= STOP_HOOK_LIMIT:
             self._held_back = 0
@@ -206,21 +247,34 @@ class Task:
         self.scope.rows.say("user_feedback", text, images=images or None)
         self.hear(text, images)
 
-    async def _listen(self) -> None:
-        """Take in what people said since the last request. A hook may refuse a prompt, or add to it."""
+    async def _listen(self) -> bool:
+        """Take in what people said since the last request. Returns whether hooks refused all there was."""
         while (queued := self.scope.queue.take()) is not None:
             self._feedback(queued.text, queued.images)
         heard, self._heard = self._heard, []
-        for words in heard:
-            said = await self.scope.fire(Moment.USER_PROMPT_SUBMIT, prompt=words.text)
-            refusal = said.stopped or said.blocked
-            if refusal is not None:
-                self.scope.rows.say("error", f"The prompt was not sent: {refusal}")
-                continue
-            self._pending.extend(image_blocks(words.images))
-            if words.text:
-                self._pending.append(TextBlock(text=words.text))
-            self.remind(said.context)
+        taken = [await self._take_in(words) for words in heard]
+        return bool(taken) and not any(taken)
+
+    async def _take_in(self, words: Words) -> bool:
+        """A hook may refuse a prompt, or add to it."""
+        said = await self._shown_to_hooks(words)
+        if said.stopped is not None:
+            self.halt(said.stopped)
+        elif said.blocked is not None:
+            self.scope.rows.say("error", f"The prompt was not sent: {said.blocked}")
+        if said.stopped is not None or said.blocked is not None:
+            return False
+        self._pending.extend(image_blocks(words.images))
+        if words.text:
+            self._pending.append(TextBlock(text=words.text))
+        self.remind(said.context)
+        return True
+
+    async def _shown_to_hooks(self, words: Words) -> Outcome:
+        if not words.is_prompt:
+            return NOTHING_SAID
+        self.scope.prompt_id = f"prompt-{self.scope.journal.next_ts()}"
+        return await self.scope.fire(Moment.USER_PROMPT_SUBMIT, prompt=words.text)
 
     async def _within_limits(self) -> bool:
         """Whether the loop may go on; asks if a limit is reached."""
@@ -290,6 +344,10 @@ class Task:
     def _no_such_mode(self, mode: str) -> ToolResult:
         known = ", ".join(self.scope.parts.modes)
         return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)
+
+
+def _halted(reason: str) -> Halted:
+    return Halted(f"A hook stopped the task: {reason}")
 
 
 def _result_block(executed: Executed) -> ToolResultBlock:

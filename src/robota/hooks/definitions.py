@@ -1,24 +1,46 @@
 """Hooks as people write them in settings, and as we use them."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from robota.contracts.hook import Moment
 
-COMMAND_TIMEOUT_S: Final = 60.0
+TIMEOUT_S: Final = 600.0
 PROMPT_TIMEOUT_S: Final = 30.0
 ENDING_TIMEOUT_S: Final = 1.5
+LONGEST_ENDING_S: Final = 60.0
+
+# What these are about has no name that a matcher could look at.
+WITHOUT_TARGET: Final = frozenset(
+    {Moment.USER_PROMPT_SUBMIT, Moment.STOP, Moment.WORKTREE_CREATE, Moment.WORKTREE_REMOVE}
+)
+ABOUT_CALLS: Final = frozenset({Moment.PRE_TOOL_USE, Moment.POST_TOOL_USE, Moment.PERMISSION_REQUEST})
+HANDLER_TYPES: Final = ("command", "http")
+
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class CommandHandler(msgspec.Struct, frozen=True, kw_only=True, tag="command", tag_field="type", rename="camel"):
-    """A shell command that reads the event as JSON on stdin. `fail_closed`: no decision counts as a no."""
+    """A command that reads the event as JSON on stdin: for the shell, or with `args` a program.
+
+    `fail_closed`: no decision counts as a no. `in_background`: nobody waits for it. `only_if`: a permission rule that
+    must speak of the call.
+    """
 
     command: str
-    timeout: float | None = None
+    args: tuple[str, ...] | None = None
+    shell: Literal["sh", "bash"] = "sh"
+    in_background: bool = msgspec.field(default=False, name="async")
+    only_if: str | None = msgspec.field(default=None, name="if")
+    timeout: Seconds | None = None
     fail_closed: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.command
 
 
 class HttpHandler(msgspec.Struct, frozen=True, kw_only=True, tag="http", tag_field="type", rename="camel"):
@@ -27,8 +49,14 @@ class HttpHandler(msgspec.Struct, frozen=True, kw_only=True, tag="http", tag_fie
     url: str
     headers: dict[str, str] = {}
     allowed_env_vars: tuple[str, ...] = ()
-    timeout: float | None = None
+    in_background: bool = msgspec.field(default=False, name="async")
+    only_if: str | None = msgspec.field(default=None, name="if")
+    timeout: Seconds | None = None
     fail_closed: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.url
 
 
 Handler = CommandHandler | HttpHandler
@@ -58,7 +86,11 @@ class HookSet(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[HookProblem, ...] = ()
 
 
-def parse_hooks(settings: Mapping[str, Any]) -> HookSet:
+# Says what is wrong with a permission rule, or nothing.
+CheckRule = Callable[[str], str | None]
+
+
+def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule: None) -> HookSet:
     """Read `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", …}]}]}`."""
     rules: list[HookRule] = []
     problems: list[HookProblem] = []
@@ -67,16 +99,21 @@ def parse_hooks(settings: Mapping[str, Any]) -> HookSet:
             problems.append(HookProblem(where=name, reason=f"there is no such event; known are {', '.join(Moment)}"))
             continue
         for place, group in enumerate(groups if isinstance(groups, list) else [groups]):
-            _read_group(Moment(name), f"{name}[{place}]", group, rules, problems)
+            read = _read_group(Moment(name), f"{name}[{place}]", group, check_rule)
+            rules += read.rules
+            problems += read.problems
     return HookSet(rules=tuple(rules), problems=tuple(problems))
 
 
 def timeout_of(handler: Handler, moment: Moment) -> float:
-    if handler.timeout is not None:
-        return handler.timeout
     if moment is Moment.SESSION_END:
-        return ENDING_TIMEOUT_S
-    return PROMPT_TIMEOUT_S if moment is Moment.USER_PROMPT_SUBMIT else COMMAND_TIMEOUT_S
+        return min(handler.timeout or ENDING_TIMEOUT_S, LONGEST_ENDING_S)
+    return handler.timeout or (PROMPT_TIMEOUT_S if moment is Moment.USER_PROMPT_SUBMIT else TIMEOUT_S)
+
+
+def is_meant(rule: HookRule, moment: Moment, names: Sequence[str]) -> bool:
+    """Whether a rule is about this moment and one of these names, where the moment has names at all."""
+    return rule.moment is moment and (moment in WITHOUT_TARGET or matches(rule.matcher, names))
 
 
 def matches(matcher: str, names: Sequence[str]) -> bool:
@@ -99,21 +136,39 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-def _read_group(
-    moment: Moment, where: str, group: Any, rules: list[HookRule], problems: list[HookProblem]
-) -> None:
+def _read_group(moment: Moment, where: str, group: Any, check_rule: CheckRule) -> HookSet:
     if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
-        problems.append(HookProblem(where=where, reason='it must be an object with a list "hooks"'))
-        return
+        return _problem(where, 'it must be an object with a list "hooks"')
     matcher = group.get("matcher") or ""
     if not isinstance(matcher, str) or (matcher != "*" and _compiled(matcher) is None):
-        problems.append(HookProblem(where=f"{where}.matcher", reason="it is not a valid pattern"))
-        return
+        return _problem(f"{where}.matcher", "it is not a valid pattern")
     handlers: list[Handler] = []
+    problems: list[HookProblem] = []
     for place, raw in enumerate(group["hooks"]):
-        try:
-            handlers.append(msgspec.convert(raw, Handler))
-        except msgspec.ValidationError as error:
-            problems.append(HookProblem(where=f"{where}.hooks[{place}]", reason=str(error)))
-    if handlers:
-        rules.append(HookRule(moment=moment, matcher=matcher, handlers=tuple(handlers)))
+        read = _read_handler(moment, raw, check_rule)
+        if isinstance(read, str):
+            problems.append(HookProblem(where=f"{where}.hooks[{place}]", reason=read))
+        else:
+            handlers.append(read)
+    rules = (HookRule(moment=moment, matcher=matcher, handlers=tuple(handlers)),) if handlers else ()
+    return HookSet(rules=rules, problems=tuple(problems))
+
+
+def _read_handler(moment: Moment, raw: Any, check_rule: CheckRule) -> Handler | str:
+    """The handler, or why it cannot be used."""
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    if isinstance(kind, str) and kind not in HANDLER_TYPES:
+        return f"hooks of type {kind!r} are not supported; there are {' and '.join(HANDLER_TYPES)}"
+    try:
+        handler: Handler = msgspec.convert(raw, Handler)
+    except msgspec.ValidationError as error:
+        return str(error)
+    if handler.only_if is None:
+        return handler
+    if moment not in ABOUT_CALLS:
+        return f'"if" works for events about tool calls only, not for {moment}'
+    return check_rule(handler.only_if) or handler
+
+
+def _problem(where: str, reason: str) -> HookSet:
+    return HookSet(problems=(HookProblem(where=where, reason=reason),))

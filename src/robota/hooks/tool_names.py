@@ -1,7 +1,10 @@
 """Calls as hooks written for Claude Code know them: its names for tools and for their arguments."""
 
+import os.path
 from pathlib import Path
 from typing import Any, Final
+
+from robota.contracts.tool import AnyTool
 
 # Label → our argument → the name hooks expect.
 RENAMED: Final[dict[str, dict[str, str]]] = {
@@ -9,10 +12,27 @@ RENAMED: Final[dict[str, dict[str, str]]] = {
     "Write": {"path": "file_path"},
     "Edit": {"path": "file_path"},
     "Diff": {"path": "file_path"},
-    "Grep": {"regex": "pattern", "file_pattern": "glob"},
+    "Grep": {"regex": "pattern", "file_pattern": "glob", "file_type": "type", "max_results": "head_limit"},
+    "new_task": {"message": "prompt", "mode": "subagent_type"},
 }
-PATHS: Final = frozenset({"path", "file_path"})
+# Label → which argument is a path. Tools of others may call something else by such a name.
+PATHS: Final = {
+    **dict.fromkeys(("Read", "Write", "Edit", "Diff", "List", "Glob", "Grep"), "path"),
+    **dict.fromkeys(("Bash", "BackgroundProcess"), "cwd"),
+}
 SECONDS_AS_MILLISECONDS: Final = {"Bash": "timeout"}
+# A hook that looks after edits must not miss one because the model used another tool for it.
+ALSO_MATCHED_AS: Final[dict[str, tuple[str, ...]]] = {"Diff": ("Edit", "MultiEdit"), "Patch": ("Edit", "MultiEdit")}
+
+
+def name_for_hooks(tool: AnyTool) -> str:
+    """`tool_name` as hooks are told."""
+    return tool.name if tool.name.startswith("mcp__") else tool.label
+
+
+def matched_names(tool: AnyTool) -> tuple[str, ...]:
+    """Everything a matcher may call a tool."""
+    return (name_for_hooks(tool), tool.name, *ALSO_MATCHED_AS.get(tool.label, ()))
 
 
 def for_hooks(label: str, arguments: dict[str, Any], cwd: Path) -> dict[str, Any]:
@@ -20,20 +40,29 @@ def for_hooks(label: str, arguments: dict[str, Any], cwd: Path) -> dict[str, Any
     names = RENAMED.get(label, {})
     told: dict[str, Any] = {}
     for name, value in arguments.items():
-        if name in PATHS and isinstance(value, str):
-            value = str(cwd / value)
+        if name == PATHS.get(label) and isinstance(value, str):
+            # Without `..`, so that a hook which looks at how a path begins is not fooled.
+            value = os.path.normpath(cwd / value)
         elif name == SECONDS_AS_MILLISECONDS.get(label) and isinstance(value, int | float):
             value = round(value * 1000)
         told[names.get(name, name)] = value
     return told
 
 
-def from_hooks(label: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The way back, for a hook that rewrote the input."""
+def from_hooks(label: str, arguments: dict[str, Any], cwd: Path) -> dict[str, Any]:
+    """The way back, for a hook that rewrote the input. Paths below `cwd` become relative to it again."""
     names = {theirs: ours for ours, theirs in RENAMED.get(label, {}).items()}
     read: dict[str, Any] = {}
-    for name, value in arguments.items():
-        if name == SECONDS_AS_MILLISECONDS.get(label) and isinstance(value, int | float):
+    for theirs, value in arguments.items():
+        name = names.get(theirs, theirs)
+        if name == PATHS.get(label) and isinstance(value, str):
+            value = _relative(value, cwd)
+        elif name == SECONDS_AS_MILLISECONDS.get(label) and isinstance(value, int | float):
             value = value / 1000
-        read[names.get(name, name)] = value
+        read[name] = value
     return read
+
+
+def _relative(path: str, cwd: Path) -> str:
+    plain = Path(os.path.normpath(cwd / path))
+    return str(plain.relative_to(cwd)) if plain.is_relative_to(cwd) else path

@@ -6,7 +6,7 @@ import msgspec
 
 from robota.log.record import Record
 from robota.protocol.codec import ProtocolError, message_of
-from robota.protocol.conversation import Turn
+from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.wire import Value
 
@@ -44,6 +44,39 @@ class TurnRecord(Value, frozen=True, kw_only=True):
 
     task_id: str
     turn: Turn
+
+
+class CondenseRecord(Value, frozen=True, kw_only=True):
+    """The turns of a task numbered `first` up to `end` are shown to the model as a summary from now on."""
+
+    task_id: str
+    condense_id: str
+    trigger: str
+    first: int
+    end: int
+    put: UserTurn
+    read_files: tuple[str, ...] = ()
+    changed_files: tuple[str, ...] = ()
+
+
+class TruncateRecord(Value, frozen=True, kw_only=True):
+    """The turns numbered `first` up to `end` are no longer shown to the model; `put` stands in their place.
+
+    Records with the same id belong together; an id may also be that of a condensation.
+    """
+
+    task_id: str
+    truncation_id: str
+    first: int
+    end: int
+    put: UserTurn
+
+
+class RestoreRecord(Value, frozen=True, kw_only=True):
+    """A condensation or truncation no longer holds: what it hid is shown again."""
+
+    task_id: str
+    id: str
 
 
 class AnswerRecord(Value, frozen=True, kw_only=True):
@@ -119,6 +152,9 @@ Payload = (
     | TaskRecord
     | MessageRecord
     | TurnRecord
+    | CondenseRecord
+    | TruncateRecord
+    | RestoreRecord
     | AnswerRecord
     | VerdictRecord
     | ToolStartRecord
@@ -134,6 +170,9 @@ KINDS: Final[dict[type[Payload], str]] = {
     TaskRecord: "task",
     MessageRecord: "message",
     TurnRecord: "turn",
+    CondenseRecord: "condense",
+    TruncateRecord: "truncate",
+    RestoreRecord: "restore",
     AnswerRecord: "answer",
     VerdictRecord: "verdict",
     ToolStartRecord: "toolStart",

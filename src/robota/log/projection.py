@@ -5,15 +5,19 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.log.context import Conversation, Reduced, conversation_of, reduction_id
 from robota.log.kinds import (
+    CondenseRecord,
     EndRecord,
     MessageRecord,
     Payload,
     PayloadError,
     QueueRecord,
+    RestoreRecord,
     SessionHeader,
     TaskRecord,
     TodosRecord,
+    TruncateRecord,
     TurnRecord,
     payload_of,
 )
@@ -28,7 +32,8 @@ INTERRUPTED: Final = "interrupted"
 class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
     """One task. `messages` are in the order of `ts`, each in its newest version; `outcome` is None until it ends.
 
-    `mode` is empty if the record that began the task was lost.
+    `mode` is empty if the record that began the task was lost. `turns` are all that were ever recorded; `conversation`
+    is what the model is shown of them.
     """
 
     task_id: str
@@ -36,8 +41,17 @@ class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
     parent_task_id: str | None = None
     messages: tuple[Message, ...] = ()
     turns: tuple[Turn, ...] = ()
+    reductions: tuple[Reduced, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     outcome: str | None = None
+
+    def conversation(self) -> Conversation:
+        return conversation_of(self.turns, self.reductions)
+
+    @property
+    def context_tokens(self) -> int:
+        """What of the window was filled when it was last known: by a request, or by a reduction after it."""
+        return next((tokens for tokens in map(_context_tokens, reversed(self.messages)) if tokens), 0)
 
 
 class UnreadPayload(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +125,10 @@ class _Fold:
                 self._task(payload.task_id).messages[payload.message.ts] = payload.message
             case TurnRecord():
                 self._task(payload.task_id).turns.append(payload.turn)
+            case CondenseRecord() | TruncateRecord():
+                self._task(payload.task_id).reduce(payload)
+            case RestoreRecord():
+                self._task(payload.task_id).restore(payload.id)
             case TodosRecord():
                 self._task(payload.task_id).todos = payload.todos
             case _:
@@ -147,8 +165,15 @@ class _OpenTask:
         self.parent_task_id: str | None = None
         self.messages: dict[int, Message] = {}
         self.turns: list[Turn] = []
+        self.reductions: list[Reduced] = []
         self.todos: tuple[TodoItem, ...] = ()
         self.outcome: str | None = None
+
+    def reduce(self, reduction: CondenseRecord | TruncateRecord) -> None:
+        self.reductions.append(Reduced(after=len(self.turns), reduction=reduction))
+
+    def restore(self, id: str) -> None:
+        self.reductions = [reduced for reduced in self.reductions if reduction_id(reduced.reduction) != id]
 
     def history(self) -> TaskHistory:
         return TaskHistory(
@@ -157,6 +182,7 @@ class _OpenTask:
             parent_task_id=self.parent_task_id,
             messages=_closed([self.messages[ts] for ts in sorted(self.messages)]),
             turns=tuple(self.turns),
+            reductions=tuple(self.reductions),
             todos=self.todos,
             outcome=self.outcome,
         )
@@ -178,6 +204,18 @@ def _closed_request(row: Message) -> Message:
         return row
     closing = {"cost": 0, "cancelReason": info.get("cancelReason", INTERRUPTED)}
     return msgspec.structs.replace(row, text=msgspec.json.encode({**info, **closing}).decode(), interrupted=True)
+
+
+def _context_tokens(row: Message) -> int:
+    told = row.context_condense or row.context_truncation
+    if told is not None:
+        return _whole(told.get("newContextTokens"))
+    info = _request_info(row.text) if is_request_row(row) else None
+    return _whole(info.get("tokensIn")) + _whole(info.get("tokensOut")) if info else 0
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _request_info(text: str | None) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """The one writer of a session's log."""
 
+import asyncio
 import fcntl
 import os
 import stat
@@ -122,10 +123,9 @@ class SessionLog:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
 
-    def keep_file(self, path: Path) -> str:
-        """The same for a file, which is moved; returns its name."""
-        self._redactor.cover_file(path)
-        name, is_new = keep_artifact_file(self._artifacts, path)
+    async def keep_file(self, path: Path) -> str:
+        """The same for a file, which is moved; returns its name. A big one takes seconds, so others go on meanwhile."""
+        name, is_new = await asyncio.to_thread(self._cover_and_move, path)
         if is_new:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
@@ -151,6 +151,15 @@ class SessionLog:
     @property
     def _artifacts(self) -> Path:
         return self._directory / ARTIFACTS_NAME
+
+    def _cover_and_move(self, path: Path) -> tuple[str, bool]:
+        try:
+            self._redactor.cover_file(path)
+        except OSError as error:
+            raise LogWriteError(
+                f"Could not look through {path} for secrets: {error.strerror}. It was not kept; the log is untouched."
+            ) from error
+        return keep_artifact_file(self._artifacts, path)
 
     def _refuse_after_failure(self) -> None:
         if self._durability.failure is not None:

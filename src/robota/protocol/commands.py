@@ -69,6 +69,12 @@ class SetPermissionMode(ClientCommand, frozen=True, kw_only=True, tag="permissio
     permission_mode: str
 
 
+class CondenseContext(ClientCommand, frozen=True, kw_only=True, tag="condenseTaskContextRequest"):
+    """Condense the conversation at the next safe point; `text` is what the summary must keep above all."""
+
+    text: str | None = None
+
+
 class RetryNow(ClientCommand, frozen=True, kw_only=True, tag="retryNow"):
     """Do not wait out the pause before the next try."""
 
@@ -84,6 +90,7 @@ Command = (
     | RemoveQueuedMessage
     | SwitchMode
     | SetPermissionMode
+    | CondenseContext
     | RetryNow
 )
 

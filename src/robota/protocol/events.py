@@ -130,6 +130,15 @@ class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
     used_percentage: float
 
 
+class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced"):
+    """The model is shown less from now on. `how` is condensed or truncated, `trigger` auto or manual."""
+
+    how: str
+    trigger: str
+    prev_context_tokens: int
+    new_context_tokens: int
+
+
 class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled"):
     """The request failed and will be tried again after a pause; `RetryNow` ends the pause."""
 
@@ -255,6 +264,7 @@ Event = (
     | ToolStart
     | ToolEnd
     | ContextUpdate
+    | ContextReduced
     | RetryScheduled
     | TaskCreated
     | TaskStarted

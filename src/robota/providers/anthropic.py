@@ -6,7 +6,7 @@ from robota.config.profiles import Profile
 from robota.providers.anthropic_body import DEFAULT_MAX_TOKENS, AnthropicBody
 from robota.providers.anthropic_reply import anthropic_reply
 from robota.providers.catalogue import ModelFacts, entry_of
-from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep, catalogued
+from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
 from robota.providers.model_probe import probe_model
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire_client import WireClient
@@ -37,7 +37,7 @@ def create(profile: Profile) -> Provider:
     )
 
 
-async def probe(profile: Profile) -> str:
+async def probe(profile: Profile) -> Probed:
     headers = _headers(profile, options_of(profile, AnthropicOptions))
     return await probe_model(profile, f"{_base(profile)}/models/{profile.model}", headers)
 

@@ -14,7 +14,10 @@ T = TypeVar("T")
 
 
 class Provider(Protocol):
-    """Something that answers. One instance serves a whole session and keeps its connection."""
+    """Something that answers. One instance serves a whole session and keeps its connection.
+
+    Making one opens nothing; that waits for the first request.
+    """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
         """The reply, in batches of whatever arrived together. Ends after a `FinishChunk`, or raises `ProviderFault`.
@@ -69,6 +72,14 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
     default: str | None = None
 
 
+class Probed(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that answered: a line for a person, whether it has the model, and the models it named, if any."""
+
+    text: str
+    offers_model: bool = True
+    models: tuple[str, ...] = ()
+
+
 class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of provider, by the contract of the seed.
 
@@ -84,7 +95,7 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     setup_steps: tuple[SetupStep, ...] = ()
     requires_api_key: bool = False
     aliases: tuple[str, ...] = ()
-    probe_profile: Callable[[Profile], Awaitable[str]] | None = None
+    probe_profile: Callable[[Profile], Awaitable[Probed]] | None = None
     model_info: Callable[[Profile], ModelInfo] = catalogued
     local_address: str | None = None
     api_protocol: str = "openai"

@@ -35,7 +35,10 @@ RETRYABLE = frozenset(
 
 
 class ProviderFault(Exception):
-    """A request failed. The text says what happened and what to do, in words for a person."""
+    """A request failed. The text says what happened and what to do, in words for a person.
+
+    `most_retries` is set where there is little hope, and then holds if it is less than what is usual.
+    """
 
     def __init__(
         self,
@@ -44,12 +47,14 @@ class ProviderFault(Exception):
         *,
         status: int | None = None,
         retry_after_s: float | None = None,
+        most_retries: int | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.status = status
         self.retry_after_s = retry_after_s
+        self.most_retries = most_retries
 
     @property
     def retryable(self) -> bool:

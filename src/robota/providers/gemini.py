@@ -8,7 +8,7 @@ import msgspec
 
 from robota.config.profiles import Profile
 from robota.providers.catalogue import ModelFacts, entry_of
-from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep, catalogued
+from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
 from robota.providers.gemini_body import GeminiBody
 from robota.providers.gemini_reply import gemini_reply
 from robota.providers.model_probe import probe_model
@@ -46,7 +46,7 @@ def create(profile: Profile) -> Provider:
     )
 
 
-async def probe(profile: Profile) -> str:
+async def probe(profile: Profile) -> Probed:
     headers = _headers(profile, options_of(profile, GeminiOptions))
     return await probe_model(profile, _model_url(profile, profile.model or ""), headers)
 

@@ -1,6 +1,7 @@
 """The one place of network I/O: POST a body, hand out the answer as it arrives, turn every failure into a fault."""
 
 import asyncio
+import errno
 import ssl
 import time
 from collections.abc import Coroutine, Mapping
@@ -20,6 +21,9 @@ DEFAULT_IDLE_TIMEOUT_S: Final = 300.0
 DRAIN_TIMEOUT_S: Final = 2.0
 ERROR_BODY_LIMIT: Final = 64 * 1024
 READ_AHEAD_LIMIT: Final = 4 * 1024 * 1024
+# A server on this machine that is just being started listens soon; one that was not started never does.
+RETRIES_IF_NOBODY_LISTENS: Final = 2
+REFUSED_CONNECTION: Final = f"[Errno {errno.ECONNREFUSED}]"
 
 # ValueError is how Python itself refuses an address.
 NETWORK_ERRORS: Final = (
@@ -110,7 +114,13 @@ class Http:
         message = fault.message
         for secret in self._secrets:
             message = message.replace(secret, "***")
-        return ProviderFault(fault.kind, message, status=fault.status, retry_after_s=fault.retry_after_s)
+        return ProviderFault(
+            fault.kind,
+            message,
+            status=fault.status,
+            retry_after_s=fault.retry_after_s,
+            most_retries=fault.most_retries,
+        )
 
 
 class Answer:
@@ -215,6 +225,12 @@ def _fault_before(error: Exception, place: str, idle_s: float) -> ProviderFault:
     if "CERTIFICATE_VERIFY_FAILED" in said:
         text = f"The certificate of {place} is not trusted: {said}. If it is yours, name its CA in SSL_CERT_FILE."
         return ProviderFault(FaultKind.INVALID_REQUEST, text)
+    if REFUSED_CONNECTION in said and _is_loopback(urlsplit(place).hostname or ""):
+        text = (
+            f"No model server listens at {place}. Start it on this machine, or correct the baseURL of the provider "
+            "profile: robota --configure. To see what works: robota doctor"
+        )
+        return ProviderFault(FaultKind.CONNECTION, text, most_retries=RETRIES_IF_NOBODY_LISTENS)
     text = f"Could not reach the model server at {place}: {said}. Check that it runs, the network and the baseURL."
     return ProviderFault(FaultKind.CONNECTION, text)
 

@@ -3,19 +3,20 @@
 from collections.abc import Mapping
 
 from robota.config.profiles import Profile
+from robota.providers.definition import Probed
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http import Http
 
 
-async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> str:
-    """A line for a person; raises `ProviderFault` if the server cannot be used at all."""
+async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:
+    """Whether it is there; raises `ProviderFault` if the server cannot be used at all."""
     http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
     try:
         await http.get(url, headers)
     except ProviderFault as fault:
         if fault.kind is not FaultKind.MODEL_NOT_FOUND:
             raise
-        return f"The server answers, but does not know {profile.model}."
+        return Probed(text=f"The server answers, but does not know {profile.model}.", offers_model=False)
     finally:
         await http.close()
-    return f"The server answers and offers {profile.model}."
+    return Probed(text=f"The server answers and offers {profile.model}.")

@@ -7,7 +7,7 @@ import msgspec
 
 from robota.config.profiles import Profile
 from robota.providers.catalogue import ModelFacts, entry_of
-from robota.providers.definition import ModelInfo, Provider, ProviderDefinition, SetupStep, catalogued
+from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
 from robota.providers.model_probe import probe_model
 from robota.providers.openai_compatible import chat_client
 from robota.providers.openai_responses_body import ResponsesBody
@@ -47,7 +47,7 @@ def create(profile: Profile) -> Provider:
     )
 
 
-async def probe(profile: Profile) -> str:
+async def probe(profile: Profile) -> Probed:
     headers = _headers(profile, options_of(profile, OpenAiOptions))
     return await probe_model(profile, f"{_base(profile)}/models/{profile.model}", headers)
 

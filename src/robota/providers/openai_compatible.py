@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from robota.config.profiles import Profile
-from robota.providers.definition import ModelInfo, ProviderDefinition, SetupStep, catalogued
+from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http import Http
 from robota.providers.openai_chat_body import ChatBody, ChatQuirks
@@ -36,13 +36,14 @@ def chat_client(profile: Profile) -> WireClient:
     )
 
 
-async def probe(profile: Profile) -> str:
-    """Ask the server for its models; the answer is a line for a person."""
+async def probe(profile: Profile) -> Probed:
+    """Ask the server for its models."""
     names = await list_models(profile)
     if profile.model in names:
-        return f"The server answers and offers {profile.model}."
+        return Probed(text=f"The server answers and offers {profile.model}.")
     offer = "1 model" if len(names) == 1 else f"{len(names)} models"
-    return f"The server answers and offers {offer}, but {profile.model} is not in its list."
+    text = f"The server answers and offers {offer}, but {profile.model} is not in its list."
+    return Probed(text=text, offers_model=False, models=tuple(names))
 
 
 async def list_models(profile: Profile) -> list[str]:

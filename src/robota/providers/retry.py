@@ -37,7 +37,7 @@ def delay(policy: RetryPolicy, attempt: int, fault: ProviderFault, waited_s: flo
     A server that asks for more patience than is left is given up at once: waiting in vain looks like hanging.
     """
     remaining = policy.total_s - waited_s
-    if not fault.retryable or attempt >= policy.max_retries or remaining <= 0:
+    if not fault.retryable or attempt >= most_retries(policy, fault) or remaining <= 0:
         return None
     asked = fault.retry_after_s or 0.0
     if asked > min(remaining, policy.max_retry_after_s):
@@ -45,6 +45,11 @@ def delay(policy: RetryPolicy, attempt: int, fault: ProviderFault, waited_s: flo
     backoff = min(policy.cap_s, policy.base_s * policy.factor ** min(attempt, 64))
     jitter = 1 + JITTER * (random - 0.5)
     return min(max(backoff * jitter, asked), remaining)
+
+
+def most_retries(policy: RetryPolicy, fault: ProviderFault) -> int:
+    """How often a request that failed so is made again at most."""
+    return policy.max_retries if fault.most_retries is None else min(policy.max_retries, fault.most_retries)
 
 
 def policy_from_options(options: Any) -> RetryPolicy:

@@ -178,7 +178,8 @@ def _model_info(profile: Profile) -> ModelInfo:
 
 
 class _ModelInfoOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    context_window: int = 128_000
+    # A script says what comes next; a summary in between, which takes a turn of it, must be asked for.
+    context_window: int = 1_000_000_000
     max_output_tokens: int | None = None
     native_tools: bool = True
     sees_images: bool = False

@@ -102,7 +102,7 @@ async def _read(process: BackgroundProcess, params: BackgroundProcessParams, con
     if params.tail is None:
         return await _news(process, context, _wait(params, 0))
     text = last_lines(process.last_text, params.tail)
-    return _result(process, [*_state(process, context), f"Last lines:\n{text}" if text else "No output."], text)
+    return _result(process, [*await _state(process, context), f"Last lines:\n{text}" if text else "No output."], text)
 
 
 async def _send(process: BackgroundProcess, params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
@@ -139,7 +139,7 @@ async def _news(process: BackgroundProcess, context: ToolContext, wait_s: float,
     news = await process.news(wait_s)
     output = shortened(news.head, news.tail, news.total_characters)
     lines = [lead] if lead else []
-    lines += _state(process, context)
+    lines += await _state(process, context)
     if news.total_characters > MAX_CHARACTERS and process.ending is None:
         lines.append(how_to_look(process.id))
     lines.append(f"New output:\n{output}" if output else "No new output.")
@@ -157,24 +157,24 @@ def _result(process: BackgroundProcess, lines: list[str], output: str) -> ToolRe
     return ToolResult(content="\n".join(lines), view=view)
 
 
-def _state(process: BackgroundProcess, context: ToolContext) -> list[str]:
+async def _state(process: BackgroundProcess, context: ToolContext) -> list[str]:
     """Whether it runs or how it ended; a long output of one that ended is kept, once."""
     if process.ending is not None:
         lines = [f"{process.id} has ended.", *how_it_ended(process.ending)]
-        return [*lines, *_keep_whole(process, context)]
+        return [*lines, *await _keep_whole(process, context)]
     lines = [f"{process.id} has been running for {process.age_s:.0f} s."]
     if process.waits_for_input():
         lines.append("It waits for input." if process.has_input else "It waits for input, which it cannot get.")
     return lines
 
 
-def _keep_whole(process: BackgroundProcess, context: ToolContext) -> list[str]:
+async def _keep_whole(process: BackgroundProcess, context: ToolContext) -> list[str]:
     if process.kept_as is not None:
         return [how_to_look(process.kept_as)]
     file = process.output_file() if process.total_bytes > MAX_CHARACTERS else None
     if file is None:
         return []
-    name, sentence = keep_output(file, process.total_bytes, context)
+    name, sentence = await keep_output(file, process.total_bytes, context)
     if name is not None:
         process.output_moved(name)
     return [sentence]

@@ -63,7 +63,7 @@ async def run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
         outcome = await run_it(params.command, cwd, timeout_s, context.show, outside=params.without_sandbox)
     if isinstance(outcome, BackgroundProcess):
         return _handed_over(outcome, timeout_s)
-    return _ended(outcome, params, timeout_s, context)
+    return await _ended(outcome, params, timeout_s, context)
 
 
 async def preview(params: ExecuteCommandParams, context: ToolContext) -> Preview:
@@ -76,7 +76,7 @@ def touches(params: ExecuteCommandParams) -> Touches:
     )
 
 
-def _ended(
+async def _ended(
     outcome: CommandOutcome, params: ExecuteCommandParams, timeout_s: float, context: ToolContext
 ) -> ToolResult:
     ending = outcome.ending
@@ -88,8 +88,9 @@ def _ended(
     was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output)
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
+    lines += outcome.refused
     if outcome.total_characters > MAX_CHARACTERS:
-        lines.append(_keep_whole(outcome, context))
+        lines.append(await _keep_whole(outcome, context))
     view = TerminalView(
         command=params.command,
         output=output,
@@ -122,9 +123,9 @@ def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:
     return ToolResult(content="\n".join(lines), view=TerminalView(command=process.command, output=output))
 
 
-def _keep_whole(outcome: CommandOutcome, context: ToolContext) -> str:
+async def _keep_whole(outcome: CommandOutcome, context: ToolContext) -> str:
     if outcome.output_file is not None:
-        _, sentence = keep_output(outcome.output_file, outcome.total_bytes, context)
+        _, sentence = await keep_output(outcome.output_file, outcome.total_bytes, context)
         outcome.output_file.unlink(missing_ok=True)
         return sentence
     # Either all of it is in memory, or the disk had no room and only both ends are left.

@@ -68,6 +68,8 @@ def by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
 
 def schema_of(tool: AnyTool) -> dict[str, Any]:
     """The JSON Schema of a tool's parameters, in one piece and closed."""
+    if tool.schema is not None:
+        return tool.schema
     document = msgspec.json.schema(tool.params)
     schema: dict[str, Any] = _inlined(document, document.get("$defs", {}))
     return schema

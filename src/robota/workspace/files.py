@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -46,8 +47,18 @@ class Files:
     refuses what a `.robotaignore` keeps from the model.
     """
 
-    def __init__(self, root: Path, open_directory: DirectoryOpener | None = None) -> None:
-        """`open_directory` is how directories are opened; the best way this system has, unless given."""
+    def __init__(
+        self,
+        root: Path,
+        open_directory: DirectoryOpener | None = None,
+        *,
+        is_forbidden: Callable[[str], bool] = lambda relative: False,
+    ) -> None:
+        """`open_directory` is how directories are opened; the best way this system has, unless given.
+
+        `is_forbidden` names further paths, from the root on, that must not be read: not even by a search.
+        """
+        self._is_forbidden = is_forbidden
         self._root = Path(os.path.realpath(root))
         self._opener = open_directory
         self._seen = Seen()
@@ -67,8 +78,8 @@ class Files:
         return str(self.resolve(path).relative_to(self._root))
 
     def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
-        """Whether a `.robotaignore` keeps this path, given from the root on, from the model."""
-        return self._kept.match(Path(relative).parts, is_directory=is_directory)
+        """Whether a rule or a `.robotaignore` keeps this path, given from the root on, from the model."""
+        return self._is_forbidden(relative) or self._kept.match(Path(relative).parts, is_directory=is_directory)
 
     def read(self, path: str, max_bytes: int) -> FileData:
         """The content of a regular file of at most `max_bytes`."""

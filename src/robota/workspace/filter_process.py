@@ -3,15 +3,22 @@
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 
+from robota.workspace.environment import marked
+from robota.workspace.process_tree import ProcessTree
+
 GRACE_S: Final = 0.5
+DRAIN_S: Final = 0.2
 OUTPUT_BYTES: Final = 1024 * 1024
+PIECE_BYTES: Final = 64 * 1024
+PIECES_LEFT_OVER: Final = 32
 
 
 class FilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,67 +31,147 @@ class FilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_filter(
-    command: str, stdin: bytes, cwd: Path, env: Mapping[str, str], timeout_s: float
+    command: str | tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str], timeout_s: float
 ) -> FilterOutcome:
-    """Run a shell command without a terminal. It and all it started are gone when this returns, however it ends."""
-    process = await asyncio.create_subprocess_exec(
-        "/bin/sh",
-        "-c",
-        command,
-        cwd=cwd,
-        env=dict(env),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
+    """Run a shell command, or a program with its arguments, without a terminal; `OSError` if there is none such.
+
+    It and all it started have been killed when this returns, however it ends.
+    """
+    argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
+    running = _Filter(argv, stdin, cwd, env)
     try:
         async with asyncio.timeout(timeout_s):
-            stdout, stderr = await _talk(process, stdin)
-            code = await process.wait()
+            await running.exited.wait()
+        await running.drain()
     except TimeoutError:
+        await running.stop()
         return FilterOutcome(exit_code=None, stdout="", stderr="", timed_out=True)
     finally:
-        await _end(process)
-    return FilterOutcome(exit_code=code if code >= 0 else None, stdout=stdout, stderr=stderr)
+        code = running.finish()
+    return FilterOutcome(exit_code=code if code >= 0 else None, stdout=running.stdout.text, stderr=running.stderr.text)
 
 
-async def _talk(process: asyncio.subprocess.Process, stdin: bytes) -> tuple[str, str]:
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    _, stdout, stderr = await asyncio.gather(
-        _feed(process.stdin, stdin), _read(process.stdout), _read(process.stderr)
-    )
-    return stdout, stderr
+class _Filter:
+    """One run. It is not reaped before `finish`, so that its number stays its own as long as its tree is in use."""
 
+    def __init__(self, argv: tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str]) -> None:
+        mark = os.urandom(8).hex()
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=marked(env, mark),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except ValueError as error:
+            raise OSError(f"it cannot be run: {error}") from error
+        assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None
+        self._tree = ProcessTree(self._process.pid, mark)
+        self._input = _Feeder(self._process.stdin, stdin)
+        self.stdout = _Reader(self._process.stdout)
+        self.stderr = _Reader(self._process.stderr)
+        self.exited = asyncio.Event()
+        self._exit_notice = self._watch_exit()
 
-async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:
-    """Write what it may read; one that does not care to read is no error."""
-    with suppress(ConnectionError):
-        stream.write(data)
-        await stream.drain()
-    stream.close()
+    async def drain(self) -> None:
+        """Read what is left, but do not wait for somebody else who keeps the output open."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await self.stdout.ended.wait()
+                await self.stderr.ended.wait()
 
-
-async def _read(stream: asyncio.StreamReader) -> str:
-    """Everything up to a limit; the rest is read and dropped, so that the program does not hang."""
-    kept = bytearray()
-    while piece := await stream.read(1 << 16):
-        kept += piece[: OUTPUT_BYTES - len(kept)]
-    return kept.decode("utf-8", "replace")
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """TERM, then KILL, to everything in its group."""
-    if process.returncode is None:
-        _signal(process.pid, signal.SIGTERM)
+    async def stop(self) -> None:
+        """Ask it to end; it gets a moment to do so."""
+        self._tree.signal(signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):
-                await process.wait()
-    _signal(process.pid, signal.SIGKILL)
-    if process.returncode is None:
-        await process.wait()
+                await self.exited.wait()
+
+    def finish(self) -> int:
+        """End whatever is left of it, and give everything back. Returns the code as `subprocess` has it."""
+        self._tree.kill()
+        code = self._process.wait()
+        for pipe in (self._input, self.stdout, self.stderr):
+            pipe.close()
+        if self._exit_notice is not None:
+            asyncio.get_running_loop().remove_reader(self._exit_notice)
+            os.close(self._exit_notice)
+        return code
+
+    def _watch_exit(self) -> int | None:
+        loop = asyncio.get_running_loop()
+        try:
+            notice = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):
+            # Systems without pidfd: a thread waits. It ends with the process, which `finish` sees to.
+            loop.run_in_executor(None, self._process.wait).add_done_callback(lambda _: self.exited.set())
+            return None
+        loop.add_reader(notice, self.exited.set)
+        return notice
 
 
-def _signal(group: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+class _Feeder:
+    """Writes what the program may read, then the end. One that does not care to read it is no error."""
+
+    def __init__(self, pipe: IO[bytes], data: bytes) -> None:
+        self._pipe = pipe
+        self._left = memoryview(data)
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe.fileno(), False)
+        self._loop.add_writer(pipe.fileno(), self._write)
+
+    def close(self) -> None:
+        """Doing it twice does nothing."""
+        if not self._pipe.closed:
+            self._loop.remove_writer(self._pipe.fileno())
+            self._pipe.close()
+
+    def _write(self) -> None:
+        try:
+            self._left = self._left[os.write(self._pipe.fileno(), self._left[:PIECE_BYTES]) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._left = self._left[:0]
+        if not self._left:
+            self.close()
+
+
+class _Reader:
+    """Keeps the output up to a limit; the rest is read and dropped, so that the program does not hang."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self.ended = asyncio.Event()
+        self._kept = bytearray()
+        self._pipe = pipe
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe.fileno(), False)
+        self._loop.add_reader(pipe.fileno(), self._read)
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Take what is in the pipe now; a pipe holds little, so this ends also if somebody still writes."""
+        for _ in range(PIECES_LEFT_OVER):
+            if not self._read():
+                break
+        self._loop.remove_reader(self._pipe.fileno())
+        self._pipe.close()
+
+    def _read(self) -> bool:
+        """Take one piece; False if there is none."""
+        try:
+            piece = os.read(self._pipe.fileno(), PIECE_BYTES)
+        except BlockingIOError:
+            return False
+        self._kept += piece[: OUTPUT_BYTES - len(self._kept)]
+        if not piece:
+            self._loop.remove_reader(self._pipe.fileno())
+            self.ended.set()
+        return bool(piece)

@@ -1,28 +1,41 @@
-"""Post JSON to a server that a person named in their settings, and read the JSON it answers with."""
+"""Post JSON to a server that a person named in their settings, and read what it answers."""
 
-import json
+import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import httpx2
 
 ANSWER_BYTES: Final = 1024 * 1024
 
 
-async def post_json(url: str, headers: Mapping[str, str], body: bytes, timeout_s: float) -> dict[str, Any] | None:
-    """The answer as an object, an empty one for an empty answer, or None if there was none that can be used."""
+class PostFailed(Exception):
+    """There is no answer that can be used. The text says why."""
+
+
+async def post_json(url: str, headers: Mapping[str, str], body: bytes, timeout_s: float) -> str:
+    """Post, and wait no longer than that for the whole answer. Redirections are not followed."""
+    told = {"content-type": "application/json", "accept-encoding": "identity", **headers}
     try:
-        async with httpx2.AsyncClient(timeout=timeout_s) as client:
-            told = {"content-type": "application/json", **headers}
-            response = await client.post(url, content=body, headers=told, follow_redirects=False)
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
-        return None
-    if not response.is_success or len(response.content) > ANSWER_BYTES:
-        return None
-    if not response.content.strip():
-        return {}
-    try:
-        said = json.loads(response.content)
-    except (ValueError, RecursionError):
-        return None
-    return said if isinstance(said, dict) else None
+        async with (
+            asyncio.timeout(timeout_s),
+            httpx2.AsyncClient(timeout=timeout_s) as client,
+            client.stream("POST", url, content=body, headers=told, follow_redirects=False) as response,
+        ):
+            if not response.is_success:
+                raise PostFailed(f"it answered with status {response.status_code}")
+            return await _read(response)
+    except (TimeoutError, httpx2.TimeoutException) as error:
+        raise PostFailed(f"it did not answer within {timeout_s:g} s") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        raise PostFailed(f"it cannot be reached: {error or type(error).__name__}") from error
+
+
+async def _read(response: httpx2.Response) -> str:
+    """The body, as long as it is of a sensible size: what is over that is never taken into memory."""
+    kept = bytearray()
+    async for piece in response.aiter_raw():
+        kept += piece
+        if len(kept) > ANSWER_BYTES:
+            raise PostFailed(f"its answer is over {ANSWER_BYTES} bytes")
+    return kept.decode("utf-8", "replace")

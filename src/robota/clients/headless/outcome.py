@@ -15,6 +15,7 @@ ERROR_MAX_TURNS: Final = "error_max_turns"
 ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
 
+NO_ANSWER: Final = "The task ended without a complete answer. Its session is kept; run the prompt again."
 ANSWERS: Final = frozenset({"text", "completion_result"})
 
 
@@ -87,9 +88,15 @@ def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message
             exit_code=exit_codes.TASK_FAILED,
             terminal_reason="model_error",
             result=partial,
-            errors=("The task ended without a complete answer. Its session is kept; run the prompt again.",),
+            errors=(_stopped_by(messages) or NO_ANSWER,),
         )
     return Outcome(exit_code=exit_codes.DONE, terminal_reason="completed", subtype=SUCCESS, is_error=False, result=text)
+
+
+def _stopped_by(messages: Sequence[Message]) -> str:
+    """Why the person is next without an answer, if the engine has just said it: a hook refused or stopped it."""
+    said = messages[-2] if len(messages) > 1 else None
+    return (said.text or "") if said is not None and said.say == "error" else ""
 
 
 def _provider_failed(last: Message, partial: str) -> Outcome:

@@ -7,6 +7,7 @@ from robota.clients.headless.diagnostics import BOLD, DIM, GREEN, RED, Diagnosti
 from robota.clients.headless.retry_words import retry_in_words
 from robota.clients.headless.tally import Handlers
 from robota.protocol.events import (
+    ContextReduced,
     Notice,
     RetryScheduled,
     Sandbox,
@@ -54,6 +55,7 @@ class Progress:
             TodosUpdated: self._todos,
             TaskModeSwitched: self._mode_switched,
             RetryScheduled: self._retry,
+            ContextReduced: self._context_reduced,
             Notice: self._diagnostics.notice,
             Sandbox: self._diagnostics.sandbox,
         }
@@ -147,6 +149,12 @@ class Progress:
             self._line(f"{INSET}exit code {view.exit_code}", RED)
         elif view.signal is not None:
             self._line(f"{INSET}ended by {view.signal}", RED)
+
+    def _context_reduced(self, event: ContextReduced) -> None:
+        self._turn_to(event.task_id)
+        done = "condensed" if event.how == "condensed" else "shortened"
+        sizes = f"{event.prev_context_tokens:,} to {event.new_context_tokens:,} tokens"
+        self._line(f"{INSET}conversation {done}: {sizes}", DIM)
 
     def _retry(self, event: RetryScheduled) -> None:
         self._turn_to(event.task_id)

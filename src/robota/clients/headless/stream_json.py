@@ -1,6 +1,6 @@
 """`--output-format stream-json`: one object a line, from `system/init` to `result`."""
 
-from typing import Any
+from typing import Any, Final
 
 from robota.clients.headless.identifiers import new_message_id, new_uuid
 from robota.clients.headless.output import Output
@@ -9,6 +9,7 @@ from robota.clients.headless.result import Result
 from robota.clients.headless.tally import Handlers
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import (
+    ContextReduced,
     MessageCreated,
     MessageUpdated,
     Notice,
@@ -24,6 +25,8 @@ from robota.protocol.events import (
     TurnResults,
 )
 from robota.version import VERSION
+
+LEFT_OUT: Final = "Older parts of the conversation were left out to fit the model's context window."
 
 
 class StreamJsonPrinter:
@@ -43,6 +46,7 @@ class StreamJsonPrinter:
             TurnResults: self._turn_results,
             ToolEnd: self._tool_end,
             RetryScheduled: self._retry,
+            ContextReduced: self._context_reduced,
             Notice: self._notice,
             Sandbox: self._sandbox,
         }
@@ -113,6 +117,13 @@ class StreamJsonPrinter:
             error_status=event.error_status,
             error=event.error,
         )
+
+    def _context_reduced(self, event: ContextReduced) -> None:
+        if event.how == "condensed":
+            metadata = {"trigger": event.trigger, "pre_tokens": event.prev_context_tokens}
+            self._line("system", subtype="compact_boundary", compact_metadata=metadata)
+        else:
+            self._line("system", subtype="informational", content=LEFT_OUT, level="info")
 
     def _notice(self, event: Notice) -> None:
         self._line("system", subtype="informational", content=event.text, level=event.level)

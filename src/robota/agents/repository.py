@@ -1,0 +1,92 @@
+"""The git repository that a worktree is made of."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.agents.problems import WorktreeError
+from robota.config.problems import shown
+from robota.workspace.git import Git, GitError, GitMissing, open_git
+
+UNTOUCHED: Final = "Nothing was changed."
+
+
+class Repository(msgspec.Struct, frozen=True, kw_only=True):
+    """`top` is the main working tree, `common` its directory of git, `inside` where in it the person is.
+
+    `git` runs at the top.
+    """
+
+    top: Path
+    common: Path
+    inside: Path
+    git: Git
+    env: Mapping[str, str]
+
+
+async def find_repository(directory: Path, env: Mapping[str, str]) -> Repository:
+    """The repository around a directory, which must be a real path. Raises `WorktreeError`."""
+    try:
+        git = await open_git(directory, env)
+        top = Path(await git.line("rev-parse", "--show-toplevel"))
+        own = directory / await git.line("rev-parse", "--absolute-git-dir")
+        common = directory / await git.line("rev-parse", "--git-common-dir")
+    except GitError as error:
+        raise _no_repository(directory, error) from error
+    common = common.resolve()
+    if own.resolve() != common:
+        main = common.parent
+        raise WorktreeError(
+            f"{shown(str(directory), 4096)} is in a worktree already. {UNTOUCHED} "
+            f"Work here without -w, or go to the repository it belongs to: {shown(str(main), 4096)}"
+        )
+    at_top = msgspec.structs.replace(git, directory=top)
+    if not directory.is_relative_to(top) or not await _is_top(at_top, common):
+        raise WorktreeError(
+            f"The configuration of the repository says that its files are in {shown(str(top), 4096)}, which is not "
+            f"its own place. {UNTOUCHED} Start without -w."
+        )
+    return Repository(top=top, common=common, inside=directory.relative_to(top), git=at_top, env=env)
+
+
+async def base_commit(repository: Repository) -> str:
+    """The commit a new worktree begins with: where the repository is now, on a branch or not."""
+    try:
+        base = await repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    except GitError as error:
+        raise WorktreeError(
+            f"{repository.top} has no commit yet, so there is nothing to make a worktree of. {UNTOUCHED} "
+            "Make a first commit and try again."
+        ) from error
+    inside = repository.inside.as_posix()
+    if inside != "." and not await repository.git.agrees("cat-file", "-e", f"{base}:{inside}"):
+        raise WorktreeError(
+            f"{shown(inside, 4096)} is not in the last commit, so a worktree would not have it. {UNTOUCHED} "
+            f"Commit something in it, or start in {repository.top}."
+        )
+    return base
+
+
+async def _is_top(git: Git, common: Path) -> bool:
+    """Whether git finds the same repository from there: `core.worktree` could name any directory."""
+    try:
+        return (git.directory / await git.line("rev-parse", "--git-common-dir")).resolve() == common
+    except GitError:
+        return False
+
+
+def _no_repository(directory: Path, error: GitError) -> WorktreeError:
+    place = shown(str(directory), 4096)
+    if isinstance(error, GitMissing):
+        return WorktreeError(f"{error}, and a worktree needs it. {UNTOUCHED} Install git, or start without -w.")
+    words = str(error)
+    if "not a git repository" in words:
+        return WorktreeError(f"{place} is not in a git repository. {UNTOUCHED} Start without -w, or git init first.")
+    if "work tree" in words or "bare repository" in words:
+        return WorktreeError(
+            f"{place} is a bare repository, or the inside of one; it has no files to work on. {UNTOUCHED} "
+            "Start in a clone of it."
+        )
+    return WorktreeError(f"git cannot work in {place}: {shown(words, 500)} {UNTOUCHED}")

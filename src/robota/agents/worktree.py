@@ -1,0 +1,127 @@
+"""A worktree for one session: made or found again at its start, removed at its end if nothing would be lost."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from robota.agents.problems import WorktreeError
+from robota.agents.repository import Repository, base_commit, find_repository
+from robota.agents.worktree_creation import WorktreeWish, bring_files, create_worktree, renew_settings
+from robota.agents.worktree_hook import create_worktree_by_hook, tell_of_removal
+from robota.agents.worktree_lock import WorktreeLock, take_lock
+from robota.agents.worktree_name import RANDOM_BYTES, branch_of, check_name, new_name
+from robota.agents.worktree_place import is_there, is_worktree_of, prepare_place
+from robota.agents.worktree_removal import remove_branch, remove_checkout
+from robota.agents.worktree_state import look_at
+from robota.config.problems import shown
+from robota.contracts.hook import LifecycleHooks
+from robota.workspace.git import GitError
+
+
+class Worktree(msgspec.Struct, frozen=True, kw_only=True):
+    """A place for one session to work in (`root`), in the worktree at `path`. Without a lock a hook made it."""
+
+    name: str
+    path: Path
+    root: Path
+    repository: Repository | None
+    lock: WorktreeLock | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def branch(self) -> str | None:
+        return None if self.lock is None else branch_of(self.name)
+
+
+async def enter_worktree(wish: WorktreeWish) -> Worktree:
+    """A worktree that nobody else works in. Raises `WorktreeError`, and then nothing was changed."""
+    name = wish.name or new_name(os.urandom(RANDOM_BYTES))
+    check_name(name)
+    if wish.hooks is not None and wish.hook_creates:
+        return await _by_hook(wish, wish.hooks, name)
+    repository = await find_repository(wish.cwd, wish.env)
+    base = await base_commit(repository)
+    directory = prepare_place(repository)
+    lock = take_lock(directory, name)
+    if lock is None:
+        raise WorktreeError(
+            f"Another session works in the worktree {name}. Nothing was changed. "
+            "Choose another name, or wait until it has ended."
+        )
+    try:
+        return await _own(wish, repository, base, lock, directory / name)
+    except BaseException:
+        lock.release(for_good=not (directory / name).exists())
+        raise
+
+
+async def leave_worktree(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
+    """Remove it if nothing would be lost. Returns what to tell the person."""
+    is_gone = False
+    try:
+        words = await _leave(worktree, hooks)
+        is_gone = not worktree.path.exists()
+        return words
+    except (GitError, OSError) as error:
+        return f"The worktree {worktree.name} was kept, because it could not be removed: {error}. {_ways(worktree)}"
+    finally:
+        if worktree.lock is not None:
+            worktree.lock.release(for_good=is_gone)
+
+
+async def _by_hook(wish: WorktreeWish, hooks: LifecycleHooks, name: str) -> Worktree:
+    try:
+        repository = await find_repository(wish.cwd, wish.env)
+    except WorktreeError:
+        repository = None  # A hook may know another way to keep versions.
+    path = await create_worktree_by_hook(hooks, name, repository.top if repository else wish.cwd)
+    inside = path / repository.inside if repository is not None else path
+    root = inside if inside.is_dir() else path
+    notices = await bring_files(wish, repository, root)
+    return Worktree(name=name, path=path, root=root, repository=repository, notices=notices)
+
+
+async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: WorktreeLock, path: Path) -> Worktree:
+    notices: tuple[str, ...] = ()
+    if is_there(path):
+        if not is_worktree_of(repository, path):
+            raise WorktreeError(
+                f"{shown(str(path), 4096)} exists and is not a worktree of this repository. Nothing was changed. "
+                f"Choose another name, or look at it and remove it: robota worktree remove {path.name} --force"
+            )
+        await renew_settings(wish, repository, path)
+        notices = (f"There is a worktree {path.name} already; this session goes on in it.",)
+    else:
+        notices = await create_worktree(wish, repository, path, base)
+    root = path / repository.inside
+    if not root.is_dir():
+        raise WorktreeError(f"{shown(str(root), 4096)} is not a directory in this worktree. Nothing was started.")
+    return Worktree(name=path.name, path=path, root=root, repository=repository, lock=lock, notices=notices)
+
+
+async def _leave(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
+    repository = worktree.repository
+    if not worktree.path.exists():
+        return f"The worktree {worktree.name} is gone: somebody else removed it."
+    if repository is None or not is_worktree_of(repository, worktree.path):
+        return f"The worktree {worktree.name} was kept: {shown(str(worktree.path), 4096)}"
+    state = await look_at(repository.git, worktree.path, worktree.branch, repository.env)
+    if not state.nothing_to_lose:
+        return f"The worktree {worktree.name} was kept: {state.words}. {_ways(worktree)}"
+    messages = await tell_of_removal(hooks, worktree.path)
+    await remove_checkout(repository, worktree.path)
+    if worktree.branch is not None:
+        await remove_branch(repository, worktree.branch)
+    return f"The worktree {worktree.name} had nothing to keep and was removed.{messages}"
+
+
+def _ways(worktree: Worktree) -> str:
+    lines = [f"\n  it is here:     {shown(str(worktree.path), 4096)}"]
+    if worktree.branch is not None:
+        lines += [
+            f"  to go on:       robota -w {worktree.name} -p …",
+            f"  to take over:   commit in it, then: git merge {worktree.branch}",
+            f"  to remove it:   robota worktree remove {worktree.name}",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,110 @@
+"""Making a worktree: the checkout, its branch, and the files that git does not bring along."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.agents.problems import WorktreeError
+from robota.agents.repository import Repository
+from robota.agents.worktree_files import Copied, copy_included, copy_settings
+from robota.agents.worktree_name import branch_of
+from robota.agents.worktree_removal import remove_branch, remove_checkout
+from robota.config.problems import shown
+from robota.config.workspace_sources import Snapshot
+from robota.contracts.hook import LifecycleHooks
+from robota.workspace.git import GitError, open_git
+
+CHECKOUT_S: Final = 600.0
+
+
+class WorktreeWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for. `cwd` is a real path; without a `name` one is made up.
+
+    `snapshot` is what the workspace would load, if it is one. `hook_creates`: a hook makes the worktree in our place.
+    """
+
+    cwd: Path
+    name: str
+    env: Mapping[str, str]
+    snapshot: Snapshot | None = None
+    is_trusted: bool = False
+    hooks: LifecycleHooks | None = None
+    hook_creates: bool = False
+
+
+async def create_worktree(wish: WorktreeWish, repository: Repository, path: Path, base: str) -> tuple[str, ...]:
+    """Make it at `path` with a branch of its own. Returns notices; if it fails, nothing is left of it."""
+    branch = branch_of(path.name)
+    if await repository.git.agrees("show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
+        raise WorktreeError(
+            f"There is a branch {branch} already, perhaps of an earlier worktree. Nothing was changed. Choose another "
+            f"name, or if the branch is not needed any more: robota worktree remove {path.name}"
+        )
+    try:
+        await _check_out(repository, path, branch, base)
+        return await bring_files(wish, repository, path / repository.inside)
+    except BaseException as error:
+        await _undo(repository, path, branch)
+        if isinstance(error, GitError | OSError):
+            raise WorktreeError(
+                f"The worktree {path.name} could not be made: {shown(str(error), 500)}. "
+                "What was begun was removed again."
+            ) from error
+        raise
+
+
+async def renew_settings(wish: WorktreeWish, repository: Repository, path: Path) -> None:
+    """In a worktree of an earlier session: the settings that git ignores, as they are in the repository now."""
+    target = path / repository.inside
+    if wish.snapshot is None or not target.is_dir():
+        return
+    try:
+        git = msgspec.structs.replace(repository.git, directory=wish.cwd)
+        inner = await open_git(target, repository.env)
+        _require_all(await copy_settings(git, wish.snapshot, target, ignored_there=inner))
+    except GitError as error:
+        raise WorktreeError(f"git cannot work in {path}: {shown(str(error), 500)}. Nothing was started.") from error
+
+
+async def bring_files(wish: WorktreeWish, repository: Repository | None, target: Path) -> tuple[str, ...]:
+    """What git does not bring along; a trusted workspace may name more."""
+    if wish.snapshot is None:
+        return ()
+    git = None if repository is None else msgspec.structs.replace(repository.git, directory=wish.cwd)
+    included = Copied()
+    try:
+        _require_all(await copy_settings(git, wish.snapshot, target))
+        if wish.is_trusted and git is not None:
+            included = await copy_included(git, wish.snapshot, target)
+    except GitError as error:
+        raise WorktreeError(f"git cannot say what it ignores: {shown(str(error), 400)} Nothing was started.") from error
+    return (_not_copied(included),) if included.left_out else ()
+
+
+async def _check_out(repository: Repository, path: Path, branch: str, base: str) -> None:
+    await repository.git.run("worktree", "add", "--quiet", "--no-checkout", "-b", branch, "--", str(path), base)
+    # Only now is it known which filters would run in the new place; they are switched off before any could.
+    inner = await open_git(path, repository.env)
+    await inner.run("reset", "--hard", "--quiet", "--no-recurse-submodules", base, timeout_s=CHECKOUT_S)
+
+
+async def _undo(repository: Repository, path: Path, branch: str) -> None:
+    with suppress(GitError, OSError):
+        await remove_checkout(repository, path)
+    with suppress(GitError):
+        await remove_branch(repository, branch)
+
+
+def _require_all(copied: Copied) -> None:
+    """Rules that forbid something may be among the settings, so a session does not start without them."""
+    if copied.left_out:
+        raise WorktreeError(f"{_not_copied(copied)} Nothing was started.")
+
+
+def _not_copied(copied: Copied) -> str:
+    names = "; ".join(shown(name, 200) for name in copied.left_out[:5])
+    more = f" and {len(copied.left_out) - 5} more" if len(copied.left_out) > 5 else ""
+    return f"Not copied to the worktree: {names}{more}."

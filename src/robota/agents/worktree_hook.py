@@ -1,0 +1,39 @@
+"""Hooks around worktrees: one may make it in our place, with git or with something else; one is told of its end."""
+
+from pathlib import Path
+
+from robota.agents.problems import WorktreeError
+from robota.config.problems import shown
+from robota.contracts.hook import LifecycleHooks, Moment
+
+
+async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Path) -> Path:
+    """The directory that the hook names in its last line. Raises `WorktreeError`."""
+    said = await hooks.fire(Moment.WORKTREE_CREATE, name=name)
+    refused = said.blocked or said.stopped
+    if refused is not None:
+        raise WorktreeError(f"The WorktreeCreate hook made no worktree: {shown(refused, 500)} Nothing was started.")
+    lines = said.output.strip().splitlines()
+    if not lines:
+        raise WorktreeError("The WorktreeCreate hook named no directory, or took too long. Nothing was started.")
+    try:
+        path = (project / lines[-1].strip()).resolve(strict=True)
+    except (OSError, ValueError) as error:
+        raise WorktreeError(_unusable(lines[-1], "does not exist")) from error
+    if not path.is_dir():
+        raise WorktreeError(_unusable(lines[-1], "is not a directory"))
+    if project.is_relative_to(path):
+        raise WorktreeError(_unusable(lines[-1], "is the project itself or a directory around it"))
+    return path
+
+
+async def tell_of_removal(hooks: LifecycleHooks | None, path: Path) -> str:
+    """Tell the hooks that a worktree is about to go. Returns what they want the person to know."""
+    if hooks is None:
+        return ""
+    said = await hooks.fire(Moment.WORKTREE_REMOVE, worktree_path=str(path))
+    return "".join(f"\n{shown(message, 500)}" for message in said.messages)
+
+
+def _unusable(line: str, why: str) -> str:
+    return f"The WorktreeCreate hook named {shown(line, 4096)!r}, which {why}. Nothing was started. Correct the hook."

@@ -1,0 +1,33 @@
+"""Names of worktrees: directories, branches and locks are named after them."""
+
+import re
+from typing import Final
+
+from robota.agents.problems import WorktreeError
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+BRANCH_PREFIX: Final = "worktree-"
+RANDOM_BYTES: Final = 6
+QUALITIES: Final = ("amber", "brisk", "calm", "clear", "deft", "eager", "fair", "keen", "lucid", "neat", "swift")
+THINGS: Final = ("badger", "brook", "cedar", "falcon", "harbor", "heron", "maple", "meadow", "otter", "river", "willow")
+
+
+def branch_of(name: str) -> str:
+    return BRANCH_PREFIX + name
+
+
+def check_name(name: str) -> None:
+    """Raise `WorktreeError` unless the text can name a directory and a branch, and nothing else."""
+    if NAME.fullmatch(name) is None:
+        raise WorktreeError(
+            f"{name!r} cannot be the name of a worktree. Use letters, digits, '_' and '-', begin with a letter or a "
+            "digit, at most 64 characters. Nothing was started. A prompt right after -w is taken for the name: "
+            'write robota -w -p "…"'
+        )
+
+
+def new_name(random_bytes: bytes) -> str:
+    """Two words to remember and an id that makes it unique. Needs six random bytes."""
+    quality = QUALITIES[random_bytes[0] % len(QUALITIES)]
+    thing = THINGS[random_bytes[1] % len(THINGS)]
+    return f"{quality}-{thing}-{random_bytes[2:6].hex()}"

@@ -1,0 +1,74 @@
+"""Where the worktrees of a repository lie, and which there are."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from robota.agents.problems import WorktreeError
+from robota.agents.repository import Repository
+from robota.agents.worktree_name import NAME
+from robota.config.linked_worktree import proven_repository
+from robota.config.paths import user_directory
+from robota.log.store import fallback_directory, prepare_project_directory
+
+WORKTREES: Final = Path(".robota/worktrees")
+IGNORE_FILE: Final = ".gitignore"
+IGNORE_EVERYTHING: Final = b"*\n"
+NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def worktrees_of(top: Path) -> Path:
+    return top / WORKTREES
+
+
+def prepare_place(repository: Repository) -> Path:
+    """Make the directory for worktrees, hidden from git. Raises `WorktreeError`."""
+    top = repository.top
+    place = prepare_project_directory(top, fallback_directory(user_directory(repository.env), top))
+    directory = worktrees_of(top)
+    problem = place.reason
+    try:
+        if problem is None and directory.is_symlink():
+            problem = f"{directory} is a symbolic link, which is not followed"
+        if problem is None:
+            directory.mkdir(mode=0o700, exist_ok=True)
+            _hide_from_git(directory)
+    except OSError as error:
+        problem = f"{directory} cannot be made ({error.strerror})"
+    if problem is not None:
+        raise WorktreeError(f"There is no place for a worktree: {problem}. Nothing was changed. Start without -w.")
+    return directory
+
+
+def is_there(path: Path) -> bool:
+    """Whether anything is, also a link that leads nowhere."""
+    return os.path.lexists(path)
+
+
+def is_worktree_of(repository: Repository, path: Path) -> bool:
+    """Whether the directory, a real path, is a worktree of this very repository, as both of them say."""
+    return not path.is_symlink() and path.is_dir() and proven_repository(path) == repository.common
+
+
+async def known_names(repository: Repository) -> list[str]:
+    """The worktrees in our place: those on the disk, and those that only git still knows."""
+    directory = worktrees_of(repository.top)
+    found = {name for name in _entries(directory) if NAME.fullmatch(name)}
+    for line in (await repository.git.run("worktree", "list", "--porcelain")).split("\n"):
+        path = Path(line.removeprefix("worktree "))
+        if line.startswith("worktree ") and path.parent == directory and NAME.fullmatch(path.name):
+            found.add(path.name)
+    return sorted(found)
+
+
+def _hide_from_git(directory: Path) -> None:
+    with suppress(FileExistsError), os.fdopen(os.open(directory / IGNORE_FILE, NEW, 0o600), "wb") as stream:
+        stream.write(IGNORE_EVERYTHING)
+
+
+def _entries(directory: Path) -> list[str]:
+    try:
+        return [] if directory.is_symlink() else [entry.name for entry in directory.iterdir()]
+    except OSError:
+        return []

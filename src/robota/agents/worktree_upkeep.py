@@ -1,0 +1,108 @@
+"""Worktrees that are still there: of sessions that run, that left something, or that were killed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from robota.agents.problems import WorktreeError
+from robota.agents.repository import Repository, find_repository
+from robota.agents.worktree_hook import tell_of_removal
+from robota.agents.worktree_lock import is_locked, take_lock
+from robota.agents.worktree_name import branch_of, check_name
+from robota.agents.worktree_place import is_there, is_worktree_of, known_names, prepare_place, worktrees_of
+from robota.agents.worktree_removal import remove_branch, remove_checkout
+from robota.agents.worktree_state import WorktreeState, look_at
+from robota.contracts.hook import LifecycleHooks
+from robota.workspace.git import GitError
+
+
+class FoundWorktree(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    path: Path
+    branch: str
+    in_use: bool
+    state: WorktreeState
+
+
+async def list_worktrees(directory: Path, env: Mapping[str, str]) -> list[FoundWorktree]:
+    """Those of the repository around a directory. Raises `WorktreeError`."""
+    repository = await find_repository(directory, env)
+    return [await _found(repository, name) for name in await known_names(repository)]
+
+
+async def remove_worktree(
+    directory: Path, name: str, env: Mapping[str, str], hooks: LifecycleHooks | None, *, force: bool
+) -> str:
+    """Remove one, with files that were not committed only by `force`, and never a commit. Returns what was done."""
+    check_name(name)
+    repository = await find_repository(directory, env)
+    await _refuse_unknown(repository, name)
+    lock = take_lock(prepare_place(repository), name)
+    if lock is None:
+        raise WorktreeError(f"A session works in the worktree {name}. Nothing was changed. End it first.")
+    path = worktrees_of(repository.top) / name
+    try:
+        await _refuse_loss(repository, path, force=force)
+        messages = await tell_of_removal(hooks, path) if is_there(path) else ""
+        await remove_checkout(repository, path)
+        return f"The worktree {name} was removed.{await _about_branch(repository, branch_of(name))}{messages}"
+    except (GitError, OSError) as error:
+        raise WorktreeError(f"The worktree {name} could not be removed: {error}. What is left is in {path}.") from error
+    finally:
+        lock.release(for_good=not is_there(path))
+
+
+async def _found(repository: Repository, name: str) -> FoundWorktree:
+    path, branch = worktrees_of(repository.top) / name, branch_of(name)
+    return FoundWorktree(
+        name=name,
+        path=path,
+        branch=branch,
+        in_use=is_locked(path.parent, name),
+        state=await _state(repository, path),
+    )
+
+
+async def _state(repository: Repository, path: Path) -> WorktreeState:
+    if not is_there(path):
+        return WorktreeState(obstacle="its files are gone")
+    if not is_worktree_of(repository, path):
+        return WorktreeState(obstacle="it is not, or not yet, a worktree of this repository")
+    return await look_at(repository.git, path, branch_of(path.name), repository.env)
+
+
+async def _refuse_unknown(repository: Repository, name: str) -> None:
+    known = await known_names(repository)
+    ref = f"refs/heads/{branch_of(name)}"
+    if name not in known and not await repository.git.agrees("show-ref", "--verify", "--quiet", ref):
+        there = f"There are: {', '.join(known)}." if known else "There are none."
+        raise WorktreeError(f"There is no worktree {name} in {repository.top}. {there} Nothing was changed.")
+
+
+async def _refuse_loss(repository: Repository, path: Path, *, force: bool) -> None:
+    """Commits on its branch are no loss: the branch stays."""
+    if not is_there(path):
+        return
+    state = await _state(repository, path)
+    if state.loose_commits:
+        raise WorktreeError(
+            f"The worktree {path.name} has {state.words}, and no branch holds them. Nothing was changed. "
+            f"Give them one first: git -C {path} branch NAME"
+        )
+    if (state.files or state.obstacle) and not force:
+        raise WorktreeError(
+            f"The worktree {path.name} has something to lose: {state.words}. Nothing was changed. Look at it: "
+            f"git -C {path} status; to remove it all the same: robota worktree remove {path.name} --force"
+        )
+
+
+async def _about_branch(repository: Repository, branch: str) -> str:
+    if await remove_branch(repository, branch):
+        return ""
+    if not await repository.git.agrees("show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
+        return ""
+    return (
+        f" Its branch {branch} stays, because it is in use or has commits that are nowhere else. "
+        f"To take them over: git merge {branch}; to delete it: git branch -D {branch}"
+    )

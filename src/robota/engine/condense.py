@@ -1,0 +1,113 @@
+"""Asking the model for a summary of the conversation: one request of its own, without tools."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.engine.context_cut import shorter
+from robota.engine.patience import Patience
+from robota.engine.scope import TaskScope
+from robota.protocol.conversation import (
+    AssistantTurn,
+    Block,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Turn,
+    Usage,
+    UserTurn,
+)
+from robota.protocol.events import Thinking
+from robota.providers.chunks import FinishChunk, ModelRequest, TextChunk, UsageChunk
+from robota.providers.fault import FaultKind, ProviderFault
+
+INSTRUCTION: Final = (
+    "The conversation ends here. Write the summary of all of it now, as you were told, between <summary> and "
+    "</summary>. Call no tool."
+)
+FOCUS: Final = "What the summary must keep above all:"
+
+
+class Summariser:
+    """Asks for summaries for one task. What a try cost is counted, also if it failed."""
+
+    def __init__(self, scope: TaskScope, patience: Patience) -> None:
+        self._scope = scope
+        self._patience = patience
+
+    async def summarise(self, turns: Sequence[Turn], room: int, focus: str = "") -> str:
+        """The summary of a valid history, of which no more than `room` characters are sent; it may be empty.
+
+        Raises `ProviderFault`.
+        """
+        asked = summary_turns(turns, room, focus)
+        self._scope.bus.emit(Thinking(task_id=self._scope.task_id, is_thinking=True))
+        try:
+            return await self._patience.persist(lambda: self._attempt(asked))
+        finally:
+            self._scope.bus.emit(Thinking(task_id=self._scope.task_id, is_thinking=False))
+
+    async def _attempt(self, turns: tuple[Turn, ...]) -> str:
+        request = ModelRequest(
+            model=self._patience.model,
+            system=Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip(),
+            turns=turns,
+            max_output_tokens=self._scope.parts.model_info.max_output_tokens,
+        )
+        words: list[str] = []
+        counted, finish = UsageChunk(Usage()), None
+        stream = self._scope.parts.provider.stream(request)
+        try:
+            async for batch in stream:
+                for chunk in batch:
+                    if isinstance(chunk, TextChunk):
+                        words.append(chunk.text)
+                    elif isinstance(chunk, UsageChunk):
+                        counted = chunk
+                    elif isinstance(chunk, FinishChunk):
+                        finish = chunk.reason
+        finally:
+            self._scope.meter.side_request(counted.usage, counted.cost or 0.0)
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+        if finish is None:
+            raise ProviderFault(FaultKind.STREAM_CUT, "The summary ended before it was complete.")
+        return summary_in("".join(words))
+
+
+def summary_turns(turns: Sequence[Turn], room: int, focus: str = "") -> tuple[Turn, ...]:
+    """The history as plain words, because a request without tools may not hold calls; then the instruction."""
+    told: list[Turn] = []
+    for turn in shorter(turns, room):
+        words = [text for block in turn.content if (text := _told(block))] or ["(nothing)"]
+        side = AssistantTurn if isinstance(turn, AssistantTurn) else UserTurn
+        told.append(side(content=tuple(TextBlock(text=text) for text in words)))
+    wish = TextBlock(text=f"{INSTRUCTION}\n\n{FOCUS} {focus}" if focus else INSTRUCTION)
+    if told and isinstance(told[-1], UserTurn):
+        told[-1] = UserTurn(content=(*told[-1].content, wish))
+    else:
+        told.append(UserTurn(content=(wish,)))
+    return tuple(told)
+
+
+def summary_in(text: str) -> str:
+    """The summary itself; all of the text if the model did not mark it."""
+    marked = re.search(r"<summary>(.*?)(?:</summary>|\Z)", text, re.DOTALL)
+    return (marked[1] if marked else text).strip()
+
+
+def _told(block: Block) -> str:
+    if isinstance(block, TextBlock):
+        return block.text
+    if isinstance(block, ToolUseBlock):
+        return f"[call {block.id} of {block.name}]\n{_arguments(block)}"
+    if isinstance(block, ToolResultBlock):
+        return f"[{'error' if block.is_error else 'result'} of call {block.tool_use_id}]\n{block.content}"
+    return "[image]" if isinstance(block, ImageBlock) else ""
+
+
+def _arguments(call: ToolUseBlock) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in call.input.items())

@@ -1,0 +1,164 @@
+"""What stays when a conversation is made shorter: the person's own words, the plan, the names of the files."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.contracts.tool import AnyTool, Effect
+from robota.engine.context_cut import SHORTEST, middle_cut
+from robota.engine.prompt import NO_TOOL_USED, REPLY_CUT
+from robota.log.pairing import LOST_BEGINNING, ORPHAN_INTRODUCTION
+from robota.protocol.conversation import (
+    AssistantTurn,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Turn,
+    UserBlock,
+    UserTurn,
+)
+from robota.protocol.message import TodoItem
+
+REMINDER: Final = "<system-reminder>"
+NOT_OF_A_PERSON: Final = (
+    REMINDER,
+    NO_TOOL_USED,
+    REPLY_CUT,
+    LOST_BEGINNING,
+    ORPHAN_INTRODUCTION,
+    "[TASK RESUMPTION]",
+)
+ANSWER_BEGIN: Final = "<user_message>\n"
+ANSWER_END: Final = "\n</user_message>"
+FILES_NAMED: Final = 100
+
+WORDS_FOLLOW: Final = (
+    "The beginning of this conversation was taken out to make room in the context window. What the user said in it "
+    "follows word for word, oldest first. After it comes what you need to go on."
+)
+GO_ON: Final = (
+    "Go on with the task from here, without greeting and without repeating this. The newest message of the user counts "
+    "most. If you need the exact content of a file or of an output, read it again."
+)
+SIGNS: Final = {"completed": "[x]", "in_progress": "[-]"}
+
+
+class KeptWords(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person said in some turns, oldest first, and the images that came with the newest words."""
+
+    messages: tuple[str, ...] = ()
+    images: tuple[ImageBlock, ...] = ()
+
+
+class TouchedFiles:
+    """Files that calls of a task read and changed, the newest last. One that was changed is not named as read."""
+
+    def __init__(self, root: Path, tools: Sequence[AnyTool]) -> None:
+        self._root = root
+        self._tools = tools
+        self._changed: dict[str, bool] = {}
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return tuple(path for path, changed in self._changed.items() if not changed)[-FILES_NAMED:]
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        return tuple(path for path, changed in self._changed.items() if changed)[-FILES_NAMED:]
+
+    def note(self, turns: Iterable[Turn]) -> None:
+        """Take in the calls of these turns that did not fail. Turns that were noted before do no harm."""
+        calls: dict[str, ToolUseBlock] = {}
+        for turn in turns:
+            if isinstance(turn, AssistantTurn):
+                calls = {call.id: call for call in turn.tool_uses}
+                continue
+            for block in turn.content:
+                call = calls.get(block.tool_use_id) if isinstance(block, ToolResultBlock) else None
+                if call is not None and isinstance(block, ToolResultBlock) and not block.is_error:
+                    self._note_call(call)
+
+    def _note_call(self, call: ToolUseBlock) -> None:
+        tool = next((tool for tool in self._tools if call.name in (tool.name, *tool.aliases)), None)
+        if tool is None or not tool.effects & {Effect.READ, Effect.WRITE}:
+            return
+        try:
+            paths = tool.touches(msgspec.convert(call.input, tool.params, strict=False)).paths
+        except msgspec.ValidationError:
+            return
+        writes = Effect.WRITE in tool.effects
+        for path in paths:
+            if writes or self._is_file(path):
+                self._changed[path] = self._changed.pop(path, False) or writes
+
+    def _is_file(self, path: str) -> bool:
+        """Tools that search name directories, of which there is nothing to remember."""
+        try:
+            return (self._root / path).is_file()
+        except OSError:
+            return False
+
+
+def words_of(turns: Iterable[Turn]) -> KeptWords:
+    """What a person said, in prompts and in answers to questions."""
+    messages: list[str] = []
+    images: tuple[ImageBlock, ...] = ()
+    for turn in turns:
+        if not isinstance(turn, UserTurn):
+            continue
+        said = [words for block in turn.content if (words := _words(block))]
+        if said:
+            messages += said
+            images = tuple(block for block in turn.content if isinstance(block, ImageBlock))
+    return KeptWords(messages=tuple(messages), images=images)
+
+
+def bounded(messages: Sequence[str], room: int) -> list[str]:
+    """The newest message in full; of the others the first, then the newer ones, as far as `room` characters go."""
+    if not messages:
+        return []
+    newest = len(messages) - 1
+    kept = {newest: messages[newest]}
+    for place in dict.fromkeys([0, *range(newest - 1, 0, -1)]):
+        text = middle_cut(messages[place], max(SHORTEST, room // 4))
+        if place != newest and len(text) <= room:
+            kept[place] = text
+            room -= len(text)
+    return [kept[place] for place in sorted(kept)]
+
+
+def kept_turn(words: KeptWords, room: int, told: str, todos: Sequence[TodoItem], files: TouchedFiles) -> UserTurn:
+    """The turn that stands for those taken out: words, then what is told of the rest, plan and files."""
+    content: list[UserBlock] = []
+    if words.messages:
+        content = [reminder(WORDS_FOLLOW), *words.images]
+        content += [TextBlock(text=message) for message in bounded(words.messages, room)]
+    plan = "\n".join(f"{SIGNS.get(item.status, '[ ]')} {item.content}" for item in todos)
+    sections = (
+        told,
+        f"# Todo list\n\n{plan}" if plan else "",
+        _listed("Files changed so far", files.changed),
+        _listed("Files read so far", files.read),
+        GO_ON,
+    )
+    return UserTurn(content=(*content, reminder("\n\n".join(section for section in sections if section))))
+
+
+def reminder(text: str) -> TextBlock:
+    """Words that are not the person's."""
+    return TextBlock(text=f"{REMINDER}\n{text}\n</system-reminder>")
+
+
+def _words(block: UserBlock) -> str:
+    if isinstance(block, TextBlock):
+        return "" if block.text.startswith(NOT_OF_A_PERSON) else block.text
+    if isinstance(block, ToolResultBlock) and block.content.startswith(ANSWER_BEGIN):
+        return block.content.removeprefix(ANSWER_BEGIN).removesuffix(ANSWER_END)
+    return ""
+
+
+def _listed(title: str, paths: Sequence[str]) -> str:
+    return "\n".join([f"# {title}", "", *(f"- {path}" for path in paths)]) if paths else ""

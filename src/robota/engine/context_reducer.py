@@ -1,0 +1,140 @@
+"""Making the conversation of a task shorter: a summary in place of most of it, or its oldest exchanges left out."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.engine.context_kept import TouchedFiles, kept_turn, words_of
+from robota.engine.context_size import Gauge, characters_of
+from robota.engine.context_span import (
+    Span,
+    all_but_head,
+    all_but_last_exchange,
+    can_condense,
+    oldest_exchanges,
+    shortened_results,
+)
+from robota.engine.scope import TaskScope
+from robota.log.kinds import CondenseRecord, TruncateRecord
+from robota.protocol.conversation import UserTurn
+from robota.protocol.message import TodoItem
+
+# What the words of the person (in characters at least) and the last exchange may take of the room beside the summary.
+WORDS_SHARE: Final = 0.1
+FEWEST_WORDS: Final = 2_000
+LAST_EXCHANGE_SHARE: Final = 0.25
+
+
+class CannotCondense(Exception):
+    """Why the conversation stays as it is, in words for a person."""
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Tokens of the conversation before and after."""
+
+    prev_context_tokens: int
+    new_context_tokens: int
+
+
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """What was left out."""
+
+    truncation_id: str
+    messages_removed: int
+    sizes: Sizes
+
+
+class Reducer:
+    """Shortens the history of one task. What it hides from the model stays in the log."""
+
+    def __init__(self, scope: TaskScope, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]) -> None:
+        self._scope = scope
+        self._history = scope.history
+        self._gauge = gauge
+        self._todos = todos
+        self._files = TouchedFiles(scope.options.cwd, scope.parts.tools)
+
+    @property
+    def can_condense(self) -> bool:
+        return can_condense(self._history.pieces)
+
+    def characters_for(self, tokens: float) -> int:
+        """How long the conversation may be to fill so many tokens."""
+        return self._gauge.characters_for(tokens, self._history.characters)
+
+    def condense(self, condense_id: str, trigger: str, summary: str, room: int) -> Sizes:
+        """Put the summary in place of all but the last exchange. `room` is what the model can read, in characters."""
+        before = self._history.characters
+        self._history.reduce(self._condensation(condense_id, trigger, summary, room))
+        self._shorten_last_results(condense_id, round(LAST_EXCHANGE_SHARE * room))
+        return self._sizes(before)
+
+    def drop(self, limit: float, target: float) -> Dropped | None:
+        """Sliding window: leave out the oldest exchanges, down to `target` tokens. None if it did not get shorter.
+
+        If it is still over `limit`, the results of the last exchange are cut; then that is left out too.
+        """
+        history, before = self._history, self._history.characters
+        identity = f"truncation-{self._scope.journal.next_ts()}"
+        room = self.characters_for(limit)
+        oldest = oldest_exchanges(history.pieces, history.recorded, before - self.characters_for(target))
+        removed = self._drop_span(identity, oldest, room)
+        if history.characters > room:
+            self._shorten_last_results(identity, room // 2)
+        if history.characters > room:
+            removed += self._drop_span(identity, all_but_head(history.pieces, history.recorded), room)
+        if history.characters >= before:
+            return None
+        return Dropped(truncation_id=identity, messages_removed=removed, sizes=self._sizes(before))
+
+    def _condensation(self, condense_id: str, trigger: str, summary: str, room: int) -> CondenseRecord:
+        if not summary:
+            raise CannotCondense("the model gave an empty summary.")
+        pieces, recorded = self._history.pieces, self._history.recorded
+        span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room))
+        put = self._stand_in(span, f"# Summary of the conversation so far\n\n{summary}", room)
+        if characters_of(put) >= span.characters:
+            raise CannotCondense("the summary is longer than what it would replace.")
+        return CondenseRecord(
+            task_id=self._scope.task_id,
+            condense_id=condense_id,
+            trigger=trigger,
+            first=span.first,
+            end=span.end,
+            put=put,
+            read_files=self._files.read,
+            changed_files=self._files.changed,
+        )
+
+    def _drop_span(self, identity: str, span: Span | None, room: int) -> int:
+        """How many messages were left out; none if what would stand for them is no shorter."""
+        if span is None:
+            return 0
+        told = f"{len(span.turns)} older messages of this conversation were left out to fit the context window."
+        put = self._stand_in(span, told, room)
+        if characters_of(put) >= span.characters:
+            return 0
+        self._truncate(identity, span, put)
+        return len(span.turns)
+
+    def _shorten_last_results(self, identity: str, room: int) -> None:
+        for span, short in shortened_results(self._history.pieces, room):
+            self._truncate(identity, span, short)
+
+    def _truncate(self, identity: str, span: Span, put: UserTurn) -> None:
+        task = self._scope.task_id
+        self._history.reduce(
+            TruncateRecord(task_id=task, truncation_id=identity, first=span.first, end=span.end, put=put)
+        )
+
+    def _stand_in(self, span: Span, told: str, room: int) -> UserTurn:
+        """The turn that takes the place of a span."""
+        self._files.note(self._history.turns)
+        words_room = max(FEWEST_WORDS, round(WORDS_SHARE * room))
+        return kept_turn(words_of(span.turns), words_room, told, self._todos(), self._files)
+
+    def _sizes(self, before: int) -> Sizes:
+        tokens = self._gauge.tokens(before)
+        now = self._gauge.reduced(before, self._history.characters)
+        return Sizes(prev_context_tokens=tokens, new_context_tokens=now)

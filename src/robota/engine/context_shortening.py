@@ -1,0 +1,104 @@
+"""Shortening the conversation of a task in front of everybody: hooks are asked, rows and events tell of it."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from robota.contracts.hook import Moment
+from robota.engine.condense import Summariser
+from robota.engine.context_kept import reminder
+from robota.engine.context_reducer import CannotCondense, Reducer, Sizes
+from robota.engine.context_size import Gauge
+from robota.engine.patience import Patience
+from robota.engine.scope import TaskScope
+from robota.engine.usage import tell_usage
+from robota.protocol.events import ContextReduced
+from robota.protocol.message import Message, TodoItem
+from robota.providers.fault import ProviderFault
+
+Trigger = Literal["auto", "manual"]
+
+
+class Shortening:
+    """Condenses the conversation of one task, or leaves out its oldest part."""
+
+    def __init__(
+        self, scope: TaskScope, patience: Patience, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
+    ) -> None:
+        self._scope = scope
+        self._summariser = Summariser(scope, patience)
+        self._reducer = Reducer(scope, gauge, todos)
+
+    @property
+    def can_condense(self) -> bool:
+        return self._reducer.can_condense
+
+    async def condense(self, trigger: Trigger, focus: str, room: float) -> bool:
+        """Whether it was done. `room` is how many tokens the request for the summary may have."""
+        row = self._scope.rows.say("condense_context", partial=True)
+        try:
+            await self._condense_in(row, trigger, focus, room)
+        except (CannotCondense, ProviderFault) as error:
+            text = f"The conversation was not condensed and stays as it is: {error}"
+            self._scope.rows.change(row, say="condense_context_error", text=text, partial=False)
+            return False
+        except BaseException:
+            self._scope.rows.change(row, partial=False, interrupted=True)
+            raise
+        finally:
+            tell_usage(self._scope)
+        model = self._scope.options.model
+        said = await self._scope.fire(Moment.SESSION_START, "compact", source="compact", model=model)
+        self._scope.history.add_user([reminder(said.context)] if said.context else [])
+        return True
+
+    def drop(self, limit: float, target: float) -> bool:
+        """Leave out the oldest exchanges, down to `target` tokens and in any case `limit`. Whether that helped."""
+        dropped = self._reducer.drop(limit, target)
+        if dropped is None:
+            return False
+        told = {
+            "truncationId": dropped.truncation_id,
+            "messagesRemoved": dropped.messages_removed,
+            **msgspec.to_builtins(dropped.sizes),
+        }
+        self._scope.rows.say("sliding_window_truncation", context_truncation=told)
+        self._reduced("truncated", "auto", dropped.sizes)
+        tell_usage(self._scope)
+        return True
+
+    async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:
+        """Nothing is waited for once the summary is there, so that no interruption can leave it half done."""
+        scope, cost = self._scope, self._scope.meter.cost
+        if not self._reducer.can_condense:
+            raise CannotCondense("there is not enough of it yet.")
+        said = await scope.fire(Moment.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
+        veto = said.blocked or said.stopped
+        if veto is not None:
+            raise CannotCondense(f"a hook does not want it: {veto}")
+        characters = self._reducer.characters_for(room)
+        wishes = "\n".join(part for part in (focus, said.context) if part)
+        summary = await self._summariser.summarise(scope.history.turns, characters, wishes)
+        condense_id = f"condense-{row.ts}"
+        sizes = self._reducer.condense(condense_id, trigger, summary, characters)
+        told = {
+            "cost": scope.meter.cost - cost,
+            **msgspec.to_builtins(sizes),
+            "summary": summary,
+            "condenseId": condense_id,
+        }
+        scope.rows.change(row, context_condense=told, partial=False)
+        self._reduced("condensed", trigger, sizes)
+
+    def _reduced(self, how: str, trigger: Trigger, sizes: Sizes) -> None:
+        self._scope.meter.context_tokens = sizes.new_context_tokens
+        self._scope.bus.emit(
+            ContextReduced(
+                task_id=self._scope.task_id,
+                how=how,
+                trigger=trigger,
+                prev_context_tokens=sizes.prev_context_tokens,
+                new_context_tokens=sizes.new_context_tokens,
+            )
+        )

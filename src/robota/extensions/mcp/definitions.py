@@ -1,0 +1,122 @@
+"""MCP servers as people write them down, in settings and in `.mcp.json`; one that is wrong costs only itself."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.problems import shown
+from robota.extensions.mcp.variables import expanded
+
+# The name is part of the names of tools, which rules speak of: `a__b` would pass for a tool of `a`.
+NAME: Final = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}(?<!_)")
+STDIO: Final = frozenset({"stdio"})
+HTTP: Final = frozenset({"http", "streamable-http"})
+CALL_TIMEOUT_S: Final = 120.0
+
+
+class StdioServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that we start. `written` is the entry as it stands in the file, `where` that file."""
+
+    name: str
+    where: str
+    written: dict[str, Any]
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    call_timeout_s: float = CALL_TIMEOUT_S
+
+
+class HttpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that runs elsewhere."""
+
+    name: str
+    where: str
+    written: dict[str, Any]
+    url: str
+    headers: dict[str, str] = {}
+    call_timeout_s: float = CALL_TIMEOUT_S
+
+
+Server = StdioServer | HttpServer
+
+
+class InvalidServer(Exception):
+    """The entry cannot be used; the text says why."""
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True):
+    type: str | None = None
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    url: str | None = None
+    headers: dict[str, str] = {}
+    timeout: float | None = None  # milliseconds
+    disabled: bool = False
+
+
+def read_server(
+    name: str, written: Mapping[str, Any], where: str, env: Mapping[str, str]
+) -> tuple[Server | None, tuple[str, ...]]:
+    """The server, None if there is none to start, and lines for the person about what is wrong."""
+    place = f"MCP server {shown(name)} in {shown(where, 4096)}"
+    try:
+        entry = _checked(name, written)
+        if entry.disabled:
+            return None, ()
+        server, unset = _server(name, entry, written, where, env)
+    except InvalidServer as problem:
+        return None, (f"{place} was left out: {problem}. Correct the entry; the other servers work.",)
+    names = ", ".join(f"${{{variable}}}" for variable in unset)
+    return server, (f"{place}: {names} is not set, and stays as it is written.",) if unset else ()
+
+
+def _checked(name: str, written: Mapping[str, Any]) -> _Entry:
+    if NAME.fullmatch(name) is None:
+        raise InvalidServer("its name can have letters, digits, single _ and -, at most 32, and begins with no _")
+    try:
+        entry = msgspec.convert(written, _Entry)
+    except msgspec.ValidationError as error:
+        raise InvalidServer(str(error)) from error
+    if entry.timeout is not None and entry.timeout <= 0:
+        raise InvalidServer("timeout must be more than 0 milliseconds")
+    return entry
+
+
+def _server(
+    name: str, entry: _Entry, written: Mapping[str, Any], where: str, env: Mapping[str, str]
+) -> tuple[Server, tuple[str, ...]]:
+    unset: dict[str, None] = {}
+
+    def fill(text: str) -> str:
+        value, missing = expanded(text, env)
+        unset.update(dict.fromkeys(missing))
+        return value
+
+    common: dict[str, Any] = {"name": name, "where": where, "written": dict(written)}
+    if entry.timeout is not None:
+        common["call_timeout_s"] = entry.timeout / 1000
+    kind = _kind(entry)
+    if kind in STDIO:
+        if not entry.command:
+            raise InvalidServer("it has no command")
+        args = tuple(map(fill, entry.args))
+        own = {variable: fill(value) for variable, value in entry.env.items()}
+        return StdioServer(command=fill(entry.command), args=args, env=own, **common), tuple(unset)
+    url = fill(entry.url or "")
+    if not url.startswith(("http://", "https://")):
+        raise InvalidServer("its url must begin with https:// or http://")
+    headers = {header: fill(value) for header, value in entry.headers.items()}
+    return HttpServer(url=url, headers=headers, **common), tuple(unset)
+
+
+def _kind(entry: _Entry) -> str:
+    if entry.type in STDIO | HTTP:
+        return str(entry.type)
+    if entry.type is not None:
+        raise InvalidServer(f"the type {shown(entry.type)!r} is not supported; it can be stdio or http")
+    if entry.command:
+        return "stdio"
+    raise InvalidServer('a url needs "type": "http" beside it' if entry.url else "it has neither command nor url")

@@ -1,0 +1,69 @@
+"""A tool of a server as one of ours: it passes the same policy, hooks, log and limits as every other."""
+
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.extensions.mcp.arguments import Arguments, read_arguments
+from robota.extensions.mcp.connection import Connection, ServerFailed
+from robota.extensions.mcp.remote_tool import RemoteTool, offered_description, offered_schema, visible
+from robota.extensions.mcp.tool_names import tool_name
+
+# What it does is known to its server alone, so it counts as one that writes and sends, whatever it claims of itself.
+EFFECTS: Final = frozenset({Effect.WRITE, Effect.NETWORK})
+MOST_PROGRESS: Final = 100
+LONGEST_PROGRESS: Final = 300
+
+
+def foreign_tool(connection: Connection, remote: RemoteTool) -> AnyTool:
+    """The tool, or `UnusableTool` if no model could be offered it."""
+    server, schema = connection.server.name, offered_schema(remote)
+    name, description = tool_name(server, remote.name), offered_description(remote)
+
+    async def run(params: Arguments, context: ToolContext) -> ToolResult:
+        progress = _Progress(context)
+        try:
+            return await connection.call(remote, params.values, progress.show, sees_images=context.sees_images)
+        except ServerFailed as failure:
+            told = f"The MCP server {server} failed: {failure}. Other servers and tools still work."
+            return ToolResult(content=told, is_error=True)
+
+    async def preview(params: Arguments, context: ToolContext) -> Preview:
+        asked = {
+            "type": "use_mcp_tool",
+            "serverName": server,
+            "toolName": visible(remote.name),
+            "arguments": visible(_json(params.values)),
+        }
+        return Preview(ask="use_mcp_server", text=_json(asked))
+
+    return Tool(
+        name=name,
+        label=name,
+        params=Arguments,
+        description=lambda: description,
+        effects=EFFECTS,
+        run=run,
+        touches=lambda params: Touches(),
+        preview=preview,
+        schema=schema,
+        read=lambda given: read_arguments(given, schema),
+    )
+
+
+class _Progress:
+    """What the server says while it works, for the person: some of it."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._left = MOST_PROGRESS
+
+    def show(self, text: str) -> None:
+        if self._left > 0:
+            self._left -= 1
+            self._context.show(visible(text)[:LONGEST_PROGRESS] + "\n")
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,46 @@
+"""The HTTP client for MCP servers that run elsewhere: the headers of the entry, and answers of bounded length."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Final
+
+import httpx2
+
+TIMEOUT_S: Final = 30.0
+# A server may think for as long as the call itself is given time, which is watched elsewhere.
+SILENCE_S: Final = 3600.0
+ENDLESS: Final = "text/event-stream"  # bounded event by event, by who reads it
+
+
+def http_client(headers: Mapping[str, str], most_bytes: int) -> httpx2.AsyncClient:
+    """For one server. Redirects are followed only within its own origin, by the SDK."""
+    timeout = httpx2.Timeout(TIMEOUT_S, read=SILENCE_S)
+    hooks = {"response": [lambda response: _bound(response, most_bytes)]}
+    told = {"accept-encoding": "identity", **headers}
+    return httpx2.AsyncClient(headers=told, timeout=timeout, event_hooks=hooks)
+
+
+class UnreadableAnswer(httpx2.TransportError):
+    """The server sent more than anybody will read, or packed it so that nobody can tell."""
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream, most_bytes: int) -> None:
+        self._stream = stream
+        self._left = most_bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._stream:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise UnreadableAnswer("the answer is longer than it may be")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bound(response: httpx2.Response, most_bytes: int) -> None:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise UnreadableAnswer("the answer is compressed, although that was not asked for")
+    if isinstance(response.stream, httpx2.AsyncByteStream) and ENDLESS not in response.headers.get("content-type", ""):
+        response.stream = _Bounded(response.stream, most_bytes)

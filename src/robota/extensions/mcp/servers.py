@@ -1,0 +1,151 @@
+"""All servers of a session: started side by side, compared with what a person has seen, and ended together."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.config.problems import shown
+from robota.contracts.tool import AnyTool
+from robota.extensions.mcp.connection import Connection, ServerFailed
+from robota.extensions.mcp.definitions import Server
+from robota.extensions.mcp.foreign_tool import foreign_tool
+from robota.extensions.mcp.pins import Change, PinBook, Pins, changes
+from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool
+from robota.extensions.mcp.tool_names import tool_name
+from robota.protocol.events import Notice
+
+START_LIMIT_S: Final = 30.0
+START_LIMIT_VARIABLE: Final = "MCP_TIMEOUT"  # milliseconds
+MOST_NAMED: Final = 10
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """How one server is: `failure` says why it cannot be used; `pins` is None if it was never seen here.
+
+    `unknown` says why nobody can tell what a person has seen of it; then nothing of it is used.
+    """
+
+    connection: Connection
+    tools: tuple[RemoteTool, ...] = ()
+    failure: str | None = None
+    pins: Pins | None = None
+    changes: tuple[Change, ...] = ()
+    unknown: str | None = None
+
+    @property
+    def server(self) -> Server:
+        return self.connection.server
+
+
+class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session gets of its servers, and what the person should know of them."""
+
+    tools: tuple[AnyTool, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+class McpServers:
+    """The servers of one session. `close` ends them all."""
+
+    def __init__(self, servers: Sequence[Server], cwd: Path, pins: PinBook, env: Mapping[str, str]) -> None:
+        self.pins = pins
+        self._servers = servers
+        self._cwd = cwd
+        self._limit_s = _start_limit_s(env)
+        self._connections: list[Connection] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(server.name for server in self._servers)
+
+    async def gather(self, taken: Collection[str]) -> Gathered:
+        """Start all, and take what may be used. Names that are `taken` stay with who has them."""
+        names, tools, notices = set(taken), list[AnyTool](), list[str]()
+        for report in await self.inspect():
+            problem = self._problem_with(report)
+            if problem is not None:
+                notices.append(problem)
+            if report.failure is None and report.unknown is None:
+                notices += self._take(report, names, tools)
+        return Gathered(tools=tuple(tools), notices=tuple(Notice(level="warning", text=text) for text in notices))
+
+    async def inspect(self, only: str | None = None) -> tuple[Report, ...]:
+        """Start all, or only one, and look at them. Nothing is pinned."""
+        await self.close()
+        wanted = [server for server in self._servers if only is None or server.name == only]
+        self._connections += [Connection(server, self._cwd) for server in wanted]
+        return tuple(await asyncio.gather(*map(self._look_at, self._connections)))
+
+    async def close(self) -> None:
+        connections, self._connections = self._connections, []
+        await asyncio.gather(*(connection.close() for connection in connections))
+
+    async def _look_at(self, connection: Connection) -> Report:
+        try:
+            tools = await connection.open(self._limit_s)
+            pins = self.pins.of(connection.server)
+        except ServerFailed as failure:
+            return Report(connection=connection, failure=str(failure))
+        except ConfigError as problem:
+            return Report(connection=connection, tools=tools, unknown=str(problem))
+        different = () if pins is None else changes(pins, tools)
+        return Report(connection=connection, tools=tools, pins=pins, changes=different)
+
+    def _problem_with(self, report: Report) -> str | None:
+        name = report.server.name
+        if report.failure is not None:
+            return f"The MCP server {name} does not work: {report.failure}. Its tools are missing; all else goes on."
+        if report.unknown is not None:
+            return report.unknown
+        if report.changes:
+            return (
+                f"The MCP server {name} changed its tools since you approved them: "
+                f"{_named([change.after for change in report.changes])}. They are blocked. "
+                f"Look at the changes with: robota mcp list. Accept them with: robota mcp approve {name}"
+            )
+        return None
+
+    def _take(self, report: Report, names: set[str], tools: list[AnyTool]) -> list[str]:
+        """Add the tools that are as a person has seen them, or are seen for the first time."""
+        notices: list[str] = []
+        server, changed = report.server, {change.after.name for change in report.changes}
+        if report.pins is None:
+            try:
+                self.pins.pin(server, report.tools)
+            except ConfigError as problem:
+                return [f"{problem} Its tools are not used, because a later change would go unnoticed."]
+            notices.append(
+                f"The MCP server {server.name} is new here, with these tools: {_named(report.tools)}. "
+                "They are noted as they are now; if one changes, it is blocked until you approve it."
+            )
+        for remote in report.tools:
+            name = tool_name(server.name, remote.name)
+            if remote.name in changed:
+                continue
+            if name in names:
+                notices.append(_left_out(server, remote, f"there is a tool {name} already"))
+                continue
+            try:
+                tools.append(foreign_tool(report.connection, remote))
+                names.add(name)
+            except UnusableTool as problem:
+                notices.append(_left_out(server, remote, str(problem)))
+        return notices
+
+
+def _left_out(server: Server, tool: RemoteTool, why: str) -> str:
+    return f"The tool {shown(tool.name)} of the MCP server {server.name} was left out: {why}."
+
+
+def _named(tools: Sequence[RemoteTool]) -> str:
+    names = ", ".join(shown(tool.name) for tool in tools[:MOST_NAMED]) or "none"
+    return names + (f" and {len(tools) - MOST_NAMED} more" if len(tools) > MOST_NAMED else "")
+
+
+def _start_limit_s(env: Mapping[str, str]) -> float:
+    wanted = env.get(START_LIMIT_VARIABLE, "")
+    return int(wanted) / 1000 if wanted.isdecimal() and int(wanted) > 0 else START_LIMIT_S

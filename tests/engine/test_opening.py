@@ -1,0 +1,53 @@
+"""A session that cannot be opened leaves nothing behind: no directory, no lock, nothing open."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.app import open_session
+from robota.config.errors import ConfigError
+from robota.config.profiles import Profile
+from robota.config.wishes import Wishes
+from robota.log.errors import LogError
+from robota.providers.registry import definitions, open_provider, ready
+
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY", "OPENROUTER_API_KEY")
+
+
+def scripted(**options: Any) -> Profile:
+    return Profile(type="scripted", name="script", model="m", options={"turns": [], **options})
+
+
+def open_descriptors() -> set[str]:
+    return {entry.name for entry in Path("/proc/self/fd").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("wishes", "profile"),
+    [
+        ({}, scripted(toolFormat="telepathy")),
+        ({}, scripted(retry={"maxRetries": -1})),
+        ({"mode": "nowhere"}, scripted()),
+        ({"session_id": "../escape"}, scripted()),
+    ],
+    ids=["format", "retry", "mode", "id"],
+)
+def test_what_is_wrong_is_found_before_anything_is_made(workspace: Path, wishes: Any, profile: Profile) -> None:
+    before = open_descriptors()
+    with pytest.raises((ConfigError, LogError)):
+        open_session(Wishes(cwd=workspace, profile=profile, **wishes), {"ROBOTA_HOME": str(workspace / "home")})
+    assert not (workspace / ".robota").exists()
+    assert open_descriptors() == before
+
+
+def test_a_provider_that_was_never_asked_has_nothing_to_close() -> None:
+    """So a session that fails to open need not wait for one to close."""
+    before = open_descriptors()
+    made = []
+    for kind in definitions():
+        if kind.type == "local":
+            continue  # Needs packages that are not always there; it starts its server with the first request.
+        profile = Profile(type=kind.type, name="x", model="m", base_url="http://127.0.0.1:1/v1", api_key="k")
+        made.append(open_provider(ready(profile, dict.fromkeys(KEYS, "k"))))
+    assert len(made) > 5 and open_descriptors() == before

@@ -1,0 +1,77 @@
+"""Changing the permission mode while a session runs: what the settings forbid, and what holds on."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.app import open_session
+from robota.config.wishes import Wishes
+from robota.protocol.commands import Accepted, Refused, SetPermissionMode
+from robota.protocol.events import Event, Notice, State
+from tests.engine.stage import Stage
+
+FORBIDDEN = {"permissions": {"disableBypassPermissionsMode": "disable"}}
+PROVIDER = {"providers": {"script": {"type": "scripted", "model": "m", "options": {"turns": []}}}}
+
+
+def live(workspace: Path, story: Callable[[Stage], Awaitable[None]], settings: dict[str, Any], **wishes: Any) -> None:
+    """A session with the settings of a file, as a person starts it."""
+    home = workspace.parent / "robota-home"
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({**PROVIDER, **settings}))
+
+    async def run() -> None:
+        opened = open_session(Wishes(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home), "HOME": str(home)})
+        try:
+            await story(Stage(opened))
+        finally:
+            await opened.close()
+
+    asyncio.run(run())
+
+
+async def refused_bypass(stage: Stage) -> None:
+    receipt = await stage.submit(SetPermissionMode(permission_mode="bypassPermissions"))
+    assert isinstance(receipt, Refused) and receipt.code == "forbidden_mode"
+    assert "disableBypassPermissionsMode" in receipt.message and "as it was" in receipt.message
+    assert isinstance(await stage.submit(SetPermissionMode(permission_mode="acceptEdits")), Accepted)
+    state = await stage.until(lambda event: isinstance(event, State) and event.state.permission_mode != "default")
+    assert isinstance(state, State) and state.state.permission_mode == "acceptEdits"
+
+
+def test_bypass_is_refused_where_a_person_forbade_it(workspace: Path) -> None:
+    live(workspace, refused_bypass, FORBIDDEN)
+
+
+@pytest.mark.parametrize("file", [".robota/settings.json", ".claude/settings.json"])
+def test_bypass_is_refused_where_the_repository_forbids_it_trusted_or_not(workspace: Path, file: str) -> None:
+    (workspace / file).parent.mkdir(exist_ok=True)
+    (workspace / file).write_text(json.dumps(FORBIDDEN))
+    live(workspace, refused_bypass, {})
+
+
+@pytest.mark.parametrize(
+    ("begun_in", "changed_to", "holds"),
+    [
+        ("default", "bypassPermissions", "go on running in the sandbox"),
+        ("bypassPermissions", "default", "go on running without a sandbox"),
+    ],
+)
+def test_the_sandbox_stays_as_it_was_and_that_is_said(
+    workspace: Path, begun_in: str, changed_to: str, holds: str
+) -> None:
+    async def story(stage: Stage) -> None:
+        had_walls = stage.opened.parts.processes.has_walls
+        assert isinstance(await stage.submit(SetPermissionMode(permission_mode=changed_to)), Accepted)
+
+        def said(event: Event) -> bool:
+            return isinstance(event, Notice) and holds in event.text
+
+        await stage.until(said)
+        assert stage.opened.parts.processes.has_walls is had_walls is (begun_in == "default")
+
+    live(workspace, story, {}, permission_mode=begun_in)

@@ -1,0 +1,83 @@
+"""How servers are written down: variables, kinds, and what is refused without touching the rest."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.extensions.mcp.definitions import HttpServer, StdioServer, read_server
+from robota.extensions.mcp.variables import expanded
+
+ENV = {"KEY": "abc", "EMPTY": "", "ODD": "${KEY}"}
+anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unset"),
+    [
+        ("${KEY}", "abc", ()),
+        ("a-${KEY}-b", "a-abc-b", ()),
+        ("${NONE}", "${NONE}", ("NONE",)),
+        ("${NONE:-x y}", "x y", ()),
+        ("${NONE:-}", "", ()),
+        ("${EMPTY:-x}", "x", ()),
+        ("${EMPTY}", "", ()),
+        ("${ODD}", "${KEY}", ()),
+        ("$KEY ${KEY", "$KEY ${KEY", ()),
+    ],
+)
+def test_variables_are_filled_in_once(text: str, value: str, unset: tuple[str, ...]) -> None:
+    assert expanded(text, ENV) == (value, unset)
+
+
+@given(st.text())
+def test_text_without_variables_stays_as_it_is(text: str) -> None:
+    if "${" not in text:
+        assert expanded(text, {}) == (text, ())
+
+
+def test_variables_stand_in_every_place_of_an_entry() -> None:
+    entry = {"command": "${KEY}", "args": ["${KEY}"], "env": {"A": "${KEY}"}, "timeout": 1500}
+    server, notices = read_server("a", entry, "file", ENV)
+    assert isinstance(server, StdioServer) and notices == ()
+    assert (server.command, server.args, server.env, server.call_timeout_s) == ("abc", ("abc",), {"A": "abc"}, 1.5)
+    assert server.written == entry
+    web, notices = read_server("b", {"type": "http", "url": "https://${KEY}", "headers": {"A": "${NO}"}}, "file", ENV)
+    assert isinstance(web, HttpServer) and web.url == "https://abc"
+    assert notices == ("MCP server b in file: ${NO} is not set, and stays as it is written.",)
+
+
+@pytest.mark.parametrize("name", ["", "_a", "a_", "a__b", "a b", "a.b", "a/b", "é", "a\n", "x" * 33, "a\x1b"])
+def test_a_name_that_could_confuse_rules_is_refused(name: str) -> None:
+    server, notices = read_server(name, {"command": "x"}, "file", {})
+    assert server is None and len(notices) == 1 and notices[0].isprintable()
+
+
+@pytest.mark.parametrize("name", ["a", "A-1", "my_server", "x" * 32])
+def test_ordinary_names_are_taken(name: str) -> None:
+    assert read_server(name, {"command": "x"}, "file", {})[0] is not None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{}, {"type": "stdio"}, {"type": "http"}, {"type": "http", "url": "file:///x"}, {"command": "x", "timeout": 0}],
+)
+def test_an_entry_that_says_too_little_is_refused(entry: dict[str, Any]) -> None:
+    server, notices = read_server("a", entry, "file", {})
+    assert server is None and "the other servers work" in notices[0]
+
+
+@given(anything)
+def test_no_entry_whatever_stops_anything(entry: Any) -> None:
+    server, notices = read_server("a", entry, "file", {})
+    assert server is not None or len(notices) <= 1
+
+
+@given(st.dictionaries(st.sampled_from(["type", "command", "args", "env", "url", "headers", "timeout"]), anything))
+def test_no_value_of_an_entry_stops_anything(entry: dict[str, Any]) -> None:
+    server, notices = read_server("a", entry, "file", {})
+    assert server is not None or len(notices) == 1

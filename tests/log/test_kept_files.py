@@ -1,0 +1,49 @@
+"""A file that is kept beside the log: moved, named by its content, and without secrets however long it is."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from robota.config.redaction import Redactor
+from robota.log.errors import LogWriteError
+from robota.log.writer import SessionLog
+
+# Put together here, so that no scanner takes this file for a leak.
+KEY = b"ghp_" + b"a1B2" * 9
+COVER = b"*" * len(KEY)
+LINE = b"a line of an ordinary log, as long as most of them are\n"
+LONG = LINE * (17 * 1024 * 1024 // len(LINE))
+
+
+def open_log(directory: Path) -> SessionLog:
+    return SessionLog.create(directory / "session", lambda: 1, Redactor(["my-secret-1"]))
+
+
+def test_n09_a_long_output_is_kept_without_keys_while_other_work_goes_on(tmp_path: Path) -> None:
+    """N09: at its beginning, in the middle and at its very end."""
+    output = tmp_path / "output"
+    output.write_bytes(b"my-secret-1\n" + LONG + KEY + b"\n" + LONG + KEY)
+
+    async def keep() -> tuple[str, int]:
+        keeping = asyncio.create_task(log.keep_file(output))
+        turns = 0
+        while not keeping.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return await keeping, turns
+
+    log = open_log(tmp_path)
+    name, turns = asyncio.run(keep())
+    kept = log.artifact(name)
+    log.close()
+    assert kept == b"*" * 11 + b"\n" + LONG + COVER + b"\n" + LONG + COVER
+    assert not output.exists()
+    assert turns > 10
+
+
+def test_a_file_that_is_gone_is_an_error_of_the_log(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    with pytest.raises(LogWriteError, match="was not kept"):
+        asyncio.run(log.keep_file(tmp_path / "nowhere"))
+    log.close()
