@@ -29,7 +29,7 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
         terminal.wait_for("offers fake-model")
         terminal.answer("Language of the answers", "")
         terminal.wait_for("is now the current one")
-        terminal.end()
+        terminal.hang_up()
         assert settings_of(robota) == {
             "providers": {
                 "openai-compatible": {
@@ -53,7 +53,7 @@ def test_a_prompt_without_dash_p_sets_up_first_and_then_answers(robota: Robota) 
         terminal.choose(LIST, COMPATIBLE)
         for question, said in (("Address", server.url), ("Model:", "m"), ("API key", ""), ("Name", ""), ("Lang", "ko")):
             terminal.answer(question, said)
-        assert terminal.end() == 0, terminal.screen
+        assert terminal.hang_up() == 0, terminal.screen
     assert settings_of(robota)["language"] == "ko"
 
 
@@ -151,5 +151,5 @@ def test_without_a_terminal_the_definitions_say_what_to_type(robota: Robota) -> 
 def test_one_who_is_set_up_is_not_greeted(robota: Robota) -> None:
     script(robota, {"text": "ok"})
     with Terminal(robota, "--disable-update-check") as terminal:
-        terminal.end()
+        assert terminal.hang_up() == 0
     assert "Welcome" not in terminal.screen

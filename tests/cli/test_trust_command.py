@@ -105,17 +105,17 @@ def test_at_a_terminal_it_is_asked_once_with_a_list(robota: Robota) -> None:
     with Terminal(robota, "hello", env=QUIET) as terminal:
         terminal.wait_for(".robota/settings.json")
         terminal.answer("Do you trust it?", "y")
-        assert terminal.end() == 0, terminal.screen
+        assert terminal.hang_up() == 0, terminal.screen
     with Terminal(robota, "hello", env=QUIET) as terminal:
-        assert terminal.end() == 0
+        assert terminal.hang_up() == 0
         assert "trust" not in terminal.screen
     project(robota, {"permissions": {"allow": ["Bash"]}})
     with Terminal(robota, "hello", env=QUIET) as terminal:
         terminal.wait_for('+{"permissions": {"allow": ["Bash"]}}')
         terminal.answer("Do you trust it?", "n")
-        assert terminal.end() == 0
+        assert terminal.hang_up() == 0
     with Terminal(robota, "hello", env=QUIET) as terminal:
-        assert terminal.end() == 0
+        assert terminal.hang_up() == 0
         assert "Do you trust it?" not in terminal.screen
 
 
@@ -137,7 +137,7 @@ def test_without_a_terminal_nothing_is_trusted_by_itself(robota: Robota) -> None
 def test_a_workspace_without_configuration_is_never_asked_about(robota: Robota) -> None:
     script(robota, {"text": "ok"})
     with Terminal(robota, "hello", env=QUIET) as terminal:
-        assert terminal.end() == 0
+        assert terminal.hang_up() == 0
     assert "trust" not in terminal.screen
     assert robota("trust").code == 0
 

@@ -79,7 +79,7 @@ def test_a_failure_is_said_only_when_asked_for_and_shows_no_password(robota: Rob
     assert done.code == 1 and "updateCheck.index" in done.stderr
     script(robota, {"text": "ok"})
     with Terminal(robota, "hello", env={"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}) as terminal:
-        assert terminal.end() == 0
+        assert terminal.hang_up() == 0
     assert "newer" not in terminal.screen and "available" not in terminal.screen
 
 
@@ -88,14 +88,14 @@ def test_an_interactive_start_asks_once_a_day(robota: Robota) -> None:
     with index(NEWER) as there:
         for _ in range(2):
             with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
-                assert terminal.end() == 0
+                assert terminal.hang_up() == 0
             assert f"Robota {NEWER} is available" in terminal.screen
         assert len(there.asked) == 1
         cache = robota.home / ".robota/update-check.json"
         old = json.loads(cache.read_text())
         cache.write_text(json.dumps({**old, "checkedAt": old["checkedAt"] - 25 * 60 * 60 * 1000}))
         with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
-            terminal.end()
+            terminal.hang_up()
         assert len(there.asked) == 2
 
 
@@ -114,7 +114,8 @@ def test_print_mode_scripts_and_those_who_do_not_want_it_never_ask(
 ) -> None:
     script(robota, {"text": "ok"})
     with index(NEWER) as there, Terminal(robota, *arguments, env={**env, "PIP_INDEX_URL": there.url}) as terminal:
-        assert terminal.end() == 0, terminal.screen
+        end = terminal.end if "-p" in arguments else terminal.hang_up
+        assert end() == 0, terminal.screen
     assert there.asked == [] and NEWER not in terminal.screen
     assert not (robota.home / ".robota/update-check.json").exists()
 
@@ -123,7 +124,7 @@ def test_a_broken_cache_is_no_obstacle(robota: Robota) -> None:
     script(robota, {"text": "ok"})
     (robota.home / ".robota/update-check.json").write_text("{oops")
     with index(NEWER) as there, Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
-        assert terminal.end() == 0
+        assert terminal.hang_up() == 0
     assert len(there.asked) == 1
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.clients.headless.call_title import error_in_words
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.headless.terminal_text import wrapped
+from robota.clients.lines.call_title import error_in_words
+from robota.clients.lines.terminal_text import wrapped
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.events import (
     Notice,

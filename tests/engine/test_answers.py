@@ -119,7 +119,7 @@ def test_only_the_chosen_hunks_are_written(workspace: Path) -> None:
 
 
 def test_chosen_hunks_touch_no_other_byte(workspace: Path) -> None:
-    """Form feeds and Unicode separators end no line, endings are mixed, some bytes are no text, no newline at the end."""
+    """Form feeds and separators end no line, endings are mixed, some bytes are no text, the last line has no end."""
     rows = [f"line {number}".encode() for number in range(60)]
     rows[10:14] = [b"form\x0cfeed", b"\x0bvertical\x1c", "line\u2028separator \x85".encode(), b"caf\xe9 \xff"]
     endings = [b"\r\n" if number % 3 else b"\n" for number in range(59)] + [b""]

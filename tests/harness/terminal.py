@@ -75,6 +75,12 @@ class Terminal:
             pass
         return self._process.wait(LONGEST_WAIT_S)
 
+    def hang_up(self) -> int:
+        """Wait until the conversation waits for words, say none, and read to the end; the exit code."""
+        self.wait_for("\n> ")
+        self.press("\x04")
+        return self.end()
+
     def leave(self, key: str) -> int:
         """Press a key until the process ends; the exit code. Python does not see a Ctrl-C just before it reads."""
         for _ in range(10):

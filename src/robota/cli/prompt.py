@@ -1,4 +1,4 @@
-"""`robota -p …`: from arguments to the headless client, with an answer on stdout whatever goes wrong."""
+"""`robota [-p] …`: from arguments to a client. A script gets an answer on stdout whatever goes wrong."""
 
 import gc
 import os
@@ -11,7 +11,12 @@ from robota.cli.arguments import Arguments, UsageError, parse
 from robota.cli.stdin import StdinProblem, piped_input
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from robota.app import OpenSession
     from robota.config.wishes import Wishes
+
+    Client = Callable[[OpenSession], Awaitable[int]]
 
 FAILED, USAGE, CONFIGURATION = 1, 2, 3
 
@@ -29,9 +34,11 @@ def run(argv: Sequence[str]) -> int:
     code = None if arguments.print else _greet(arguments)
     if code is not None:
         return code
+    if not arguments.print and arguments.output_format == "text" and _at_terminal():
+        return _run(arguments, _conversing(prompt), attended=True)
     if prompt is None:
         return _explain()
-    return _run_prompt(arguments, prompt)
+    return _run(arguments, _printing(arguments, prompt), attended=False)
 
 
 def _refuse_misspelt(argv: Sequence[str]) -> None:
@@ -54,14 +61,14 @@ def _prompt(arguments: Arguments) -> str | None:
     return None
 
 
-def _run_prompt(arguments: Arguments, prompt: str) -> int:
+def _run(arguments: Arguments, client: "Client", *, attended: bool) -> int:
     import asyncio
 
     from robota.config.errors import ConfigError, NoProviderError
     from robota.log.errors import LogError
 
     try:
-        return asyncio.run(_session(arguments, prompt))
+        return asyncio.run(_session(arguments, client, attended=attended))
     except NoProviderError as error:
         from robota.cli.first_run import ways_to_configure
 
@@ -74,19 +81,33 @@ def _run_prompt(arguments: Arguments, prompt: str) -> int:
         return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
 
 
-async def _session(arguments: Arguments, prompt: str) -> int:
+async def _session(arguments: Arguments, client: "Client", *, attended: bool) -> int:
     """One session in the workspace, or in a worktree of its own."""
-    wishes = _wishes(arguments)
+    wishes = _wishes(arguments, attended=attended)
     if arguments.worktree is None:
-        return await _work(wishes, arguments, prompt)
+        return await _work(wishes, client)
     from robota.app import in_worktree
 
     async with in_worktree(wishes, arguments.worktree, os.environ, _warn) as there:
-        return await _work(there, arguments, prompt)
+        return await _work(there, client)
 
 
-async def _work(wishes: "Wishes", arguments: Arguments, prompt: str) -> int:
+async def _work(wishes: "Wishes", client: "Client") -> int:
     from robota.app import open_session
+
+    opened = open_session(wishes, os.environ)
+    gc.freeze()
+    gc.enable()
+    for notice in opened.notices:
+        _warn(notice)
+    try:
+        return await client(opened)
+    finally:
+        await opened.close()
+
+
+def _printing(arguments: Arguments, prompt: str) -> "Client":
+    """Runs the prompt and prints what comes of it."""
     from robota.clients.headless.client import run_headless
     from robota.clients.headless.options import HeadlessOptions, OutputFormat
 
@@ -95,18 +116,23 @@ async def _work(wishes: "Wishes", arguments: Arguments, prompt: str) -> int:
         include_partial_messages=arguments.include_partial_messages,
         verbose=arguments.verbose,
     )
-    opened = open_session(wishes, os.environ)
-    gc.freeze()
-    gc.enable()
-    for notice in opened.notices:
-        _warn(notice)
-    try:
-        return await run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
-    finally:
-        await opened.close()
+    return lambda opened: run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
 
 
-def _wishes(arguments: Arguments) -> "Wishes":
+def _conversing(prompt: str | None) -> "Client":
+    """Talks with the person at the terminal."""
+    from robota.cli.conversation import converse_here
+
+    return lambda opened: converse_here(opened, prompt)
+
+
+def _at_terminal() -> bool:
+    from robota.cli.configure_questions import at_terminal
+
+    return at_terminal()
+
+
+def _wishes(arguments: Arguments, *, attended: bool) -> "Wishes":
     from robota.config.wishes import Wishes
 
     return Wishes(
@@ -127,7 +153,7 @@ def _wishes(arguments: Arguments) -> "Wishes":
         require_trust=arguments.require_trust,
         session_id=arguments.session_id,
         name=arguments.name,
-        attended=False,
+        attended=attended,
     )
 
 
@@ -196,10 +222,10 @@ def _wanted_format(argv: Sequence[str]) -> str:
 def _explain() -> int:
     print(
         "Robota, a coding agent for the terminal.\n\n"
+        "  robota                              talk with it, at a terminal\n"
         '  robota -p "fix the failing test"    run a task and print the answer\n'
         "  robota demo                         watch it work on a built-in model: no key, no network\n"
-        "  robota --help                       all options\n\n"
-        "The interactive terminal is not built yet."
+        "  robota --help                       all options"
     )
     return USAGE
 

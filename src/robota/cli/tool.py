@@ -14,7 +14,7 @@ from robota.cli.arguments import PERMISSION_MODES
 from robota.cli.columns import print_columns
 from robota.cli.command_parser import CommandParser
 from robota.cli.print_json import print_json
-from robota.clients.headless.call_title import error_in_words
+from robota.clients.lines.call_title import error_in_words
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
 from robota.engine.executor import Executed

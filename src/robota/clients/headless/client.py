@@ -6,15 +6,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
 
 from robota.clients.headless import exit_codes
-from robota.clients.headless.diagnostics import Diagnostics
 from robota.clients.headless.formats import printer_for
-from robota.clients.headless.interrupts import signals_to
 from robota.clients.headless.options import HeadlessOptions
 from robota.clients.headless.outcome import Interruption, Outcome, outcome_of, refused
-from robota.clients.headless.output import BinaryOutput, OutputLost, TextOutput
+from robota.clients.headless.output import BinaryOutput, OutputLost
 from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import result_of
-from robota.clients.headless.tally import Handlers, Tally
+from robota.clients.headless.tally import Tally
+from robota.clients.lines.diagnostics import Diagnostics
+from robota.clients.lines.safe_text import Handlers, TextOutput
+from robota.clients.lines.signals import signals_to
 from robota.protocol.asks import is_non_blocking_ask
 from robota.protocol.commands import AskResponse, CancelTask, NewTask, Refused
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, State, TaskAborted

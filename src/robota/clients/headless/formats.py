@@ -1,14 +1,15 @@
 """Which printer serves which output format."""
 
-from robota.clients.headless.diagnostics import Diagnostics
 from robota.clients.headless.json_format import JsonPrinter
 from robota.clients.headless.messages_format import MessagesPrinter
 from robota.clients.headless.options import HeadlessOptions, OutputFormat
-from robota.clients.headless.output import BinaryOutput, Output, OutputLost, TextOutput
+from robota.clients.headless.output import BinaryOutput, Output, OutputLost
 from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import failure
 from robota.clients.headless.stream_json import StreamJsonPrinter
 from robota.clients.headless.text_format import TextPrinter
+from robota.clients.lines.diagnostics import Diagnostics
+from robota.clients.lines.safe_text import TextOutput
 
 
 def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) -> Printer:

@@ -1,9 +1,9 @@
 """`--output-format json`: one object at the end."""
 
-from robota.clients.headless.diagnostics import Diagnostics
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.headless.tally import Handlers
+from robota.clients.lines.diagnostics import Diagnostics
+from robota.clients.lines.safe_text import Handlers
 from robota.protocol.events import Notice, Sandbox
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from robota.clients.lines.safe_text import without_controls, without_surrogates
 from robota.protocol.codec import encode
 
 
@@ -17,16 +18,6 @@ class BinaryOutput(Protocol):
     def flush(self) -> None: ...
 
     def fileno(self) -> int: ...
-
-    def isatty(self) -> bool: ...
-
-
-class TextOutput(Protocol):
-    """What `sys.stderr` offers and we use."""
-
-    def write(self, text: str, /) -> int: ...
-
-    def flush(self) -> None: ...
 
     def isatty(self) -> bool: ...
 
@@ -75,18 +66,6 @@ def json_bytes(value: Any) -> bytes:
     return line
 
 
-def without_surrogates(text: str) -> str:
-    """The same text if it is proper Unicode; else pairs of surrogates are joined and lone ones replaced."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def without_controls(text: str) -> str:
-    """Text that cannot move the cursor, set a title, or hide or turn around what follows."""
-    return text.translate(CONTROLS)
-
-
 def _mended(node: Any) -> Any:
     if isinstance(node, str):
         return without_surrogates(node)
@@ -102,5 +81,3 @@ LINE_SEPARATORS: Final = (
     (b"\xe2\x80\xa9", b"\\u2029"),
     (b"\xc2\x85", b"\\u0085"),
 )
-TURNING: Final = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # make what follows run the other way
-CONTROLS: Final = {code: None for code in (*range(0x20), *range(0x7F, 0xA0), *TURNING) if chr(code) not in "\n\t"}

@@ -1,11 +1,11 @@
 """What adds up while a task runs: turns, time, tokens, money, denials."""
 
 import time
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from robota.clients.lines.safe_text import Handlers
 from robota.protocol.conversation import Usage
 from robota.protocol.events import (
     ContextUpdate,
@@ -16,8 +16,6 @@ from robota.protocol.events import (
     ToolStart,
     TurnReply,
 )
-
-Handlers = Mapping[type, Callable[[Any], None]]
 
 
 class PermissionDenial(msgspec.Struct, frozen=True, kw_only=True):

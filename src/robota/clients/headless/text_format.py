@@ -4,12 +4,12 @@ from typing import Final
 
 from msgspec import UNSET
 
-from robota.clients.headless.diagnostics import Diagnostics
 from robota.clients.headless.output import Output
-from robota.clients.headless.progress import Progress
 from robota.clients.headless.result import Result
-from robota.clients.headless.retry_words import retry_in_words
-from robota.clients.headless.tally import Handlers
+from robota.clients.lines.diagnostics import Diagnostics
+from robota.clients.lines.progress import Progress
+from robota.clients.lines.retry_words import retry_in_words
+from robota.clients.lines.safe_text import Handlers
 from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
 
 # A shorter pause is over before a person wonders what is going on.

@@ -3,8 +3,8 @@
 import contextlib
 import os
 
-from robota.clients.headless.output import TextOutput, without_controls, without_surrogates
-from robota.clients.headless.terminal_text import wants_colour, width_of, wrapped
+from robota.clients.lines.safe_text import TextOutput, without_controls, without_surrogates
+from robota.clients.lines.terminal_text import wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
 
 BOLD = "1"

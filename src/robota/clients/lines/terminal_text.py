@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from robota.clients.headless.output import TextOutput
+from robota.clients.lines.safe_text import TextOutput
 
 NARROWEST: Final = 20
 

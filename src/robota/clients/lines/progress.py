@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from robota.clients.headless.call_title import call_title, error_in_words
-from robota.clients.headless.diagnostics import BOLD, DIM, GREEN, RED, Diagnostics
-from robota.clients.headless.retry_words import retry_in_words
-from robota.clients.headless.tally import Handlers
+from robota.clients.lines.call_title import call_title, error_in_words
+from robota.clients.lines.diagnostics import BOLD, DIM, GREEN, RED, Diagnostics
+from robota.clients.lines.retry_words import retry_in_words
+from robota.clients.lines.safe_text import Handlers
 from robota.protocol.events import (
     ContextReduced,
     Notice,

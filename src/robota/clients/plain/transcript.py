@@ -1,0 +1,101 @@
+"""The conversation on the screen: the model's words as they come, what is done, and what went wrong."""
+
+from typing import Final
+
+import msgspec
+
+from robota.clients.lines.diagnostics import DIM, RED, Diagnostics
+from robota.clients.lines.progress import Progress
+from robota.clients.lines.safe_text import Handlers, TextOutput, without_controls, without_surrogates
+from robota.protocol.events import (
+    MessageCreated,
+    MessageUpdated,
+    TaskTokenUsageUpdated,
+    TextDelta,
+    TokenUsage,
+    ToolEnd,
+    ToolStart,
+    TurnReply,
+)
+from robota.protocol.message import Message
+from robota.protocol.views import DiffsView, DiffView
+
+SPOKEN: Final = frozenset({"text", "completion_result"})
+# Its words are in the ask that follows.
+QUESTION: Final = "ask_followup_question"
+
+
+class Transcript:
+    """Prints each thing once, in the order in which it happened."""
+
+    def __init__(self, out: TextOutput, diagnostics: Diagnostics) -> None:
+        self._out = out
+        self._diagnostics = diagnostics
+        self._streaming: int | None = None
+        self._begun: set[str] = set()
+        self._asked: set[str] = set()
+        self._usage = TokenUsage()
+
+    @property
+    def handlers(self) -> Handlers:
+        progress = dict(Progress(self._diagnostics).handlers)
+        del progress[TurnReply]  # words are shown as they come
+        start, end = progress[ToolStart], progress[ToolEnd]
+        return {
+            **progress,
+            ToolStart: lambda event: None if event.tool == QUESTION else start(event),
+            ToolEnd: lambda event: end(self._without_what_is_known(event)),
+            MessageCreated: self._created,
+            MessageUpdated: lambda event: self._updated(event.message),
+            TextDelta: self._delta,
+            TaskTokenUsageUpdated: self._used,
+        }
+
+    def cost(self) -> None:
+        """What the task has taken so far, in a line."""
+        used = self._usage
+        if used.total_tokens_in or used.total_tokens_out:
+            price = f", ${used.total_cost:.4f}" if used.total_cost else ""
+            self._diagnostics.line(f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out{price}", DIM)
+
+    def _created(self, event: MessageCreated) -> None:
+        row = event.message
+        if event.task_id not in self._begun:
+            self._begun.add(event.task_id)  # the first row of a task is its prompt, which is known
+            return
+        if row.ask is not None and row.call_id is not None:
+            self._asked.add(row.call_id)
+        elif row.say in SPOKEN and row.text:
+            self._diagnostics.gap()
+            self._say(row.text)
+            self._streaming = row.ts
+            if not row.partial:
+                self._finish()
+        elif row.say == "error" and row.text:
+            self._diagnostics.prose(f"! {row.text}", RED, indent="  ")
+
+    def _without_what_is_known(self, event: ToolEnd) -> ToolEnd:
+        """Of a call that was asked about the person has seen the diff, and the time was mostly their own."""
+        if event.call_id not in self._asked:
+            return event
+        shown = None if isinstance(event.view, DiffView | DiffsView) else event.view
+        return msgspec.structs.replace(event, view=shown, duration_ms=0)
+
+    def _delta(self, event: TextDelta) -> None:
+        if event.ts == self._streaming:
+            self._say(event.delta)
+
+    def _updated(self, row: Message) -> None:
+        if row.ts == self._streaming and not row.partial:
+            self._finish()
+
+    def _used(self, event: TaskTokenUsageUpdated) -> None:
+        self._usage = event.token_usage
+
+    def _say(self, text: str) -> None:
+        self._out.write(without_surrogates(without_controls(text)))
+        self._out.flush()
+
+    def _finish(self) -> None:
+        self._say("\n")
+        self._streaming = None
