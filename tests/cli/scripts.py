@@ -30,4 +30,4 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
 
 def sessions(robota: Robota) -> list[Path]:
     """The session directories of the workspace."""
-    return sorted((robota.workspace / ".robota" / "sessions").iterdir())
+    return sorted(path for path in (robota.workspace / ".robota" / "sessions").iterdir() if path.is_dir())

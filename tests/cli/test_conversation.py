@@ -45,7 +45,7 @@ def test_enter_allows_nothing_and_words_are_a_no(robota: Robota) -> None:
         terminal.wait_for("The user said no.")
         terminal.wait_for("All done.")
     assert not (robota.workspace / "new.txt").exists()
-    log = (next(path for path in sessions(robota) if path.is_dir()) / "log.jsonl").read_text()
+    log = (sessions(robota)[0] / "log.jsonl").read_text()
     assert "call it other.txt please" in log
 
 
@@ -147,5 +147,5 @@ def test_a_pasted_text_of_several_lines_is_one_message(robota: Robota) -> None:
         terminal.wait_for("All done.")
         terminal.answer("> ", "first line\nsecond line")
         terminal.wait_for("You are welcome.")
-    log = (next(path for path in sessions(robota) if path.is_dir()) / "log.jsonl").read_text()
+    log = (sessions(robota)[0] / "log.jsonl").read_text()
     assert json.dumps("first line\nsecond line")[1:-1] in log

@@ -106,7 +106,7 @@ def test_the_model_hears_whom_a_command_was_kept_from(robota: Robota, tmp_path: 
     settings.write_text(json.dumps(listed))
     done = robota("-p", "go", "--allowed-tools", "Bash")
     assert done.code == 0, done.stderr
-    log = (next(path for path in sessions(robota) if path.is_dir()) / "log.jsonl").read_text()
+    log = (sessions(robota)[0] / "log.jsonl").read_text()
     assert "The sandbox refused a connection to evil.example (not in sandbox.allowedHosts)." in log
 
 

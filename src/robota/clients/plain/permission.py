@@ -1,12 +1,12 @@
 """A question about a permission, as lines: what would happen, why it is asked, and the answers there are. Pure."""
 
-import json
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from robota.clients.lines.diagnostics import BOLD, DIM, GREEN, RED
 from robota.clients.plain.answers import suggestions_of
+from robota.clients.plain.ask_text import object_in
 from robota.protocol.message import Message
 
 LINES_SHOWN: Final = 200
@@ -31,7 +31,7 @@ def subject_of(ask: Message) -> Shown:
     if ask.ask == "command":
         first, *more = (ask.text or "").split("\n")
         return Shown(lines=(Line(f"{INSET}$ {first}", BOLD), *(Line(f"{INSET}  {line}", BOLD) for line in more)))
-    about = _object(ask.text)
+    about = object_in(ask)
     diff = about.get("diff")
     if isinstance(diff, str) and diff:
         return _diff(diff, is_new=about.get("tool") == "newFileCreated")
@@ -81,11 +81,3 @@ def _diff(diff: str, *, is_new: bool) -> Shown:
         mark = f"[{number}] " if can_choose and row.startswith("@@ ") else ""
         lines.append(Line(f"{INSET}{mark}{row}", COLOURS.get(row[:1])))
     return Shown(lines=tuple(lines), hunks=hunks if can_choose else 0)
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -1,8 +1,8 @@
 """Asks that are no question of permission: what is shown, and what a typed line means. Pure."""
 
-import json
-from typing import Any, Final
+from typing import Final
 
+from robota.clients.plain.ask_text import object_in
 from robota.protocol.commands import AskResponse
 from robota.protocol.message import Message
 
@@ -16,12 +16,12 @@ GO_ON: Final = {
 def words_for(ask: Message) -> list[str]:
     """What the person reads before they answer."""
     if ask.ask == "followup":
-        question = _object(ask.text)
+        question = object_in(ask)
         suggested = [str(each.get("answer", "")) for each in question.get("suggest", ()) if isinstance(each, dict)]
         numbered = [f"  {number} {answer}" for number, answer in enumerate(suggested, start=1)]
         return [f"? {question.get('question', ask.text or '')}", *numbered]
     if ask.ask == "auto_approval_max_req_reached":
-        limit = _object(ask.text)
+        limit = object_in(ask)
         what = f"{limit.get('count')} requests" if limit.get("type") == "requests" else f"${limit.get('count')}"
         return [f"! The limit of {what} is reached. y goes on for as much again, n stops."]
     if ask.ask == "completion_result":
@@ -46,16 +46,8 @@ def answer_to(ask: Message, typed: str) -> AskResponse | None:
 
 
 def _chosen(ask: Message, line: str) -> AskResponse | None:
-    suggested = _object(ask.text).get("suggest", [])
+    suggested = object_in(ask).get("suggest", [])
     text = line
     if line.isascii() and line.isdecimal() and 1 <= int(line) <= len(suggested):
         text = str(suggested[int(line) - 1].get("answer", line))
     return AskResponse(ask_response="messageResponse", ts=ask.ts, text=text) if text else None
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
