@@ -136,8 +136,8 @@ async def in_worktree(
     wishes: Wishes, name: str, env: Mapping[str, str], tell: Callable[[str], None]
 ) -> AsyncIterator[Wishes]:
     """A worktree for one session, and the wishes for a session in it. At the end it is removed, or told of."""
-    from robota.agents.worktree import enter_worktree, leave_worktree
-    from robota.agents.worktree_creation import WorktreeWish
+    from robota.agents.worktrees.creation import WorktreeWish
+    from robota.agents.worktrees.session import enter_worktree, leave_worktree
 
     main = workspace_root(wishes.cwd)
     settings = settings_for(wishes, main, env)

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.engine.context_cut import shorter
-from robota.engine.context_kept import bounded
-from robota.engine.context_size import Gauge, characters_of
+from robota.engine.context.cut import shorter
+from robota.engine.context.kept import bounded
+from robota.engine.context.size import Gauge, characters_of
 from robota.log.pairing import mend
 from robota.log.projection import project
 from robota.log.reader import load

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from robota.agents.worktree_upkeep import FoundWorktree, list_worktrees, remove_worktree
+from robota.agents.worktrees.upkeep import FoundWorktree, list_worktrees, remove_worktree
 from robota.cli.columns import print_columns
 from robota.cli.command_parser import CommandParser
 from robota.cli.print_json import print_json

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from robota.engine.context_size import characters_of
+from robota.engine.context.size import characters_of
 from robota.engine.dialect import Dialect
 from robota.engine.journal import Journal
 from robota.log.context import Conversation, Piece, Reduction

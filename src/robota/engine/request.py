@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from robota.engine.asks import Answer
-from robota.engine.context import CONDENSE, Context
+from robota.engine.context.window import CONDENSE, Context
 from robota.engine.dialect import Dialect
 from robota.engine.meter import total_in
 from robota.engine.patience import Patience

@@ -9,7 +9,7 @@ import msgspec
 from robota.contracts.hook import Moment, Occasion
 from robota.engine.asks import Answer, AskTable
 from robota.engine.bus import EventBus
-from robota.engine.context import CONDENSE
+from robota.engine.context.window import CONDENSE
 from robota.engine.dialect import Dialect, NativeDialect, XmlDialect
 from robota.engine.foreign_tools import with_foreign_tools
 from robota.engine.history import History

@@ -9,8 +9,8 @@ import msgspec
 from robota.contracts.hook import NOTHING_SAID, Moment, Outcome
 from robota.contracts.tool import ChangeMode, Control, Delegate, Plan, Question, ToolCall, ToolResult
 from robota.engine.asks import Answer
-from robota.engine.context import CONDENSE, Context
-from robota.engine.context_size import Gauge, overhead_of
+from robota.engine.context.size import Gauge, overhead_of
+from robota.engine.context.window import CONDENSE, Context
 from robota.engine.dialect import Dialect
 from robota.engine.executor import Executed, ToolExecutor
 from robota.engine.images import image_blocks

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.agents.problems import WorktreeError
+from robota.agents.worktrees.problems import WorktreeError
 from robota.config.problems import shown
 from robota.workspace.git import Git, GitError, GitMissing, open_git
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from robota.agents.repository import Repository
-from robota.agents.worktree_state import commits_only_on
+from robota.agents.worktrees.repository import Repository
+from robota.agents.worktrees.state import commits_only_on
 from robota.workspace.git import GitError
 
 REMOVE_S: Final = 600.0

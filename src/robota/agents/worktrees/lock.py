@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from robota.agents.problems import WorktreeError
+from robota.agents.worktrees.problems import WorktreeError
 
 LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import msgspec
 
-from robota.agents.problems import WorktreeError
-from robota.agents.repository import Repository, base_commit, find_repository
-from robota.agents.worktree_creation import WorktreeWish, bring_files, create_worktree, renew_settings
-from robota.agents.worktree_hook import create_worktree_by_hook, tell_of_removal
-from robota.agents.worktree_lock import WorktreeLock, take_lock
-from robota.agents.worktree_name import RANDOM_BYTES, branch_of, check_name, new_name
-from robota.agents.worktree_place import is_there, is_worktree_of, prepare_place
-from robota.agents.worktree_removal import remove_branch, remove_checkout
-from robota.agents.worktree_state import look_at
+from robota.agents.worktrees.creation import WorktreeWish, bring_files, create_worktree, renew_settings
+from robota.agents.worktrees.hook import create_worktree_by_hook, tell_of_removal
+from robota.agents.worktrees.lock import WorktreeLock, take_lock
+from robota.agents.worktrees.name import RANDOM_BYTES, branch_of, check_name, new_name
+from robota.agents.worktrees.place import is_there, is_worktree_of, prepare_place
+from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.removal import remove_branch, remove_checkout
+from robota.agents.worktrees.repository import Repository, base_commit, find_repository
+from robota.agents.worktrees.state import look_at
 from robota.config.problems import shown
 from robota.contracts.hook import LifecycleHooks
 from robota.workspace.git import GitError

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-from robota.agents.problems import WorktreeError
-from robota.agents.repository import Repository, find_repository
-from robota.agents.worktree_hook import tell_of_removal
-from robota.agents.worktree_lock import is_locked, take_lock
-from robota.agents.worktree_name import branch_of, check_name
-from robota.agents.worktree_place import is_there, is_worktree_of, known_names, prepare_place, worktrees_of
-from robota.agents.worktree_removal import remove_branch, remove_checkout
-from robota.agents.worktree_state import WorktreeState, look_at
+from robota.agents.worktrees.hook import tell_of_removal
+from robota.agents.worktrees.lock import is_locked, take_lock
+from robota.agents.worktrees.name import branch_of, check_name
+from robota.agents.worktrees.place import is_there, is_worktree_of, known_names, prepare_place, worktrees_of
+from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.removal import remove_branch, remove_checkout
+from robota.agents.worktrees.repository import Repository, find_repository
+from robota.agents.worktrees.state import WorktreeState, look_at
 from robota.contracts.hook import LifecycleHooks
 from robota.workspace.git import GitError
 

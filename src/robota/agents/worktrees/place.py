@@ -5,9 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from robota.agents.problems import WorktreeError
-from robota.agents.repository import Repository
-from robota.agents.worktree_name import NAME
+from robota.agents.worktrees.name import NAME
+from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.repository import Repository
 from robota.config.linked_worktree import proven_repository
 from robota.config.paths import user_directory
 from robota.log.store import fallback_directory, prepare_project_directory

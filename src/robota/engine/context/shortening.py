@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 
 from robota.contracts.hook import Moment
-from robota.engine.condense import Summariser
-from robota.engine.context_kept import reminder
-from robota.engine.context_reducer import CannotCondense, Reducer, Sizes
-from robota.engine.context_size import Gauge
+from robota.engine.context.kept import reminder
+from robota.engine.context.reducer import CannotCondense, Reducer, Sizes
+from robota.engine.context.size import Gauge
+from robota.engine.context.summary import Summariser
 from robota.engine.patience import Patience
 from robota.engine.scope import TaskScope
 from robota.engine.usage import tell_usage

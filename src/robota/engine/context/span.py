@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from robota.engine.context_cut import with_short_results
-from robota.engine.context_size import characters_of
+from robota.engine.context.cut import with_short_results
+from robota.engine.context.size import characters_of
 from robota.log.context import Piece
 from robota.log.kinds import TruncateRecord
 from robota.protocol.conversation import AssistantTurn, Turn, UserTurn

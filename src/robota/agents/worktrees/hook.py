@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from robota.agents.problems import WorktreeError
+from robota.agents.worktrees.problems import WorktreeError
 from robota.config.problems import shown
 from robota.contracts.hook import LifecycleHooks, Moment
 

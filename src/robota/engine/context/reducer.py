@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from robota.engine.context_kept import TouchedFiles, kept_turn, words_of
-from robota.engine.context_size import Gauge, characters_of
-from robota.engine.context_span import (
+from robota.engine.context.kept import TouchedFiles, kept_turn, words_of
+from robota.engine.context.size import Gauge, characters_of
+from robota.engine.context.span import (
     Span,
     all_but_head,
     all_but_last_exchange,

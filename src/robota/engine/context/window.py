@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from robota.engine.context_size import Gauge, room_for_input
+from robota.engine.context.size import Gauge, room_for_input
 from robota.engine.meter import total_in
 from robota.engine.patience import Patience
 from robota.engine.scope import TaskScope
@@ -11,7 +11,7 @@ from robota.protocol.conversation import Usage
 from robota.protocol.message import TodoItem
 
 if TYPE_CHECKING:
-    from robota.engine.context_shortening import Shortening
+    from robota.engine.context.shortening import Shortening
 
 # The answer to an ask that wants the conversation condensed before it is asked again.
 CONDENSE: Final = "condenseTaskContextRequest"
@@ -92,7 +92,7 @@ class Context:
     def _shortening(self) -> "Shortening":
         if self._made is None:
             # Most tasks end long before their window is full; they need not wait for what shortens one.
-            from robota.engine.context_shortening import Shortening
+            from robota.engine.context.shortening import Shortening
 
             self._made = Shortening(self._scope, self._patience, self._gauge, self._todos)
         return self._made

@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from robota.agents.problems import WorktreeError
-from robota.agents.repository import Repository
-from robota.agents.worktree_files import Copied, copy_included, copy_settings
-from robota.agents.worktree_name import branch_of
-from robota.agents.worktree_removal import remove_branch, remove_checkout
+from robota.agents.worktrees.files import Copied, copy_included, copy_settings
+from robota.agents.worktrees.name import branch_of
+from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.removal import remove_branch, remove_checkout
+from robota.agents.worktrees.repository import Repository
 from robota.config.problems import shown
 from robota.config.workspace_sources import Snapshot
 from robota.contracts.hook import LifecycleHooks

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.engine.context_cut import shorter
+from robota.engine.context.cut import shorter
 from robota.engine.patience import Patience
 from robota.engine.scope import TaskScope
 from robota.protocol.conversation import (
