@@ -1,5 +1,6 @@
 """How a command's end is told to the model, and how its whole output is kept."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +26,12 @@ WORDS_OF_THE_SANDBOX: Final = (
 # What they say then too, but also for many other reasons.
 WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
 SANDBOX_NOTE: Final = (
-    "The command ran in a sandbox: it can write only in the workspace and has no network. If that is why it failed, "
-    "run this exact command again with without_sandbox: true; the user will be asked."
+    "The command ran in a sandbox: it writes only in the workspace and reaches only allowed hosts. If that is why it "
+    "failed, run this exact command again with without_sandbox: true; the user will be asked."
 )
-FAILED_INSIDE: Final = "The command failed in the sandbox, where it can write only in the workspace and has no network."
+FAILED_INSIDE: Final = (
+    "The command failed in the sandbox. There it can write only in the workspace and reaches only allowed hosts."
+)
 WHY_STOPPED: Final = {
     StopReason.TIME_OUT: "Timed out: the command was stopped",
     StopReason.USER_LIMIT: "Stopped at the time limit of the user, so do not run it again as it is",
@@ -64,8 +67,10 @@ def seems_to_have_asked(ending: Ending, last_text: str) -> bool:
     return last_text.rstrip(" ").endswith(QUESTION_ENDS)
 
 
-def was_stopped_by_the_sandbox(ending: Ending, output: str) -> bool:
-    """Whether it failed with words that hardly anything but the sandbox makes programs say."""
+def was_stopped_by_the_sandbox(ending: Ending, output: str, refused: Sequence[str] = ()) -> bool:
+    """Whether it failed after hosts were refused to it, or in words that hardly anything but the sandbox causes."""
+    if refused and ending.exit_code not in (0, None):
+        return True
     return _failed_saying(WORDS_OF_THE_SANDBOX, ending, output)
 
 

@@ -85,7 +85,7 @@ async def _ended(
     if seems_to_have_asked(ending, output):
         lines.append(f"It looks as if it asked a question. {NO_INPUT}")
     was_confined = context.processes.has_walls and not params.without_sandbox
-    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output)
+    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused)
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
     lines += outcome.refused
@@ -103,13 +103,13 @@ async def _ended(
         content=content,
         view=view,
         is_error=ending.stopped_for is not None,
-        alternative=_without_walls(params) if was_stopped else None,
+        alternative=_without_walls(params, " ".join(outcome.refused)) if was_stopped else None,
     )
 
 
-def _without_walls(params: ExecuteCommandParams) -> Alternative:
-    unconfined = msgspec.structs.replace(params, without_sandbox=True)
-    return Alternative(input=msgspec.to_builtins(unconfined), why=FAILED_INSIDE, manner="without the sandbox")
+def _without_walls(params: ExecuteCommandParams, refused: str) -> Alternative:
+    unconfined = msgspec.to_builtins(msgspec.structs.replace(params, without_sandbox=True))
+    return Alternative(input=unconfined, why=refused or FAILED_INSIDE, manner="without the sandbox")
 
 
 def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:
