@@ -11,6 +11,7 @@ from robota.config.allowed_hosts import AllowedAddress, AllowedName, NamesBelow,
 from robota.workspace.web_address import AddressRefused, parse_address
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.harness.cli import Robota
+from tests.sandbox.cells import PYTHON
 from tests.sandbox.egress_partners import require_bubblewrap
 
 
@@ -99,7 +100,8 @@ def test_a_person_sets_it_and_a_repository_cannot(robota: Robota) -> None:
 
 def test_the_model_hears_whom_a_command_was_kept_from(robota: Robota, tmp_path: Path) -> None:
     require_bubblewrap(tmp_path)
-    fetch = call("execute_command", command="curl -sS https://evil.example/")
+    program = "import urllib.request; urllib.request.urlopen('https://evil.example/')"
+    fetch = call("execute_command", command=f'{PYTHON} -c "{program}"')
     script(robota, {"calls": [fetch]}, {"text": "ok"})
     settings = robota.home / ".robota" / "settings.json"
     listed = {**json.loads(settings.read_text()), "sandbox": {"allowedHosts": ["ok.example"]}}

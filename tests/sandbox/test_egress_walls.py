@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import http.server
+import shutil
 import socket
 import subprocess
 import threading
@@ -22,6 +23,8 @@ from tests.sandbox.cells import PYTHON
 from tests.sandbox.egress_partners import require_bubblewrap
 from tests.workspace.commanding import Witness, open_descriptors
 from tests.workspace.web_server import Page, Web, web_server
+
+pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 
 
 class Cell:
