@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import re
 import tempfile
 import threading
@@ -32,7 +33,8 @@ ROUTES: Final[tuple[tuple[str, Dialect], ...]] = (
 )
 
 
-WORKDIR: Final = str(Path(tempfile.gettempdir()) / "fakellm-ws")
+# Of this user only: another's would be one that we cannot write to.
+WORKDIR: Final = str(Path(tempfile.gettempdir()) / f"fakellm-ws-{os.getuid()}")
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +58,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 @contextlib.contextmanager
 def running(scenario: str = "hello", **options: Any) -> Iterator["Server"]:
     """A server on a free port in a thread of this process; gives the server (url, records, reset)."""
-    server = Server(Options(scenario=scenario, **{"port": 0, **options}))
+    with tempfile.TemporaryDirectory(prefix="fakellm-") as workdir:
+        wanted = Options(scenario=scenario, **{"port": 0, "workdir": workdir, **options})
+        yield from _served(Server(wanted))
+
+
+def _served(server: "Server") -> Iterator["Server"]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.workspace.sandbox.egress_bounds import Bounds
-from robota.workspace.sandbox.egress_list import AllowList, HostRefused
+from robota.workspace.sandbox.egress_list import LOOKUPS_AT_ONCE, AllowList, HostRefused
 from robota.workspace.sandbox.egress_request import NotServed, wish_of
 from robota.workspace.web_address import parse_address
 from tests.sandbox.egress_partners import OK, Proxy, Server, proxy, server
@@ -339,6 +339,24 @@ def test_who_comes_when_all_lines_are_busy_waits_for_a_free_one() -> None:
         second.close()
 
     talk(scenario, Bounds(connections=1))
+
+
+def test_names_that_nobody_answers_for_do_not_take_all_threads() -> None:
+    """A look-up goes on in its thread also when nobody waits any more, and so keeps its place among the few."""
+    asked: list[str] = []
+
+    async def never(host: str, port: int) -> Sequence[str]:
+        asked.append(host)
+        await asyncio.Event().wait()
+        return []
+
+    async def scenario() -> None:
+        async with proxy("*.slow.example", resolve=never, bounds=Bounds(connect_s=0.01)) as way:
+            for number in range(LOOKUPS_AT_ONCE + 2):
+                assert status(await way.say(f"CONNECT a{number}.slow.example:443 HTTP/1.0\r\n\r\n".encode())) == 502
+
+    asyncio.run(scenario())
+    assert len(asked) == LOOKUPS_AT_ONCE
 
 
 def test_a_server_that_is_not_there_or_makes_no_sense_is_told_as_such() -> None:

@@ -1,6 +1,8 @@
 """What only the kind without namespaces has to see to: reading, sockets, signals and capabilities."""
 
 import os
+import pty
+import signal
 import socket
 import subprocess
 import sys
@@ -10,8 +12,11 @@ import msgspec
 import pytest
 
 from robota.workspace.sandbox.landlock import LAUNCHER
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.sandbox.walls import Kind
 from tests.sandbox.cells import PYTHON, Cell, landlock_abi
+from tests.workspace.commanding import Witness
 
 OPEN = "import socket; socket.socket(socket.{}, socket.{})"
 
@@ -58,6 +63,14 @@ def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) ->
     assert (done.returncode, done.stdout) == (0, "500\nnew\n")
 
 
+def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may write in it could write to ~/.ssh and to Robota's settings, too."""
+    monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is
+    inside = find_sandbox(workspace_profile(weak.home, weak.temporary, home=weak.home))
+    assert inside.kind is Kind.NONE and str(weak.home / ".ssh") in inside.reason
+    assert find_sandbox(workspace_profile(weak.root, weak.temporary, home=weak.home)).kind is Kind.LANDLOCK
+
+
 @pytest.mark.parametrize(
     ("family", "kind"),
     [("AF_INET", "SOCK_STREAM"), ("AF_INET", "SOCK_DGRAM"), ("AF_INET6", "SOCK_DGRAM"), ("AF_NETLINK", "SOCK_RAW")],
@@ -89,6 +102,56 @@ def test_c35_signals_and_abstract_sockets_end_at_the_wall(weak: Cell) -> None:
         assert bystander.poll() is None
         bystander.kill()
     assert weak.run("sleep 1000 & kill %1 || exit 1; wait %1; test $? = 143").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        "env -i setsid -f sleep 1000",
+        "env -i sh -c '(setsid sleep 1000 &)'",
+        "env -i setsid -f sh -c 'trap \"\" TERM; setsid -f sleep 1000; sleep 1000'",
+    ],
+)
+def test_c37_whoever_hides_from_robota_still_ends_with_the_command(weak: Cell, hiding: str) -> None:
+    """Neither session, nor parent, nor environment of such a process leads back to the command."""
+    witness = Witness(weak.root)
+    done = weak.run(f"{hiding} 3> witness > /dev/null 2>&1; echo said; exit 7")
+    assert (done.returncode, done.stdout) == (7, "said\n")
+    assert witness.wait_until_gone() == b""
+
+
+@pytest.mark.parametrize("name", ["SEGV", "KILL", "TERM", "PIPE", "INT"])
+def test_a_command_that_a_signal_ended_is_seen_to(weak: Cell, name: str) -> None:
+    assert weak.run(f"kill -{name} $$").returncode == -signal.Signals[f"SIG{name}"]
+
+
+def test_pipes_break_silently_as_everywhere(weak: Cell) -> None:
+    done = weak.run("yes | head -n 1")
+    assert (done.stdout, done.stderr) == ("y\n", "")
+
+
+def test_what_is_typed_into_other_terminals_cannot_be_read_or_forged(weak: Cell) -> None:
+    keyboard, terminal = pty.openpty()
+    try:
+        os.write(keyboard, b"password\n")
+        name = os.ttyname(terminal)
+        assert weak.run(f"head -n 1 {name}").stdout == ""
+        assert weak.run(f"echo forged > {name}").returncode != 0
+        assert weak.run("echo x > /dev/null && head -c 1 /dev/urandom | wc -c").stdout == "1\n"
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+
+
+def test_c35_nobody_outside_gets_other_limits(weak: Cell) -> None:
+    """Without files to open, or time to compute, Robota would be as good as killed."""
+    with subprocess.Popen(["sleep", "1000"]) as bystander:
+        before = Path(f"/proc/{bystander.pid}/limits").read_text()
+        change = f"import resource; resource.prlimit({bystander.pid}, resource.RLIMIT_NOFILE, (7, 7))"
+        assert weak.run(f"{PYTHON} -c '{change}'").returncode != 0
+        assert Path(f"/proc/{bystander.pid}/limits").read_text() == before
+        bystander.kill()
+    assert weak.run("ulimit -n 64 && ulimit -n").stdout == "64\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to lose")

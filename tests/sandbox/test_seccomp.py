@@ -18,6 +18,7 @@ from robota.workspace.sandbox.seccomp import (
     IOCTL,
     NEW_NAMESPACES,
     ORDINARY_SOCKETS,
+    PRLIMIT,
     REFUSED_CALLS,
     REFUSED_IOCTLS,
     SOCKET,
@@ -109,6 +110,12 @@ def test_sockets_are_of_ordinary_families(machine: str, family: int, only_unix: 
     number = SOCKET[MACHINES.index(machine)] or 0
     expected = ALLOWED if family in (ORDINARY_SOCKETS[:1] if only_unix else ORDINARY_SOCKETS) else EPERM
     assert verdict(built(machine, only_unix_sockets=only_unix), call(machine, number, family)) == expected
+
+
+@given(machine=st.sampled_from(MACHINES), pid=st.just(0) | WORDS, above=WORDS)
+def test_limits_are_changed_of_the_caller_only(machine: str, pid: int, above: int) -> None:
+    number = PRLIMIT[MACHINES.index(machine)] or 0
+    assert verdict(built(machine), call(machine, number, above << 32 | pid)) == (EPERM if pid else ALLOWED)
 
 
 @pytest.mark.parametrize("only_unix", [False, True])

@@ -1,5 +1,6 @@
 """What a command cannot do from inside, tried for real in every kind of sandbox this machine has."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -88,6 +89,18 @@ def test_secrets_are_hidden(cell: Cell) -> None:
     assert "secret" not in done.stdout
 
 
+def test_a_home_that_is_partly_closed_to_its_owner_does_not_stop_commands(cell: Cell) -> None:
+    """After a careless `sudo`, ~/.config often belongs to root."""
+    (cell.home / ".config/gh").mkdir(parents=True)
+    (cell.home / ".config").chmod(0)
+    try:
+        cell.renew()
+        done = cell.run(f"echo works; cat {cell.home}/.ssh/id")
+    finally:
+        (cell.home / ".config").chmod(0o700)
+    assert done.stdout == "works\n"
+
+
 def test_other_processes_are_out_of_sight_and_reach(strong: Cell) -> None:
     with subprocess.Popen(["sleep", "1000"]) as bystander:
         done = strong.run(f"kill -9 {bystander.pid}; ls /proc | grep -c '^[0-9]'")
@@ -106,6 +119,31 @@ def test_tmp_is_the_sessions_own(strong: Cell) -> None:
     assert strong.run("echo x > /tmp/mine").returncode == 0
     assert strong.run("cat /tmp/mine").stdout == "x\n"
     assert not Path("/tmp/mine").exists()
+
+
+@pytest.mark.parametrize("name", ["TMPDIR", "TMP", "TEMP"])
+def test_temporary_files_can_be_made_wherever_they_are_outside(
+    strong: Cell, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, str(strong.outside))
+    done = strong.run(f"mktemp && {PYTHON} -c 'import tempfile; print(tempfile.mkdtemp())'")
+    assert [Path(line).parent for line in done.stdout.split()] == [Path("/tmp")] * 2, done.stderr
+
+
+def test_a_bubblewrap_that_a_command_could_have_written_is_not_used(
+    strong: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The virtual environment of a project is on the PATH when it is active, and commands can write to it."""
+    programs = strong.root / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "bwrap").write_text(f"#!/bin/sh\ntouch {strong.outside}/ran\n")
+    (programs / "bwrap").chmod(0o755)
+    for folder in (programs, strong.outside / "link"):
+        monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    (strong.outside / "link").symlink_to(programs)
+    found = find_sandbox(strong.sandbox.profile)
+    assert found.kind is Kind.BUBBLEWRAP and found.executable == strong.sandbox.executable
+    assert not (strong.outside / "ran").exists()
 
 
 def test_without_bubblewrap_landlock_is_found_and_the_reason_said(

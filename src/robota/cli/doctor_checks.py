@@ -132,7 +132,7 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     if found.kind is Kind.LANDLOCK:
         advice = (
             "It confines writing and the network and closes your secrets, but it protects no single names in the "
-            "workspace, such as .git, and hides no processes. Install bubblewrap for that."
+            "workspace, such as .git, and hides no processes. bubblewrap does, where user namespaces are allowed."
         )
         advice = f"{advice} {unreachable}".rstrip()
         return Check(name=name, health=Health.NOTE, text=f"Landlock, because {reason}", advice=advice)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -51,7 +50,7 @@ class Child:
         except BaseException:
             self._wrapped.clean_up()
             raise
-        self.tree = ProcessTree(self._process.pid, launch.mark)
+        self.tree = ProcessTree(self._process.pid, launch.mark, has_keeper=self._wrapped.has_keeper)
         self._loop.add_reader(self._output, self._read)
         self._exit_notice = self._watch_exit()
 
@@ -76,7 +75,7 @@ class Child:
 
     async def stop(self) -> None:
         """TERM to everybody, KILL to whoever is still there after the grace. Safe to cancel: then KILL at once."""
-        self.tree.signal(signal.SIGTERM)
+        self.tree.ask_to_end()
         try:
             async with asyncio.timeout(GRACE_S):
                 await self.exited.wait()

@@ -119,7 +119,7 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
 
 async def open_git(directory: Path, env: Mapping[str, str]) -> Git:
     """git for a directory, with the filters of its repository switched off. Raises `GitError`."""
-    program = find_program("git", env)
+    program = find_program("git", env, not_beneath=directory)
     if program is None:
         raise GitMissing("There is no git on the PATH")
     own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}

@@ -36,8 +36,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessTree:
     """The processes of one command. `shell` must not be reaped as long as the tree is in use."""
 
-    def __init__(self, shell: int, mark: str) -> None:
+    def __init__(self, shell: int, mark: str, *, has_keeper: bool = False) -> None:
+        """With `has_keeper`, `shell` is no shell but keeps up a sandbox, and nobody inside lives longer than it."""
         self.shell = shell
+        self._has_keeper = has_keeper
         self._mark = f"{mark};".encode()
         self._born = monotonic()
 
@@ -48,6 +50,15 @@ class ProcessTree:
     def count(self, most: int) -> int:
         """How many live now; stops counting at `most`, because to look at each takes time."""
         return sum(1 for _ in islice(self._living(), most))
+
+    def ask_to_end(self) -> None:
+        """TERM to everybody who can make something of it."""
+        if not self._has_keeper:
+            self.signal(signal.SIGTERM)
+            return
+        for member in self.members():
+            if member.pid != self.shell:
+                _signal_member(member, signal.SIGTERM)
 
     def signal(self, number: signal.Signals) -> bool:
         """To everybody. Returns whether somebody was alive."""

@@ -17,8 +17,8 @@ PORTS: Final = {"http": 80, "https": 443}
 NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*")
 
-# A public address by its number, but answered by the cloud the machine runs in.
-CLOUD_SERVICES: Final = frozenset({ip_address("168.63.129.16")})
+# Public addresses by their numbers, but answered by the cloud the machine runs in (Azure, Oracle).
+CLOUD_SERVICES: Final = frozenset({ip_address("168.63.129.16"), ip_address("192.0.0.192")})
 TRANSLATED: Final = ip_network("64:ff9b::/96")
 TRANSLATED_LOCALLY: Final = ip_network("64:ff9b:1::/48")
 

@@ -16,6 +16,8 @@ BEHIND_DOORS: Final = (
     "/run/resolvconf/resolv.conf",
     "/run/current-system",
 )
+# Where temporary files go outside. Inside that is always /tmp, and other places cannot be written.
+NAMES_OF_TEMPORARY: Final = ("TMPDIR", "TMP", "TEMP")
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
 
 
@@ -41,7 +43,7 @@ def arguments(
     words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     for door in KERNEL_DOORS:
         words += ["--ro-bind-try", door, door]
-    words += ["--cap-drop", "ALL"]
+    words += ["--cap-drop", "ALL", *(word for name in NAMES_OF_TEMPORARY for word in ("--unsetenv", name))]
     if seccomp_descriptor is not None:
         words += ["--seccomp", str(seccomp_descriptor)]
     return [*words, "--chdir", str(cwd), "--"]

@@ -1,13 +1,12 @@
 """The walls around the commands of one session: chosen when the first command needs them."""
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
+from robota.workspace.sandbox.temporary import Temporary
 from robota.workspace.sandbox.walls import Kind, Sandbox
 from robota.workspace.sandbox.wrapped import Wrapped, unwrapped
 
@@ -35,14 +34,14 @@ class CommandWalls:
         self._allowed_hosts = tuple(allowed_hosts)
         self._ways_out: WaysOut | None = None
         self._sandbox: Sandbox | None = None
-        self._temporary: Path | None = None
+        self._temporary: Temporary | None = None
 
     @property
     def sandbox(self) -> Sandbox:
         if self._sandbox is None:
-            self._temporary = Path(tempfile.mkdtemp(prefix="robota-tmp-"))
+            self._temporary = Temporary()
             profile = workspace_profile(
-                self._root, self._temporary, home=self._home, secrets=self._secrets, network=self._network
+                self._root, self._temporary.path, home=self._home, secrets=self._secrets, network=self._network
             )
             self._sandbox = find_sandbox(profile)
         return self._sandbox
@@ -60,7 +59,7 @@ class CommandWalls:
 
     def close(self) -> None:
         if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary.remove()
             self._temporary = None
             self._sandbox = None
 

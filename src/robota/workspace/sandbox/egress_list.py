@@ -48,8 +48,7 @@ class AllowList:
             raise HostRefused(entry_for(host, port), NOT_LISTED, missing=entry_for(host, port))
         if wanted.is_numerical:
             return [host]
-        async with self._lookups:
-            found = await self._resolve(host, port)
+        found = await self._found(host, port)
         rules = AddressRules(exempt=self._listed_addresses(port))
         for each in found:
             kind = rules.refusal(each)
@@ -57,6 +56,18 @@ class AllowList:
                 why = f"it leads to {each}, {kind}, which is not listed itself"
                 raise HostRefused(entry_for(host, port), why, missing=entry_for(each, port))
         return found
+
+    async def _found(self, host: str, port: int) -> Sequence[str]:
+        await self._lookups.acquire()
+        lookup = asyncio.ensure_future(self._resolve(host, port))
+        lookup.add_done_callback(self._over)
+        # Whoever gave up waiting does not free the thread, and so must not free its place either.
+        return await asyncio.shield(lookup)
+
+    def _over(self, lookup: "asyncio.Future[Sequence[str]]") -> None:
+        self._lookups.release()
+        if not lookup.cancelled():
+            lookup.exception()  # nobody may be left to hear of it
 
     def _listed_addresses(self, port: int) -> tuple[str, ...]:
         return tuple(

@@ -13,26 +13,33 @@ from robota.workspace.sandbox.profile import Profile
 from robota.workspace.sandbox.seccomp import filter_program
 from robota.workspace.sandbox.wrapped import Wrapped
 
+# Without links, and looked up before a command runs: one in a virtual environment in the workspace could be replaced.
+INTERPRETER: Final = os.path.realpath(sys.executable)
 LAUNCHER: Final = Path(__file__).with_name("landlock_launcher.py")
 # Written to by half of all programs; none of it outlives the command.
-HARMLESS_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
+HARMLESS_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")
 SHARED_MEMORY: Final = Path("/dev/shm")
+TERMINALS: Final = Path("/dev/pts")
 
 
 def behind_landlock(profile: Profile, command: Sequence[str]) -> Wrapped:
     """Weaker than bubblewrap: single names inside the workspace and other processes are not out of reach."""
     program = filter_program(only_unix_sockets=not profile.network) or b""
+    # Landlock cannot tell a terminal that the command makes from one in which somebody types.
+    open_terminals, closed_terminals = ((), (TERMINALS,)) if _somebody_types() else ((TERMINALS,), ())
+    devices = (*(Path("/dev", name) for name in HARMLESS_DEVICES), *open_terminals)
+    hidden = (*profile.hidden_directories, *profile.hidden_files, *closed_terminals)
     options = [
         *_each("--writable", (profile.root, profile.temporary, *profile.writable, SHARED_MEMORY)),
-        *_each("--device", (Path("/dev", name) for name in HARMLESS_DEVICES)),
-        *_each("--hidden", _outermost((*profile.hidden_directories, *profile.hidden_files))),
+        *_each("--device", devices),
+        *_each("--hidden", _outermost(hidden)),
         *("--temporary", str(profile.temporary), "--network", "on" if profile.network else "off"),
         *("--filter", program.hex()),
     ]
     script = os.memfd_create("launcher", os.MFD_CLOEXEC)
     os.write(script, _byte_code())
     return Wrapped(
-        argv=(sys.executable, "-I", "-S", f"/proc/self/fd/{script}", *options, "--", *command),
+        argv=(INTERPRETER, "-I", "-S", f"/proc/self/fd/{script}", *options, "--", *command),
         descriptors=(script,),
         clean_up=lambda: os.close(script),
         has_walls=True,
@@ -44,6 +51,15 @@ def _byte_code() -> bytes:
     """The launcher as Python keeps it in files: to compile it would take a fifth of the time of every command."""
     code = compile(LAUNCHER.read_bytes(), str(LAUNCHER), "exec", dont_inherit=True)
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def _somebody_types() -> bool:
+    """Whether there is a terminal that a command could read from, and so what is typed into it."""
+    try:
+        with os.scandir(TERMINALS) as entries:
+            return any(entry.name.isdecimal() and os.access(entry.path, os.R_OK) for entry in entries)
+    except OSError:
+        return False
 
 
 def _each(option: str, values: Iterable[Path]) -> list[str]:

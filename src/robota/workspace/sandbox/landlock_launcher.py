@@ -1,10 +1,13 @@
-"""Builds walls with Landlock and seccomp around itself, then becomes the command. Run by path, with `python -I -S`.
+"""Builds walls with Landlock and seccomp around a command. Run by path, with `python -I -S`.
 
     python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
 Options, some of them many times: --writable PATH, --device PATH, --hidden PATH, --temporary PATH, --network on|off,
 --filter HEX. It imports nothing of robota and as little as it can, because it starts once per command and every import
 is paid each time. Anything that fails ends with code 126 before the command has run.
+
+The process itself stays outside the walls. Whoever the command leaves behind becomes its child, even without the mark
+and the session by which Robota knows its commands, and is ended before this one ends as the command did.
 """
 
 import ctypes
@@ -13,7 +16,7 @@ import resource
 import sys
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF, PATH_BENEATH = 444, 445, 446, 1
-PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
 SECCOMP_MODE_FILTER, SIGKILL = 2, 9
 
 # What Landlock can refuse, in the order the kernel learned it: all but REFER (2), TRUNCATE (3), IOCTL_DEV (5) in ABI 1.
@@ -28,6 +31,7 @@ MOST_CAPABILITIES = 64
 MOST_FILE_BYTES = 16 << 30
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+SIGNALS = __import__("_signal")  # what `signal` is made of; that one takes longer to import than all the rest
 
 
 def main(arguments: list[str]) -> None:
@@ -36,13 +40,75 @@ def main(arguments: list[str]) -> None:
     for option, value in zip(arguments[0:end:2], arguments[1:end:2], strict=True):
         given.setdefault(option, []).append(value)
     os.environ["TMPDIR"] = given["--temporary"][0]
-    checked(LIBC.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+    die_with_parent()
+    command = fork_command()
+    if command:
+        outlive(command)
     checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     limit_resources()
     drop_capabilities()
     restrict_files(given)
     restrict_calls(bytes.fromhex(given.get("--filter", [""])[0]))
+    undo_what_python_did()
     os.execvp(arguments[end + 1], arguments[end + 1 :])
+
+
+def fork_command() -> int:
+    """As `fork`. The parent gets all orphans beneath it, and no signal ends it before the command has ended."""
+    checked(LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+    command = os.fork()
+    if command:
+        SIGNALS.pthread_sigmask(SIGNALS.SIG_BLOCK, SIGNALS.valid_signals())
+    else:
+        die_with_parent()
+    return command
+
+
+def die_with_parent() -> None:
+    checked(LIBC.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+
+
+def outlive(command: int) -> None:
+    """Wait for the command, end what it left, and end in the same way."""
+    for descriptor in range(3):
+        os.close(descriptor)
+    ended, status = os.waitpid(-1, 0)
+    while ended != command:
+        ended, status = os.waitpid(-1, 0)
+    end_children()
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number != SIGKILL:
+            SIGNALS.signal(number, SIGNALS.SIG_DFL)
+            SIGNALS.pthread_sigmask(SIGNALS.SIG_UNBLOCK, [number])
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
+
+
+def end_children() -> None:
+    """Until there is none: the death of one makes its own children ours."""
+    try:
+        while True:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                for pid in children():
+                    os.kill(pid, SIGKILL)
+                os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+
+
+def children() -> list[int]:
+    with os.scandir("/proc") as entries:
+        pids = [int(entry.name) for entry in entries if entry.name.isdecimal()]
+    return [pid for pid in pids if parent_of(pid) == os.getpid()]
+
+
+def parent_of(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123 - pathlib would have to be imported
+            return int(stat.read().rpartition(b")")[2].split()[1])
+    except OSError:
+        return 0  # gone meanwhile
 
 
 def limit_resources() -> None:
@@ -112,6 +178,17 @@ def restrict_calls(program: bytes) -> None:
     code = ctypes.create_string_buffer(program)
     header = (len(program) // 8).to_bytes(8, sys.byteorder) + ctypes.addressof(code).to_bytes(8, sys.byteorder)
     checked(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0))
+
+
+def undo_what_python_did() -> None:
+    """The command shall find the signals and the environment as they were."""
+    for number in (SIGNALS.SIGPIPE, SIGNALS.SIGXFSZ):
+        SIGNALS.signal(number, SIGNALS.SIG_DFL)
+    os.environ.pop("LC_CTYPE", None)
+    with open("/proc/self/environ", "rb") as stream:  # noqa: PTH123 - see above
+        for variable in stream.read().split(b"\0"):
+            if variable.startswith(b"LC_CTYPE="):
+                os.environb[b"LC_CTYPE"] = variable[9:]
 
 
 def checked(result: int) -> int:

@@ -16,7 +16,7 @@ PROBE_SECONDS: Final = 5.0
 def find_sandbox(profile: Profile) -> Sandbox:
     """The strongest kind in which a program can be started with exactly these walls."""
     reasons: list[str] = []
-    executable = find_program("bwrap", os.environ)
+    executable = find_program("bwrap", os.environ, not_beneath=profile.root)
     if executable is None:
         reasons.append("bubblewrap is not installed")
     else:
@@ -26,11 +26,19 @@ def find_sandbox(profile: Profile) -> Sandbox:
             return candidate
         reasons.append(f"bubblewrap does not work here ({problem})")
     candidate = Sandbox(kind=Kind.LANDLOCK, profile=profile, reason="; ".join(reasons))
-    problem = _problem(candidate)
+    problem = _secret_within(profile) or _problem(candidate)
     if problem is None:
         return candidate
     reasons.append(f"Landlock does not work here ({problem})")
     return Sandbox(kind=Kind.NONE, profile=profile, reason="; ".join(reasons))
+
+
+def _secret_within(profile: Profile) -> str | None:
+    """Landlock opens a directory with all that is in it: in a home, also Robota's own settings could be rewritten."""
+    for place in (*profile.hidden_directories, *profile.hidden_files):
+        if any(place.is_relative_to(wide) for wide in (profile.root, *profile.writable)):
+            return f"it cannot close {str(place)!r} inside the workspace; work in a directory that holds no secrets"
+    return None
 
 
 def _problem(sandbox: Sandbox) -> str | None:

@@ -1,6 +1,7 @@
 """What a sandboxed command may touch. Pure data, made from looking once at what exists."""
 
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -8,6 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.workspace.sandbox.repositories import git_places
+from robota.workspace.sandbox.submodules import find_submodules
 
 # Names in a workspace that change what other programs run: never writable from inside, not even before they exist.
 OWN_DIRECTORY: Final = ".robota"
@@ -49,17 +51,21 @@ SECRET_PLACES: Final = (
 
 
 # Full of sockets through which a service outside does what it is told: containers, systemd, the keyring, a resolver.
-DOORS: Final = Path("/run")
+DOORS: Final = (Path("/run"), Path("/var/lib/lxd"), Path("/var/snap/lxd/common/lxd"), Path("/var/lib/incus"))
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """The walls. `guarded` need not exist, and must not come into being from inside; `nested` existed at the start."""
+    """The walls. `guarded` need not exist, and must not come into being from inside.
+
+    `nested` existed at the start, and so did `pinned`, the directories that must stay where they are.
+    """
 
     root: Path
     temporary: Path
     writable: tuple[Path, ...] = ()
     guarded: tuple[Path, ...] = ()
     nested: tuple[Path, ...] = ()
+    pinned: tuple[Path, ...] = ()
     hidden_directories: tuple[Path, ...] = ()
     hidden_files: tuple[Path, ...] = ()
     doors: tuple[Path, ...] = ()
@@ -80,8 +86,17 @@ def workspace_profile(
         temporary=temporary,
         guarded=tuple(root / name for name in GUARDED_NAMES),
         nested=git_places(root),
-        hidden_directories=tuple(place for place in hidden if place.is_dir()),
-        hidden_files=tuple(place for place in hidden if place.is_file()),
-        doors=(DOORS,) if DOORS.is_dir() and not DOORS.is_symlink() else (),
+        pinned=find_submodules(root).pinned,
+        hidden_directories=tuple(place for place in hidden if stat.S_ISDIR(_mode(place))),
+        hidden_files=tuple(place for place in hidden if stat.S_ISREG(_mode(place))),
+        doors=tuple(door for door in DOORS if stat.S_ISDIR(_mode(door))),
         network=network,
     )
+
+
+def _mode(place: Path) -> int:
+    """What it is, links not followed; 0 for what we cannot look at, because then a command cannot either."""
+    try:
+        return place.stat(follow_symlinks=False).st_mode
+    except OSError:
+        return 0

@@ -22,12 +22,20 @@ def git_places(root: Path) -> tuple[Path, ...]:
     """Files and directories beneath `root` that tell git what to run; of the nested ones those that lie near."""
     real_root = Path(os.path.realpath(root))
     found: dict[Path, None] = {}
-    for git in (root / GIT, *_submodules(root), *_nested(root)):
+    for git in (root / GIT, *(place / GIT for place in submodule_paths(root)), *_nested(root)):
         if git.parent != root and is_there(git):
             found[git] = None
         led_to = (place for place in _led_to(git) if place != real_root and place.is_relative_to(real_root))
         found.update(dict.fromkeys(place for place in led_to if is_there(place)))
     return tuple(found)[:MOST_PLACES]
+
+
+def submodule_paths(root: Path) -> Iterator[Path]:
+    """Where the submodules are that the workspace lists, however deep they lie."""
+    for match in SUBMODULE_PATH.finditer(_beginning(root / ".gitmodules")):
+        place = root / match[1]
+        if ".." not in place.parts and place != root and place.is_relative_to(root):
+            yield place
 
 
 def is_there(place: Path) -> bool:
@@ -65,14 +73,6 @@ def _entries(directory: str) -> list["os.DirEntry[str]"]:
 
 def _is_entered(entry: "os.DirEntry[str]") -> bool:
     return entry.name != GIT and entry.name not in NOT_ENTERED and entry.is_dir(follow_symlinks=False)
-
-
-def _submodules(root: Path) -> Iterator[Path]:
-    """As the workspace lists them, however deep they lie."""
-    for match in SUBMODULE_PATH.finditer(_beginning(root / ".gitmodules")):
-        git = root / match[1] / GIT
-        if ".." not in git.parts and git.is_relative_to(root):
-            yield git
 
 
 def _led_to(git: Path) -> tuple[Path, ...]:

@@ -89,10 +89,13 @@ CLONE: Final[Numbers] = (56, 220)
 CLONE3: Final[Numbers] = (435, 435)
 IOCTL: Final[Numbers] = (16, 29)
 SOCKET: Final[Numbers] = (41, 198)
+PRLIMIT: Final[Numbers] = (302, 261)
 
 NEW_NAMESPACES: Final = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 # TIOCSTI types into the terminal of whoever looks on; TIOCLINUX pastes into a console.
 REFUSED_IOCTLS: Final = (0x5412, 0x541C)
+# The limits of others are like a signal: without files to open, or time to compute, Robota would be as good as dead.
+ITSELF: Final = 0
 UNIX_SOCKETS: Final = 1
 # Unix, IPv4, IPv6, netlink. All others are refused: the sockets of virtual machines know no namespaces, and the rest
 # (packets, kernel crypto, Bluetooth, IPsec keys, CAN, TIPC …) are old doors to the kernel that no build needs.
@@ -116,6 +119,7 @@ def filter_program(machine: str | None = None, *, only_unix_sockets: bool = Fals
     # Its flags are in memory, where no filter can look; C libraries go back to `clone`.
     program += _judge(CLONE3[column], [UNKNOWN])
     program += _judge(IOCTL[column], [LOAD_SECOND_ARGUMENT, *_one_of(REFUSED_IOCTLS, REFUSE), ALLOW])
+    program += _judge(PRLIMIT[column], [LOAD_FIRST_ARGUMENT, *_one_of((ITSELF,), ALLOW), REFUSE])
     families = (UNIX_SOCKETS,) if only_unix_sockets else ORDINARY_SOCKETS
     program += _judge(SOCKET[column], [LOAD_FIRST_ARGUMENT, *_one_of(families, ALLOW), REFUSE])
     program.append(ALLOW)

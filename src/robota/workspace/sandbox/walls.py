@@ -16,6 +16,7 @@ from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.profile import OWN_DIRECTORY, Profile
 from robota.workspace.sandbox.repositories import git_places, is_there
 from robota.workspace.sandbox.seccomp import filter_program
+from robota.workspace.sandbox.submodules import find_submodules
 from robota.workspace.sandbox.wrapped import Wrapped
 
 # No core dumps; no file beyond 16 GiB (in blocks of 512 bytes), which would fill the disk; and if memory runs out, the
@@ -58,22 +59,27 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
                 os.close(descriptor)
             placeholders.release()
 
-        walls = arguments(self.executable, self.profile, _protected(self.profile), cwd, descriptor)
+        submodules = find_submodules(self.profile.root)
+        # Only those that no command of this session ever could have replaced by a link.
+        pinned = (place for place in submodules.pinned if place in self.profile.pinned)
+        profile = msgspec.structs.replace(self.profile, writable=(*self.profile.writable, *pinned))
+        walls = arguments(self.executable, profile, _protected(self.profile, submodules.closed), cwd, descriptor)
         return Wrapped(
             argv=(*walls, *_limited(), *command),
             descriptors=() if descriptor is None else (descriptor,),
             clean_up=clean_up,
             has_walls=True,
+            has_keeper=True,
         )
 
 
-def _protected(profile: Profile) -> list[Path]:
+def _protected(profile: Profile, closed: Sequence[Path]) -> list[Path]:
     """What exists of the names that must not change. A link counts as what it leads to: nothing can lie on a link."""
     nested = profile.nested
     if not all(is_there(place) for place in nested):
         nested = git_places(profile.root)  # somebody moved one, and it shall not get out of sight
     # Not `Path.resolve`, which does not take a link that leads to itself.
-    places = dict.fromkeys(Path(os.path.realpath(place)) for place in (*profile.guarded, *nested))
+    places = dict.fromkeys(Path(os.path.realpath(place)) for place in (*profile.guarded, *nested, *closed))
     return [place for place in places if is_there(place) and _is_inside(place, (profile.root, *profile.writable))]
 
 

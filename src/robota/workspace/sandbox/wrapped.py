@@ -9,13 +9,15 @@ import msgspec
 class Wrapped(msgspec.Struct, frozen=True, kw_only=True):
     """A command with its walls, if it has any. `clean_up` must be called when it has ended.
 
-    `refused` gives a sentence for each host that the walls kept it from.
+    `refused` gives a sentence for each host that the walls kept it from. With `has_keeper` the process that is started
+    only holds up the walls: if it is asked to end, the command dies without having been asked.
     """
 
     argv: tuple[str, ...]
     descriptors: tuple[int, ...] = ()
     clean_up: Callable[[], None] = lambda: None
     has_walls: bool = False
+    has_keeper: bool = False
     refused: Callable[[], tuple[str, ...]] = tuple
 
 

@@ -1,0 +1,98 @@
+"""The directory that commands of a session see as /tmp: made for them, and removed whatever they left in it."""
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+PREFIX: Final = "robota-tmp-"
+# Whoever makes one needs a moment until it is locked.
+YOUNG_S: Final = 60.0
+
+
+class Temporary:
+    """Exists until `remove`. A lock shows that its session lives; what a killed one left goes with the next."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = _locked(self.path)
+        with suppress(OSError):
+            for abandoned in _abandoned(self.path.parent):
+                remove_tree(abandoned)
+
+    def remove(self) -> None:
+        """Doing it twice does nothing."""
+        remove_tree(self.path)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_tree(directory: Path) -> None:
+    """Also what is closed to its owner, as Go's cache of modules is, or lies deeper than a path can be long."""
+    with suppress(OSError):
+        heap = Path(tempfile.mkdtemp(prefix=PREFIX, dir=directory.parent))
+        with suppress(OSError):
+            _remove_on(heap, directory)
+        heap.rmdir()
+
+
+def _remove_on(heap: Path, directory: Path) -> None:
+    """Every directory is first laid on the heap, beside the one it was in, so that none is ever deep."""
+    free = (heap / str(number) for number in count())
+    waiting = [_moved(directory, next(free))]
+    while waiting:
+        place = waiting.pop()
+        with suppress(OSError):
+            with os.scandir(place) as entries:
+                found = list(entries)
+            for entry in found:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(_moved(Path(entry.path), next(free)))
+                else:
+                    Path(entry.path).unlink()
+            place.rmdir()
+
+
+def _moved(directory: Path, place: Path) -> Path:
+    directory.chmod(0o700)
+    return directory.rename(place)
+
+
+def _abandoned(parent: Path) -> Iterator[Path]:
+    """Of this user, not young, and held by nobody."""
+    with os.scandir(parent) as entries:
+        ours = [entry for entry in entries if entry.name.startswith(PREFIX) and _is_old_and_own(entry)]
+    for entry in ours:
+        lock = _locked(Path(entry.path))
+        if lock is not None:
+            os.close(lock)
+            yield Path(entry.path)
+
+
+def _is_old_and_own(entry: "os.DirEntry[str]") -> bool:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    is_own = entry.is_dir(follow_symlinks=False) and status.st_uid == os.geteuid()
+    return is_own and time.time() - status.st_mtime > YOUNG_S
+
+
+def _locked(directory: Path) -> int | None:
+    """A descriptor with a lock; None if somebody else has it, or locks do not work here."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor

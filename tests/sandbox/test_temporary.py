@@ -1,0 +1,72 @@
+"""The directory that commands see as /tmp is gone after the session, whatever they did in it, and however it ended."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from robota.workspace.sandbox.command_walls import CommandWalls
+from robota.workspace.sandbox.temporary import PREFIX, Temporary
+
+HOLD = """
+import sys, tempfile
+tempfile.tempdir = sys.argv[1]
+from robota.workspace.sandbox.temporary import Temporary
+held = Temporary()
+print(held.path, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def grown_old(directory: Path) -> Path:
+    an_hour_ago = time.time() - 3600
+    os.utime(directory, (an_hour_ago, an_hour_ago))
+    return directory
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "mkdir -p {0}/a/b && touch {0}/a/c && chmod 555 {0}/a",
+        "mkdir -p {0}/a/b && chmod 0 {0}/a/b {0}/a",
+        "ln -s / {0}/link && mkfifo {0}/pipe && ln -s nowhere {0}/broken",
+        "cd {0} && for i in $(seq 1500); do mkdir a && cd a || exit 1; done",
+    ],
+)
+def test_nothing_stays_whatever_was_left_in_it(place: Path, leave: str) -> None:
+    walls = CommandWalls(place, home=None)
+    temporary = walls.sandbox.profile.temporary
+    subprocess.run(["bash", "-c", leave.format(temporary)], check=True)
+    walls.close()
+    assert not list(place.iterdir())
+
+
+def test_what_a_killed_session_left_goes_with_the_next_and_a_living_one_keeps_its_own(place: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(place)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        held = grown_old(Path(other.stdout.readline().strip()))
+        Temporary().remove()
+        assert held.is_dir()
+        other.kill()
+    Temporary().remove()
+    assert not list(place.iterdir())
+
+
+def test_what_is_young_or_no_directory_of_ours_stays(place: Path) -> None:
+    (place / f"{PREFIX}young").mkdir()
+    grown_old(place / f"{PREFIX}young").touch()
+    (place / f"{PREFIX}link").symlink_to("/")
+    (place / f"{PREFIX}file").touch()
+    grown_old(place / f"{PREFIX}file")
+    Temporary().remove()
+    assert sorted(entry.name for entry in place.iterdir()) == [f"{PREFIX}{name}" for name in ("file", "link", "young")]
