@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from robota.engine.wishes_of_answer import wish_in, with_hunks
 from robota.protocol.commands import AskResponse, Refused, SwitchMode
-from robota.protocol.events import TaskModeSwitched, ToolEnd
+from robota.protocol.events import Notice, TaskModeSwitched, ToolEnd, TurnReply
 from robota.protocol.views import DiffView
 from robota.tools.diff import difference
 from tests.engine.stage import Stage, call, play, tool_results
+from tests.hooks.hooked import command, on, play_with_hooks
 
 DONE = {"text": "done"}
 
 
-def run(command: str) -> dict[str, Any]:
-    return {"calls": [call("execute_command", command=command)]}
+def run(text: str) -> dict[str, Any]:
+    return {"calls": [call("execute_command", command=text)]}
 
 
 def test_an_ask_says_why_and_which_rules_would_stop_it(workspace: Path) -> None:
@@ -97,6 +98,92 @@ def test_a_changed_input_cannot_go_where_nothing_may_go(workspace: Path) -> None
         assert stage.events_of(ToolEnd)[0].status == "denied"
 
     play(workspace, [{"calls": [call("write_to_file", path="a", content="x")]}, DONE], story)
+
+
+def test_a_changed_input_must_fit_the_mode_of_the_task(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        await stage.answer("objectResponse", '{"input": {"path": "a.py", "content": "x"}}')
+        await stage.until_ask("completion_result")
+        assert not (workspace / "a.py").exists()
+        assert "Markdown files only" in tool_results(stage)[0].content
+
+    turns = [{"calls": [call("write_to_file", path="a.md", content="x")]}, DONE]
+    play(workspace, turns, story, mode="architect")
+
+
+def test_a_changed_input_that_does_not_fit_is_no_mistake_of_the_model(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        for _ in range(4):
+            await stage.until_ask("command")
+            await stage.answer("objectResponse", '{"input": {"words": 3}}')
+        await stage.until_ask("completion_result")
+        assert all("The user changed the input" in result.content for result in tool_results(stage))
+
+    play(workspace, [*(run(f"touch {number}") for number in range(4)), DONE], story)
+
+
+def test_hooks_see_a_changed_input_too_and_can_refuse_it(workspace: Path) -> None:
+    script = 'read -r told; case "$told" in *better*) echo "not that one" >&2; exit 2;; esac'
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("objectResponse", '{"input": {"command": "touch better"}}')
+        await stage.until_ask("completion_result")
+        assert not (workspace / "better").exists()
+        assert "not that one" in tool_results(stage)[0].content
+
+    play_with_hooks(workspace, on("PreToolUse", command(script)), [run("touch one"), DONE], story)
+
+
+def test_hunks_of_a_file_that_was_changed_meanwhile_are_not_written(workspace: Path) -> None:
+    before = [f"line {number}" for number in range(40)]
+    after = [*before[:2], "FIRST", *before[3:30], "SECOND", *before[31:]]
+    (workspace / "a.txt").write_text("\n".join(before))
+    meanwhile = "\n".join(["somebody else", "was here", *before])
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        (workspace / "a.txt").write_text(meanwhile)
+        await stage.answer("objectResponse", '{"hunks": [1]}')
+        await stage.until_ask("completion_result")
+        assert (workspace / "a.txt").read_text() == meanwhile
+        assert "changed" in tool_results(stage)[-1].content
+
+    write = call("write_to_file", path="a.txt", content="\n".join(after))
+    play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [write]}, DONE], story)
+
+
+def test_hunks_that_are_not_there_change_nothing(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("one\n")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        await stage.answer("objectResponse", '{"hunks": [-1, 7]}')
+        await stage.until_ask("completion_result")
+        assert (workspace / "a.txt").read_text() == "one\n"
+        assert "0 of 1 hunks" in tool_results(stage)[-1].content
+
+    write = call("write_to_file", path="a.txt", content="two\n")
+    play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [write]}, DONE], story)
+
+
+def test_a_rule_for_a_scope_there_is_not_is_kept_nowhere_and_that_is_said(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("command")
+        grant = ("Bash(touch one)",)
+        await stage.submit(AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=grant, grant_scope="galaxy"))
+        await stage.until_ask("completion_result")
+        assert any("'galaxy' is neither" in notice.text for notice in stage.events_of(Notice))
+        assert not list(workspace.parent.rglob("settings*.json"))
+
+    play(workspace, [run("touch one"), DONE], story)
 
 
 def test_only_the_chosen_hunks_are_written(workspace: Path) -> None:
@@ -179,6 +266,67 @@ def test_a_mode_limits_the_tools_and_only_a_person_changes_it(workspace: Path, a
         assert bool(stage.events_of(TaskModeSwitched)) is written
 
     play(workspace, [WRITE, SWITCH, WRITE, DONE], story, mode="architect", permission_mode="acceptEdits")
+
+
+HAND_OVER = {"calls": [call("new_task", mode="code", message="build it")]}
+FINISH = {"calls": [call("attempt_completion", result="built")]}
+
+
+@pytest.mark.parametrize(("answer", "written"), [("yesButtonClicked", True), ("noButtonClicked", False)])
+def test_a_subtask_that_may_do_more_is_for_a_person_to_allow(workspace: Path, answer: str, written: bool) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("tool")
+        assert json.loads(ask.text or "")["tool"] == "newTask"
+        await stage.answer(answer)
+        await stage.until_ask("completion_result")
+        assert (workspace / "a.py").exists() is written
+
+    turns = [HAND_OVER, WRITE, FINISH, DONE] if written else [HAND_OVER, DONE]
+    play(workspace, turns, story, mode="architect", permission_mode="acceptEdits")
+
+
+@pytest.mark.parametrize("way", [["code"], ["orchestrator", "code"]])
+def test_where_nobody_is_a_subtask_may_do_no_more(workspace: Path, way: list[str]) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert not (workspace / "a.py").exists()
+        assert "Nobody is there" in tool_results(stage)[0].content
+
+    turns = [{"calls": [call("new_task", mode=way[0], message="build it")]}, DONE]
+    play(workspace, turns, story, mode="ask", attended=False, permission_mode="acceptEdits")
+
+
+@pytest.mark.parametrize("mode", ["orchestrator", "code", "debug"])
+def test_a_subtask_that_may_do_no_more_is_simply_started(workspace: Path, mode: str) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert (workspace / "a.py").exists()
+
+    play(workspace, [HAND_OVER, WRITE, FINISH, DONE], story, mode=mode, permission_mode="acceptEdits")
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"max_turns": 3}, {"count": 3, "type": "requests"}),
+        ({"max_cost": 1.5}, {"count": "1.50", "type": "cost"}),
+    ],
+)
+def test_the_limits_count_what_subtasks_use(workspace: Path, limits: dict[str, Any], told: dict[str, Any]) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("auto_approval_max_req_reached")
+        assert json.loads(ask.text or "") == told
+        assert len(stage.events_of(TurnReply)) == 3
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("auto_approval_max_req_reached")
+
+    step = {"usage": {"cost": 0.5}}
+    turns = [HAND_OVER | step, WRITE | step, WRITE | step, FINISH, DONE]
+    play(workspace, turns, story, permission_mode="acceptEdits", **limits)
 
 
 def test_nobody_there_means_no_other_mode(workspace: Path) -> None:

@@ -19,6 +19,8 @@ done
 SECONDS = 10
 # Files for patterns to match: some look like flags, numbers or formats, or like programs with their words.
 FILES = ("a.py", "b.py", "-n", "src/c.py", "src/.hidden", "in", "5", "5x", "1", "1a", "1b", "%n", "sub/5", "sub/sh")
+# Links out of the workspace, with names that patterns match in surprising ways.
+LINKS = ("ax", "[b]x", "^", "[^a", "éx", "sub/ax")
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +47,8 @@ class ShellOracle:
             path = self.workspace / name
             path.parent.mkdir(exist_ok=True)
             path.touch()
+        for name in LINKS:
+            (self.workspace / name).symlink_to("/")
         self._before = self._files()
 
     def run(self, command: str) -> Ran:

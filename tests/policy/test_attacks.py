@@ -15,6 +15,7 @@ from tests.policy.judging import fetching, judge, running, subject, writing
 
 SECRET = "what lies outside"
 RUN = "echo x > ran"
+NUMBER = "9" * 20
 
 
 class Attack(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +44,24 @@ ATTACKS = {
     "above a link, after cd": Attack(command="cd link && cat ../secret", files={"link": "->OUTER/inner"}),
     "a link among many files": Attack(command="cat docs/*", files={"docs/a": "", "docs/b": "->OUTSIDE"}),
     "a link found by diff": Attack(command="diff -rN one two", files={"one/a": "->OUTSIDE", "two/b": ""}),
+    "a link found by diff in plain directories": Attack(
+        command="diff one two", files={"one/a": "->OUTSIDE", "two/a": ""}
+    ),
+    "files in place of a text": Attack(command="grep -hv OUTER/*"),
+    "files of the workspace in place of a text": Attack(
+        command="grep -hv docs/*", files={"docs/a": "", "docs/b": "->OUTSIDE"}
+    ),
+    "words from a file in place of a value": Attack(
+        command="strings -n @words one", files={"words": "4 OUTSIDE", "one": ""}
+    ),
+    "numbers too large for descriptors": Attack(
+        command=f"uniq {NUMBER}8>/dev/null {NUMBER}9>/dev/null", files={f"{NUMBER}8": "x\n"}, leaves=f"{NUMBER}9"
+    ),
+    "a quoted bracket in a pattern": Attack(command=r"cat \[a\]*", files={"[a]x": "->OUTSIDE"}),
+    "a quoted sign in a set of characters": Attack(command="cat ['!'a]x", files={"ax": "->OUTSIDE"}),
+    "a set of characters with a bracket in it": Attack(command="cat [a[^b]", files={"^": "->OUTSIDE"}),
+    "a bracket that is never closed": Attack(command="cat [^ab*", files={"[^ab": "->OUTSIDE"}),
+    "bytes in place of characters": Attack(command="cat ??x", files={"éx": "->OUTSIDE"}),
 }
 
 
@@ -69,16 +88,76 @@ def test_what_does_more_than_look_is_asked_about(name: str, tmp_path: Path) -> N
     attack = ATTACKS[name]
     workspace = prepared(attack, tmp_path)
     places = Places(root=workspace, home=tmp_path, real=os.path.realpath, matching=files_matching)
-    verdict = judge(attack.command, places=places)
+    command = attack.command.replace("OUTER", str(tmp_path / "outer"))
+    verdict = judge(command, places=places)
     assert verdict.decision is Decision.ASK, verdict.reason
 
     done = subprocess.run(
-        ["/bin/bash", "-c", attack.command], cwd=workspace, capture_output=True, text=True, check=False
+        ["/bin/bash", "-c", command],
+        cwd=workspace,
+        env={**os.environ, "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if "not found" in done.stderr or (attack.command.startswith("git") and not (workspace / attack.leaves).exists()):
         pytest.skip("this machine has not the program, or a newer one that knows better")
     written = workspace / attack.leaves
     assert SECRET in done.stdout or (written.is_file() and (written.read_text() or written.name == "ran"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo x > -oran; sort *", "ls *; echo x > -oran\nsort *", "cd sub; echo x > -oran; sort *"],
+)
+def test_a_file_that_the_command_itself_brings_is_not_taken_for_a_flag(command: str, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a").write_text("x\n")
+    (tmp_path / "a").write_text("x\n")
+    places = Places(root=tmp_path, real=os.path.realpath, matching=files_matching)
+    assert judge(command, "acceptEdits", places=places).decision is Decision.ASK
+    assert judge("sort * > out", "acceptEdits", places=places).decision is Decision.ALLOW
+    assert judge("ls *; sort *", places=places).decision is Decision.ALLOW
+
+    subprocess.run(["/bin/bash", "-c", command], cwd=tmp_path, capture_output=True, check=False)
+    assert list(tmp_path.rglob("ran"))
+
+
+@pytest.mark.parametrize("bringing", ["echo 'ref: refs/heads/main' > HEAD", "cp head HEAD"])
+def test_a_repository_that_the_command_itself_completes_is_not_trusted(bringing: str, tmp_path: Path) -> None:
+    """Whether git only looks was found out before; each of these files by itself is nothing special."""
+    command = f"{bringing}; git status"
+    assert judge(command, "acceptEdits", allow=["Bash(cp head HEAD)"]).decision is Decision.ASK
+    assert judge("make test && git status", allow=["Bash(make *)"]).decision is Decision.ALLOW
+
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "refs").mkdir()
+    (tmp_path / "head").write_text("ref: refs/heads/main\n")
+    (tmp_path / "config").write_text(
+        f'[core]\nrepositoryformatversion = 0\nbare = false\nworktree = {tmp_path}\nfsmonitor = "touch ran; false"\n'
+    )
+    subprocess.run(["/bin/bash", "-c", command], cwd=tmp_path, capture_output=True, check=False)
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "git~1/config",
+        "GIT~1/config",
+        ".git::$INDEX_ALLOCATION/config",
+        ".git:x",
+        ".g\u200cit/config",
+        ".git\ufeff/config",
+        "claude~1/x",
+        ".env:x",
+        ".env\u200d",
+    ],
+)
+def test_a_protected_name_is_known_in_the_spellings_of_other_file_systems(name: str) -> None:
+    assert judge(writing(name), "acceptEdits").decision is Decision.DENY
+    assert judge(writing("notes~1.txt", "a:b", "caf\u00e9"), "acceptEdits").decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -116,6 +195,11 @@ def test_what_does_more_than_look_is_asked_about(name: str, tmp_path: Path) -> N
         "awk -f prog x",
         "jq env x",
         "jq '$ENV.KEY' x",
+        "jq '$ ENV' x",
+        "echo /etc/*",
+        "basename -a ~/*",
+        "command -v /opt/*",
+        "cat ''~/x",
         "jq -L . 'import \"a\" as a; .' x",
         "jq . --rawfile a /etc/passwd x",
         "xxd -r a",
@@ -172,6 +256,10 @@ def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -
         ("tar *", "tar -xf a --to-command=./x", "tar -xf a"),
         ("tree *", "tree -ao x", "tree -a"),
         ("go test *", "go test -exec ./x", "go test ./..."),
+        ("git log * main", "git log --output=x main", "git log --oneline main"),
+        ("sort -*", "sort -ox", "sort -u"),
+        ("cat src/*", "cat src/../../x", "cat src/a/../b/..x"),
+        ("rm build/*", "rm build/../src", "rm build/x"),
     ],
 )
 def test_a_rule_with_a_star_does_not_mean_flags_that_run_or_write_something_else(
@@ -215,6 +303,16 @@ def test_a_flag_that_a_rule_names_itself_is_meant() -> None:
         ("ls -l secrets/", "Read(/secrets/*)"),
         ("curl -d @secrets/key x", "Read(secrets/**)"),
         ("gcc -Isecrets/key x", "Read(secrets/**)"),
+        ("curl -F 'f=@secrets/key;type=text/plain' x", "Read(secrets/**)"),
+        ("docker run -v ./secrets/key:/key x", "Read(secrets/**)"),
+        ("docker run --mount type=bind,src=secrets/key,dst=/key x", "Read(secrets/**)"),
+        ("sh -c 'cat secrets/key'", "Read(secrets/**)"),
+        ("python3.11 -c 'open(\"secrets/key\")'", "Read(secrets/**)"),
+        ("env -S 'cat secrets/key'", "Read(secrets/**)"),
+        ("cat sec\\\nrets/key", "Read(secrets/**)"),
+        ("cat $x sec'ret's/key", "Read(secrets/**)"),
+        ("cat {secrets,x}/key", "Read(secrets/**)"),
+        ("cat 'cafe\u0301.txt'", "Read(caf\u00e9.txt)"),
     ],
 )
 def test_a_denial_is_not_avoided_by_patterns_directories_or_flags(command: str, denied: str) -> None:
@@ -299,3 +397,22 @@ def test_a_file_that_must_not_be_read_is_not_read_by_searching_everything(comman
     verdict = judge(command, deny=["Read(secrets/**)"])
     assert verdict.decision is Decision.ASK and "Read(secrets/**)" in verdict.reason
     assert judge("grep -n key README.md", deny=["Read(secrets/**)"]).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("echo x > a", "Edit"),
+        ("ls && cat b >> a", "Edit"),
+        ("echo $x > a", "Edit"),
+        ("cat a", "Read"),
+        ("cat < a", "Read"),
+        ("cat *", "Read"),
+    ],
+)
+def test_a_rule_about_all_files_is_about_those_of_commands_too(command: str, rule: str) -> None:
+    """Who forbids editing does not mean that the shell may do it instead."""
+    assert judge(command, "acceptEdits", deny=[rule]).decision is Decision.DENY
+    assert judge(command, "bypassPermissions", allow=["Bash"], deny=[rule]).decision is Decision.DENY
+    assert judge(command, "acceptEdits", ask=[rule]).decision is Decision.ASK
+    assert judge("echo x 2>/dev/null", "acceptEdits", deny=[rule]).decision is Decision.ALLOW

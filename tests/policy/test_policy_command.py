@@ -56,6 +56,15 @@ def test_explain_uses_the_settings_and_a_rules_file_replaces_them(robota: Robota
     assert explained(robota, "--rules", rules_file(robota), "--", "make")["verdict"] == "ask"
 
 
+def test_explain_is_not_stopped_by_a_rule_of_the_workspace_that_does_not_stop_a_session(robota: Robota) -> None:
+    (robota.workspace / ".robota").mkdir()
+    permissions = {"deny": ["Nonsense(x)", "Bash(", "Bash(make *)"]}
+    (robota.workspace / ".robota" / "settings.json").write_text(json.dumps({"permissions": permissions}))
+    script(robota, {"text": "done"})
+    assert explained(robota, "--", "make")["verdict"] == "deny"
+    assert robota("-p", "hello").code == 0
+
+
 def test_c19_explain_knows_of_the_sandbox_as_a_session_does(robota: Robota) -> None:
     for rules in ((), ("--rules", rules_file(robota))):
         assert explained(robota, *rules, "--", "timeout 5 sudo ls")["verdict"] == "deny"

@@ -91,3 +91,39 @@ def test_a_submodule_as_git_makes_it_is_only_looked_at(tmp_path: Path) -> None:
     assert git_only_looks(top)
     git(top / "library", "config", "diff.x.textconv", "./evil")
     assert not git_only_looks(top)
+
+
+def spring_without_a_git_directory(directory: Path, place: Path) -> Path:
+    """A repository whose files lie in the workspace itself, under names that are not protected."""
+    sprung = directory / "sprung"
+    (place / "objects").mkdir(parents=True)
+    (place / "refs").mkdir()
+    (place / "config").write_text(
+        f'[core]\nrepositoryformatversion = 0\nbare = false\nworktree = {place}\nfsmonitor = "touch {sprung}; false"\n'
+    )
+    return sprung
+
+
+def test_a_head_that_leads_nowhere_makes_a_repository(tmp_path: Path) -> None:
+    sprung = spring_without_a_git_directory(tmp_path, tmp_path / "top")
+    (tmp_path / "top" / "HEAD").symlink_to("refs/heads/main")
+    assert not git_only_looks(tmp_path / "top")
+    git(tmp_path / "top", "status")
+    assert sprung.exists()
+
+
+def test_an_empty_git_directory_does_not_hide_a_repository(tmp_path: Path) -> None:
+    sprung = spring_without_a_git_directory(tmp_path, tmp_path / "top")
+    (tmp_path / "top" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "top" / ".git").mkdir()
+    (tmp_path / "top" / "sub" / ".git").mkdir(parents=True)
+    assert not git_only_looks(tmp_path / "top")
+    assert not git_only_looks(tmp_path / "top" / "sub")
+    git(tmp_path / "top" / "sub", "status")
+    assert sprung.exists()
+
+
+def test_objects_in_another_directory_make_a_repository(tmp_path: Path) -> None:
+    (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "commondir").write_text("elsewhere\n")
+    assert not git_only_looks(tmp_path)

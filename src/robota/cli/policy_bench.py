@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from robota.log.record import Record
 from robota.log.store import fallback_directory, list_sessions
 from robota.policy.judge import Judge
 from robota.policy.modes import PermissionMode
-from robota.policy.permissions import rules_to_look_at
+from robota.policy.permissions import rules_of_settings, rules_to_look_at
 from robota.policy.places import Places
 from robota.policy.replay import RecordedCall
 from robota.tools.registry import builtin_tools, by_name
@@ -32,8 +33,8 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
     """Judges calls as a session would, and runs nothing."""
 
     policy: Judge
-    default_mode: str
     tools: dict[str, AnyTool]
+    default_mode: str = PermissionMode.DEFAULT
 
     @classmethod
     def open(
@@ -44,33 +45,37 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         In the first two cases the workspace is taken as trusted and the sandbox as working, so that the answer is
         the same on every machine.
         """
-        root = cwd.resolve()
+        root, tools = cwd.resolve(), by_name(builtin_tools())
+        names = {name: tool.name for name, tool in tools.items()}
         if rules is not None:
             permissions = _permissions_of(rules)
         if permissions is not None:
-            return cls._with(root, env, permissions, sandbox_works=lambda: True)
+            bench = cls._with(root, env, tools, rules=rules_to_look_at(permissions, names), sandbox_works=lambda: True)
+            return msgspec.structs.replace(bench, default_mode=permissions.default_mode or PermissionMode.DEFAULT)
         settings = load_settings(root, env)
         refuse_errors(settings)
-        return cls._with(
+        bench = cls._with(
             root,
             env,
-            settings.values.permissions,
+            tools,
+            rules=rules_of_settings(settings.entries, names)[0],
             trusted=settings.is_trusted,
             git_only_looks=lambda: git_only_looks(root),
             sandbox_works=_sandbox_of(settings.values, root, env),
         )
+        default_mode = settings.values.permissions.default_mode or PermissionMode.DEFAULT
+        return msgspec.structs.replace(bench, default_mode=default_mode)
 
     @classmethod
-    def _with(cls, root: Path, env: Mapping[str, str], permissions: Permissions, **circumstances: Any) -> "PolicyBench":
-        tools = by_name(builtin_tools())
-        names = {name: tool.name for name, tool in tools.items()}
+    def _with(
+        cls, root: Path, env: Mapping[str, str], tools: dict[str, AnyTool], **circumstances: Any
+    ) -> "PolicyBench":
         policy = Judge(
-            rules=rules_to_look_at(permissions, names),
             places=Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching),
-            names=names,
+            names={name: tool.name for name, tool in tools.items()},
             **circumstances,
         )
-        return cls(policy=policy, default_mode=permissions.default_mode or PermissionMode.DEFAULT, tools=tools)
+        return cls(policy=policy, tools=tools)
 
     def judge(self, name: str, arguments: dict[str, Any], mode: str | None) -> Verdict:
         """The verdict about a call; `ConfigError` if there is no such tool or the arguments do not fit it."""
@@ -135,6 +140,7 @@ def _sandbox_of(settings: SettingsFile, root: Path, env: Mapping[str, str]) -> C
     if not settings.sandbox.enabled:
         return None
 
+    @cache
     def works() -> bool:
         walls = Walls(root, home=home_directory(env), secrets=(), network=settings.sandbox.network)
         try:

@@ -1,5 +1,6 @@
 """The stages before a call runs: may it, with these arguments, now?"""
 
+import os
 from typing import Any, Final
 
 import msgspec
@@ -79,7 +80,7 @@ class Admission:
         await self._guard_repetition(call)
         said = await self._pre_hooks(tool, call)
         if said.input is not None:
-            call, params = self._rewritten(tool, call, said.input)
+            call, params = self._rewritten(tool, call, said.input, "A hook")
         self._require_log(tool)
         verdict, call, params = await self._verdict(tool, call, params, said)
         if verdict.decision is Decision.ALLOW:
@@ -125,15 +126,15 @@ class Admission:
             )
         return said
 
-    def _rewritten(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> tuple[ToolCall, Any]:
-        """A hook wants another input. It must fit the tool and the mode, as the model's own had to."""
+    def _rewritten(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any], who: str) -> tuple[ToolCall, Any]:
+        """Somebody wants another input. It must fit the tool and the mode, as the model's own had to."""
         try:
             params = _decoded(tool, changed)
         except CallStopped as misfit:
-            raise CallStopped("denied", f"A hook changed the input, and it cannot be used: {misfit.reason}") from misfit
+            raise CallStopped("denied", f"{who} changed the input, and it cannot be used: {misfit.reason}") from misfit
         refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
         if refusal is not None:
-            raise CallStopped("denied", f"A hook changed the input, and it is not allowed: {refusal}")
+            raise CallStopped("denied", f"{who} changed the input, and it is not allowed: {refusal}")
         return msgspec.structs.replace(call, input=changed), params
 
     def _require_log(self, tool: AnyTool) -> None:
@@ -185,7 +186,7 @@ class Admission:
         if said.decision != "allow" or _is_asked_by_rule(verdict):
             return verdict, call, params
         if said.updated_input is not None:
-            call, params = self._rewritten(tool, call, said.updated_input)
+            call, params = self._rewritten(tool, call, said.updated_input, "A hook")
             verdict = self._judged(tool, params)
         if verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict):
             verdict = Verdict(decision=Decision.ALLOW, reason=said.reason or "A hook approved it.")
@@ -204,13 +205,9 @@ class Admission:
         )
 
     def _with_real_paths(self, touches: Touches) -> Touches:
-        """Add what the paths lead to: policy, being pure, does not see through a link."""
-        real: list[str] = []
-        for path in touches.paths:
-            try:
-                real.append(str(self._scope.parts.files.resolve(path)))
-            except FileProblem:
-                continue  # The file layer will refuse it too; policy judges the path as written.
+        """Add what the paths lead to: policy, being pure, does not see through a link, nor where one leads outside."""
+        root = self._scope.options.cwd
+        real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
         return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
 
     async def _approval(self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict) -> Admitted:
@@ -221,9 +218,9 @@ class Admission:
         why = _explained(verdict, shown.warnings)
         answer = await self._scope.ask(preview.ask, text, call_id=call.id, verdict=why)
         if isinstance(answer.wish, ChangedInput):
-            return self._with_changed_input(tool, call, answer.wish.input)
+            return await self._with_changed_input(tool, call, answer.wish.input)
         if isinstance(answer.wish, ChosenHunks) and isinstance(preview.view, DiffView):
-            return self._with_chosen_hunks(call, preview.view, answer.wish)
+            return await self._with_chosen_hunks(call, preview.view, answer.wish)
         if answer.has_words:
             self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
         if answer.is_yes:
@@ -244,17 +241,18 @@ class Admission:
             if problem:
                 self._scope.bus.emit(Notice(level="warning", text=problem))
 
-    def _with_changed_input(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> Admitted:
+    async def _with_changed_input(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> Admitted:
         """The person approved another input. What is forbidden stays so; the model is told what really ran."""
-        call = msgspec.structs.replace(call, name=tool.name, input=changed)
-        params = _decoded(tool, changed)
+        call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), changed, "The user")
+        # Hooks saw another input; they may refuse this one, but what the person wrote is not changed again.
+        await self._pre_hooks(tool, call)
         verdict = self._judged(tool, params)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
         note = f"The user changed the input before approving. What ran is {call.name} with {_json(changed)}"
         return Admitted(tool=tool, call=call, params=params, feedback=note)
 
-    def _with_chosen_hunks(self, call: ToolCall, view: DiffView, chosen: ChosenHunks) -> Admitted:
+    async def _with_chosen_hunks(self, call: ToolCall, view: DiffView, chosen: ChosenHunks) -> Admitted:
         """The person wants only some of the changes: the file is written with those and no others."""
         writer = self._tools[WRITER]
         files = self._scope.parts.files
@@ -267,7 +265,7 @@ class Admission:
         files.note_seen(source.file)
         lines = with_hunks(source.lines, view, chosen.hunks)
         ending = "\n" if source.text.endswith("\n") else ""
-        admitted = self._with_changed_input(
+        admitted = await self._with_changed_input(
             writer, call, {"path": view.path, "content": "\n".join(lines) + ending}
         )
         kept = sum(number in chosen.hunks for number in range(len(view.hunks)))

@@ -4,10 +4,22 @@ from robota.protocol.conversation import Usage
 from robota.protocol.events import TokenUsage
 
 
-class Meter:
-    """Tokens, cost and tool calls of one task. `context_tokens` is what the conversation fills of the window."""
+class Spent:
+    """What a task and its subtasks together used since the person last said that they may."""
 
     def __init__(self) -> None:
+        self.turns = 0
+        self.cost = 0.0
+
+
+class Meter:
+    """Tokens, cost and tool calls of one task. `context_tokens` is what the conversation fills of the window.
+
+    A subtask adds to what its parent has `spent`.
+    """
+
+    def __init__(self) -> None:
+        self.spent = Spent()
         self.usage = Usage()
         self.cost = 0.0
         self.requests = 0
@@ -23,6 +35,7 @@ class Meter:
         self.requests += 1
         self.usage = self.usage + usage
         self.cost += cost
+        self.spent.cost += cost
 
     def tool(self, name: str, *, failed: bool) -> None:
         counts = self.tools.setdefault(name, {"attempts": 0, "failures": 0})

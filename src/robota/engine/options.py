@@ -71,11 +71,11 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """The concrete things a session works with; `app` puts them together.
 
     `judge` is policy: what may this call do under this permission mode, given the rules that a person granted for the
-    session; `decline` makes a denial of what would have
-    to be asked when nobody is there to answer. `allows` is the first look: may this tool be used in this mode at
-    all; it answers with a reason if not. `modes` has for every mode what the model is told of its role in it.
+    session; `decline` makes a denial of what would have to be asked when nobody is there to answer. `allows` is the
+    first look: may this tool be used in this mode at all; it answers with a reason if not. `goes_beyond` says whether
+    one mode may do more than another. `modes` has for every mode what the model is told of its role in it.
     `remember` writes rules that a person wants to hold beyond the session. `redactor` covers secrets in what clients
-    see. `foreign` starts whoever brings more tools; it is awaited once, before the first task.
+    see. `foreign` starts whoever brings more tools, and tells if that takes long; it is awaited before the first task.
     """
 
     log: LogPort
@@ -91,6 +91,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     api_protocol: str = "openai"
     modes: Mapping[str, str] = msgspec.field(default_factory=lambda: {DEFAULT_MODE: ""})
     allows: Callable[[AnyTool, str, Touches], str | None] = lambda tool, mode, touches: None
+    goes_beyond: Callable[[str, str], bool] = lambda mode, other: mode != other
     remember: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be kept here."
     pre_hooks: Sequence[PreToolHook] = ()
     post_hooks: Sequence[PostToolHook] = ()
@@ -98,4 +99,4 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     lifecycle: LifecycleHooks | None = None
     decline: Callable[[Verdict, Subject], Verdict] = lambda verdict, subject: verdict
     redactor: Redactor = msgspec.field(default_factory=Redactor)
-    foreign: Callable[[], Awaitable[ForeignTools]] | None = None
+    foreign: Callable[[Callable[[Notice], None]], Awaitable[ForeignTools]] | None = None

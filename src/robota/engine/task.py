@@ -93,7 +93,6 @@ class Task:
         self._held_back = 0
         self._mistakes = 0
         self._turns = 0
-        self._cost_approved = 0.0
         self._cut_text = ""
         role = scope.parts.modes.get(scope.mode, "")
         system = system_prompt(scope.options, dialect, tuple(scope.parts.specs), role)
@@ -146,6 +145,7 @@ class Task:
         self._pending.clear()
         self.scope.journal.sync_soon()
         self._turns += 1
+        self.scope.meter.spent.turns += 1
         reply = await self.requester.reply()
         if reply.calls:
             self._cut_text = ""
@@ -240,6 +240,7 @@ class Task:
         if not answer.has_words:
             return otherwise
         self._turns, self.is_complete = 0, False
+        self.scope.meter.spent.turns = 0
         self._feedback(answer.text, answer.images)
         return AskModel()
 
@@ -286,9 +287,10 @@ class Task:
             self._mistakes = 0
             if answer.has_words:
                 self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
-        return await self._within(options.max_turns, self._turns, "requests") and await self._within(
-            options.max_cost, self.scope.meter.cost - self._cost_approved, "cost"
-        )
+        spent = self.scope.meter.spent
+        if not await self._within(options.max_turns, spent.turns, "requests"):
+            return False
+        return await self._within(options.max_cost, spent.cost, "cost")
 
     async def _within(self, limit: float | None, used: float, kind: str) -> bool:
         """Whether there is room under a limit; a yes of the person makes new room."""
@@ -297,7 +299,8 @@ class Task:
         count = limit if kind == "requests" else f"{limit:.2f}"
         answer = await self.scope.ask("auto_approval_max_req_reached", json.dumps({"count": count, "type": kind}))
         if answer.is_yes:
-            self._turns, self._cost_approved = 0, self.scope.meter.cost
+            self._turns = self.scope.meter.spent.turns = 0
+            self.scope.meter.spent.cost = 0.0
         return answer.is_yes
 
     async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
@@ -312,14 +315,23 @@ class Task:
             self.scope.bus.emit(TodosUpdated(task_id=self.scope.task_id, todos=control.todos))
             return ToolResult(content="Todo list updated successfully.")
         if isinstance(control, Delegate):
-            if control.mode not in self.scope.parts.modes:
-                return self._no_such_mode(control.mode)
-            return ToolResult(content=await self._delegate(control))
+            return await self._hand_over(control, call)
         if isinstance(control, ChangeMode):
             return await self._change_mode(control, call)
         self.scope.rows.say("completion_result", control.result, call_id=call.id)
         return ToolResult(content="The result was shown to the user.", control=control)
 
+    async def _hand_over(self, order: Delegate, call: ToolCall) -> ToolResult:
+        """Work that may do more than this task may is for the person to hand out."""
+        scope = self.scope
+        if order.mode not in scope.parts.modes:
+            return self._no_such_mode(order.mode)
+        if scope.permission_mode != "bypassPermissions" and scope.parts.goes_beyond(order.mode, scope.mode):
+            text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
+            refusal = await self._refusal_of(text, call, f"do it yourself in {scope.mode} mode")
+            if refusal is not None:
+                return refusal
+        return ToolResult(content=await self._delegate(order))
 
     async def _change_mode(self, wish: ChangeMode, call: ToolCall) -> ToolResult:
         """Another mode may do other things, so it is the person who changes it."""
@@ -329,17 +341,24 @@ class Task:
         if wish.mode == before:
             return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
         if scope.permission_mode != "bypassPermissions":
-            if not scope.options.attended:
-                return ToolResult(content=f"Nobody is there to approve it; go on in {before} mode.", is_error=True)
             text = json.dumps({"tool": "switchMode", "mode": wish.mode, "reason": wish.reason})
-            answer = await scope.ask("tool", text, call_id=call.id)
-            if not answer.is_yes:
-                said = f": {answer.text}" if answer.text else "."
-                return ToolResult(content=f"The user wants to stay in {before} mode{said}", is_error=True)
+            refusal = await self._refusal_of(text, call, f"stay in {before} mode")
+            if refusal is not None:
+                return refusal
         scope.switch_mode(wish.mode)
         role = scope.parts.modes[wish.mode]
         switched = f"Successfully switched from {before} mode to {wish.mode} mode because: {wish.reason}"
         return ToolResult(content="\n".join(part for part in (switched, role) if part))
+
+    async def _refusal_of(self, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
+        """Ask whether another mode may be used; what the model is told if not."""
+        if not self.scope.options.attended:
+            return ToolResult(content=f"Nobody is there to approve it; {otherwise}.", is_error=True)
+        answer = await self.scope.ask("tool", text, call_id=call.id)
+        if answer.is_yes:
+            return None
+        said = f": {answer.text}" if answer.text else "."
+        return ToolResult(content=f"The user wants you to {otherwise}{said}", is_error=True)
 
     def _no_such_mode(self, mode: str) -> ToolResult:
         known = ", ".join(self.scope.parts.modes)

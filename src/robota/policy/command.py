@@ -11,6 +11,7 @@ from robota.policy.command_stages import PART_STAGES
 from robota.policy.context import PolicyContext
 from robota.policy.opaque_stages import OPAQUE_STAGES, OpaqueCommand
 from robota.policy.part import CommandPart, command_part
+from robota.policy.places import Places
 from robota.policy.stages import deny, first_opinion
 from robota.policy.suggest import command_suggestions
 from robota.workspace.shell.reading import read_script
@@ -34,14 +35,17 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
 
 
 def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Verdict:
-    judged: list[tuple[CommandPart, Verdict]] = []
-    for command, directories in _with_directories(script, _start(subject, context), context):
-        unwrapped = unwrap(command.argv)
-        if isinstance(unwrapped, TooDeep):
-            reason = f"More than {MAX_DEPTH} commands are wrapped in one another, which hides what runs."
-            return msgspec.structs.replace(deny(reason), steps=("hard limits",))
-        part = command_part(command, unwrapped, directories, subject.label, context.places)
-        judged.append((part, first_opinion(PART_STAGES, part, context)))
+    parts = _parts(subject, script, context, context.places)
+    if len(script.commands) > 1 and parts and any(part.looks is None or part.written for part in parts):
+        # One of them may bring a file whose name another takes for a flag.
+        parts = _parts(subject, script, context, None)
+    if parts is None:
+        reason = f"More than {MAX_DEPTH} commands are wrapped in one another, which hides what runs."
+        return msgspec.structs.replace(deny(reason), steps=("hard limits",))
+    if len(parts) > 1 and any(part.may_bring_files for part in parts):
+        # What is known of the repository was found out before; a file more or less makes it another one.
+        context = msgspec.structs.replace(context, trusted=False)
+    judged = [(part, first_opinion(PART_STAGES, part, context)) for part in parts]
     worst = min((verdict for _, verdict in judged), key=lambda verdict: STRICTEST_FIRST.index(verdict.decision))
     reason = worst.reason
     if len(judged) > 1:
@@ -53,6 +57,17 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
         parts=tuple(_part(part.command.text, verdict) for part, verdict in judged),
         suggestions=command_suggestions(judged) if worst.decision is Decision.ASK else (),
     )
+
+
+def _parts(subject: Subject, script: Plain, context: PolicyContext, places: Places | None) -> list[CommandPart] | None:
+    """Each command with what is known of it, in its order; None if one is wrapped too deep. See `command_part`."""
+    parts: list[CommandPart] = []
+    for command, directories in _with_directories(script, _start(subject, context), context):
+        unwrapped = unwrap(command.argv)
+        if isinstance(unwrapped, TooDeep):
+            return None
+        parts.append(command_part(command, unwrapped, directories, subject.label, places))
+    return parts
 
 
 def _start(subject: Subject, context: PolicyContext) -> tuple[str, ...]:

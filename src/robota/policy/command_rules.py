@@ -7,7 +7,7 @@ from robota.policy.context import PolicyContext
 from robota.policy.escapes import escapes
 from robota.policy.modes import PermissionMode
 from robota.policy.part import CommandPart
-from robota.policy.rules import EDIT, Rule
+from robota.policy.rules import EDIT, READ, Rule
 from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import program
 
@@ -49,7 +49,7 @@ def _speaks_against(rule: Rule, part: CommandPart, context: PolicyContext) -> bo
     if rule.is_about_commands or rule.tool in {part.label, "*"}:
         return rule.spec is None or _could_run(part, pattern_words(rule.spec))
     if rule.paths is None:
-        return False
+        return (rule.speaks_of_all(EDIT) and bool(part.written)) or (rule.speaks_of_all(READ) and bool(part.looked_at))
     # What a command does to a file that it names is anybody's guess, unless it only looks.
     only_reads = part.looks is not None and rule.tool == EDIT
     words = part.written if only_reads else (*part.written, *part.named)
@@ -93,7 +93,8 @@ def _speaks_for(rule: Rule, part: CommandPart) -> bool:
 
 
 def _means_to_escape(part: CommandPart, pattern: Argv) -> bool:
-    """Whether a flag that makes the program run or write something else hides behind the last `*` of a rule."""
-    if pattern[-1:] != ("*",) or pattern == ("*",):
+    """Whether a flag that makes the program run or write something else hides behind a `*` of a rule."""
+    named = {word for word in pattern if "*" not in word}
+    if pattern == ("*",) or len(named) == len(set(pattern)):
         return False
-    return any(word not in pattern[:-1] for word in escapes(part.command, part.inner))
+    return any(word not in named for word in escapes(part.command, part.inner))

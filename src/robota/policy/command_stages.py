@@ -113,6 +113,8 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     for word, location in part.locations(part.looked_at, context.places):
         if context.places.inside(location) is None:
             return _not_outside(word, context)
+    if part.looks.takes_no_directories and _takes_directories(part, context):
+        return None
     if context.walls_missing:
         return ask(NO_SANDBOX)
     unreadable = next((rule for rule in context.deny if rule.tool == READ and rule.paths), None)
@@ -121,6 +123,11 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if part.written:
         return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")
     return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", "read-only command")
+
+
+def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
+    words = part.looks.paths if part.looks else ()
+    return any(context.places.may_be_directory(word, each) for word in words for each in part.directories)
 
 
 def _reads_a_tree(part: CommandPart) -> bool:
@@ -149,6 +156,8 @@ def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
 def _why_asked(part: CommandPart, context: PolicyContext) -> str:
     if part.looks is not None and part.looks.is_git:
         return "git obeys the repository it runs in, and this one may name programs to run; a person decides."
+    if part.looks is not None and part.looks.takes_no_directories:
+        return f"In directories {part.inner[0]} follows links, wherever they lead; a person decides."
     if part.looks is None and is_known(part.inner):
         return f"{part.inner[0]} can do more than look, and not every word here is known to be harmless."
     return f"In {context.mode} mode a person decides about {part.label}."

@@ -28,7 +28,7 @@ def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
     known = min((place - skipped for place in command.globs), default=len(argv))
     if len(pattern) > known or (len(argv) != len(pattern) and not takes_any_rest):
         return False
-    return all(_word_matches(word, wanted) for word, wanted in zip(argv, pattern, strict=False))
+    return all(_is_meant(word, wanted) for word, wanted in zip(argv, pattern, strict=False))
 
 
 def begins_with(argv: Argv, pattern: Argv) -> bool:
@@ -110,6 +110,12 @@ def _without_rest(pattern: Argv) -> Argv:
 
 def _is_program(word: str, wanted: str) -> bool:
     return _could_match(word.rpartition("/")[2], wanted) or _could_match(word, wanted)
+
+
+def _is_meant(word: str, pattern: str) -> bool:
+    """As `_word_matches`; who writes `build/*` does not mean `build/../src`."""
+    climbs = ".." in word.split("/") and ".." not in pattern.split("/") and pattern.strip("*")
+    return word == pattern or (not climbs and _word_matches(word, pattern))
 
 
 def _could_match(word: str, pattern: str) -> bool:

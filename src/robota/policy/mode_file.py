@@ -94,6 +94,6 @@ def _group(value: Any, slug: str, source: str) -> Group:
     file_regex, description = options.get("fileRegex"), options.get("description")
     try:
         re.compile(file_regex or "")
-    except (re.error, TypeError) as error:
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise ModeProblem(f"{source}: the fileRegex {file_regex!r} of the mode {slug} is wrong: {error}.") from error
     return Group(name=name, file_regex=file_regex, description=str(description) if description else None)

@@ -13,11 +13,13 @@ from robota.policy.dangerous import critical_target
 from robota.policy.modes import PermissionMode
 from robota.policy.part import HARMLESS_FILES
 from robota.policy.protected import credential_store, steering_dot_pattern
-from robota.policy.rules import Rule
+from robota.policy.rules import EDIT, Rule
 from robota.policy.stages import Stage, allow, ask, deny
 from robota.workspace.shell.script import Argv
 
 WORD: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
+QUOTING: Final = re.compile(r"\\\n|[\"'\\]")
+BRACES: Final = re.compile(r"([^\s{}]{0,200})\{([^\s{}]*+)\}([^\s{}]{0,200})")
 WRITTEN: Final = re.compile(r">[>|]?[ \t]*[\"']?([^\s\"'`$|&;<>(){}]+)")
 
 
@@ -56,7 +58,7 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
     """A rule for every command is not meant for these; a plain command that names them is asked about, too."""
     if context.mode is PermissionMode.BYPASS:
         return None
-    for word in dict.fromkeys(WORD.findall(command.text)):
+    for word in _words(command.text):
         for location in context.places.locations(word):
             place = context.places.inside(location)
             pattern = credential_store(location) or steering_dot_pattern(place or location.lstrip("/"))
@@ -112,10 +114,17 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
         pattern = pattern_words(rule.spec)
         return could_contain(command.text, pattern) or any(begins_with(argv, pattern) for argv in command.possible)
     if rule.paths is None:
-        return False
-    words = dict.fromkeys(WORD.findall(command.text))
-    locations = [location for word in words for location in context.places.locations(word)]
+        written = (word for word in WRITTEN.findall(command.text) if word not in HARMLESS_FILES)
+        return rule.speaks_of_all(EDIT) and any(written)
+    locations = [location for word in _words(command.text) for location in context.places.locations(word)]
     return any(context.places.matches(location, rule.paths, broadly=True) for location in locations)
+
+
+def _words(text: str) -> dict[str, None]:
+    """Everything that could be a name: as it stands, without quotes, and for each of the words that braces make."""
+    unquoted = QUOTING.sub("", text)
+    made = (f"{found[1]}{middle}{found[3]}" for found in BRACES.finditer(unquoted) for middle in found[2].split(","))
+    return dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *made))
 
 
 def _rule_for_everything(command: OpaqueCommand, rules: Iterable[Rule]) -> Rule | None:

@@ -2,11 +2,13 @@
 
 import fnmatch
 import posixpath
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 ANY_DEPTH: Final = "**"
+
 
 def beneath(root: Path, path: str) -> str | None:
     """The path as seen from the root, without `.` and `..`; None if it leads out. The root itself is `.`."""
@@ -39,7 +41,7 @@ def matches_pattern(path: str, pattern: str, *, ignore_case: bool) -> bool:
     no pattern, whoever wrote it, can make this take long.
     """
     if ignore_case:
-        path, pattern = path.casefold(), pattern.casefold()
+        path, pattern = _folded(path), _folded(pattern)
     wanted = _names_of(pattern)
     # Every place in the pattern up to which the names so far could be meant.
     reached = _with_skipped({0}, wanted)
@@ -50,6 +52,13 @@ def matches_pattern(path: str, pattern: str, *, ignore_case: bool) -> bool:
         if len(wanted) in reached:
             return True
     return False
+
+
+def _folded(text: str) -> str:
+    """Some file systems take names for the same that differ in case, or in how an accent is put on a letter."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def fits_name(name: str, pattern: str) -> bool:

@@ -50,6 +50,10 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
         found = self.matching(start, pattern)
         return all(path.startswith(f"{start}/") and not path.startswith(f"{start}/-") for path in found)
 
+    def may_be_directory(self, word: str, directory: str) -> bool:
+        """Whether a word of a command, run in that directory, may name a directory."""
+        return any(self.matching("/", f"{location}/.") for location in self.locations(word, directory))
+
     def inside(self, path: str) -> str | None:
         """The path as seen from the workspace; None if it leads out of it."""
         return beneath(self.root, path)

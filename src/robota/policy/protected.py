@@ -1,19 +1,24 @@
 """Files that steer tools, run code by themselves or hold secrets: touching them is always worth a question."""
 
 import posixpath
+import re
+import unicodedata
 from functools import cache
 from typing import Final
 
 from robota.policy.paths import matches_pattern
 
+SHORT_NAME: Final = re.compile(r"([^~./]{3,6})~[0-9]+(?:\..*)?")
 # Written to, these run code, change what an agent may do, or change what other tools do.
 STEERING: Final = tuple(
     """
     .git .gitmodules .gitattributes .gitconfig .config/git .husky .pre-commit-config.yaml lefthook.yml .lefthook
-    .robota .orchestration .roo .roomodes .rooignore .roorules .clinerules .claude .claude.json .cursor .codex .gemini
+    .robota .robotaignore .orchestration
+    .roo .roomodes .rooignore .roorules .clinerules .claude .claude.json .cursor .codex .gemini
     .agents .windsurf .continue .amazonq .kiro .zed .opencode .crush .qwen
     .mcp.json .aider.conf.yml opencode.json .vscode .idea .devcontainer *.code-workspace
     .envrc .direnv .tool-versions mise.toml .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile
+    .zlogin .bash_logout .bash_aliases
     .npmrc .yarnrc .yarnrc.yml .yarn .pnp.cjs .pnpmfile.cjs bunfig.toml .cargo .mvn gradle-wrapper.properties .bazelrc
     .gdbinit .lldbinit .vimrc .exrc .nvimrc .dir-locals.el .inputrc .curlrc .wgetrc .Rprofile .bundle
     .ripgreprc .pypirc .netrc conftest.py sitecustomize.py usercustomize.py pyrightconfig.json
@@ -67,6 +72,8 @@ def _first_match(place: str, patterns: tuple[str, ...]) -> str | None:
     loose = _loosely(place).casefold()
     names, others = _sorted_out(patterns)
     plain = next((names[name] for name in loose.split("/") if name in names), None)
+    if plain is None and "~" in loose:
+        plain = next((pattern for part in loose.split("/") if (pattern := _in_short(part, names))), None)
     return plain or next((pattern for pattern in others if _matches(loose, pattern, ignore_case=True)), None)
 
 
@@ -83,5 +90,18 @@ def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:
 
 
 def _loosely(place: str) -> str:
-    """Some file systems drop dots and spaces at the end of a name, so `.git./config` is `.git/config` there."""
-    return "/".join(part.rstrip(". ") or part for part in place.split("/"))
+    """Some file systems drop dots and spaces at the end of a name, so `.git./config` is `.git/config` there.
+
+    Others drop characters that cannot be seen, or take what follows a colon for a part of the same file.
+    """
+    if not place.isascii():
+        place = "".join(character for character in place if unicodedata.category(character) != "Cf")
+    return "/".join((part.partition(":")[0] or part).rstrip(". ") or part for part in place.split("/"))
+
+
+def _in_short(name: str, protected: dict[str, str]) -> str | None:
+    """The pattern of the name that Windows disks also know as this one: `git~1` is `.git` there."""
+    found = SHORT_NAME.fullmatch(name)
+    if found is None:
+        return None
+    return next((protected[each] for each in protected if each.replace(".", "").startswith(found[1])), None)

@@ -14,10 +14,14 @@ COUNT: Final = re.compile(r"-[0-9]+")
 
 
 class OnlyLooks(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command looks at. `is_git`: it also obeys the repository it runs in."""
+    """What the command looks at. `is_git`: it also obeys the repository it runs in.
+
+    One that `takes_no_directories` would follow links in them, wherever those lead.
+    """
 
     paths: tuple[str, ...]
     is_git: bool = False
+    takes_no_directories: bool = False
 
 
 class _Word(msgspec.Struct, frozen=True):
@@ -36,8 +40,10 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
 
     `no_flags` are the places of patterns that are known to become no flags.
     """
+    # The shell itself looks for what a pattern stands for, whatever the program then does with the names.
+    patterns = tuple(command.argv[place] for place in sorted(command.globs))
     if argv[:2] == ("command", "-v") or argv[:2] == ("command", "-V"):
-        return OnlyLooks(paths=())
+        return OnlyLooks(paths=patterns)
     known = _known(argv)
     if known is None:
         return None
@@ -51,7 +57,8 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
         paths = _paths(definition, marked)
     except _Unknown:
         return None
-    return OnlyLooks(paths=paths, is_git=argv[0] == "git")
+    looked_at = tuple(dict.fromkeys((*paths, *patterns)))
+    return OnlyLooks(paths=looked_at, is_git=argv[0] == "git", takes_no_directories=definition.takes_no_directories)
 
 
 def is_known(argv: Argv) -> bool:

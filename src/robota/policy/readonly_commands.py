@@ -24,7 +24,8 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True, kw_only=True):
     """`counts` lets a bare number be a flag, as in `head -5`. With one of `pattern_flags` all operands are paths.
 
     A command that `needs_flag` does something else without one. `never` is an expression that is found in no word.
-    Where values are not `attached`, letters after a flag with a value are more flags and not that value.
+    Where values are not `attached`, letters after a flag with a value are more flags and not that value. One that
+    `takes_no_directories` looks at more than it should when it gets one.
     """
 
     flags: str = ""
@@ -34,6 +35,7 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True, kw_only=True):
     pattern_flags: frozenset[str] = frozenset()
     never: str | None = None
     attached: bool = True
+    takes_no_directories: bool = False
 
 
 PATHS: Final = Operands()
@@ -209,9 +211,10 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     ),
     "df": ReadOnlyCommand(flags="-h -k -m -T -i -a -H -P --human-readable --total"),
     "diff": ReadOnlyCommand(
-        # Not `-r`: that follows links, wherever they lead.
+        # Not `-r`: that follows links, wherever they lead, and so do two directories without it.
+        takes_no_directories=True,
         flags="-u -U= -c -C= -q -s -w -b -B -i -N -y -a -W= --unified? --brief --side-by-side --color? "
-        "--ignore-all-space --ignore-space-change --ignore-case --exclude= --strip-trailing-cr --no-dereference"
+        "--ignore-all-space --ignore-space-change --ignore-case --exclude= --strip-trailing-cr --no-dereference",
     ),
     "cmp": ReadOnlyCommand(flags="-b -l -s -n= -i="),
     "comm": ReadOnlyCommand(flags="-1 -2 -3 --nocheck-order --total"),
@@ -229,8 +232,8 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "fold": ReadOnlyCommand(flags="-b -s -w="),
     "rev": ReadOnlyCommand(),
     "tac": ReadOnlyCommand(flags="-b -r -s="),
-    # A word that begins with @ is a file with more words, and those may name any file.
-    "strings": ReadOnlyCommand(flags="-a -n= -t=", operands=Operands(first=r"[^@].*", limit=1)),
+    # A word that begins with @, even a value, is a file with more words, and those may name any file.
+    "strings": ReadOnlyCommand(flags="-a -n= -t=", operands=Operands(first=r"[^@].*", limit=1), never=r"^@"),
     "sed": ReadOnlyCommand(
         flags="-n -E -r --quiet --silent --regexp-extended",
         operands=Operands(texts=1, first=rf"{_PRINTED_LINES}(?:;{_PRINTED_LINES})*|{_REPLACEMENT}"),
@@ -240,8 +243,8 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
         flags="-r -c -S -e -s -n -j -a -M -C --raw-output --compact-output --sort-keys --exit-status --slurp "
         "--null-input --monochrome-output --color-output --tab",
         operands=PATTERN_THEN_PATHS,
-        # The environment may hold keys; modules are files.
-        never=r"\benv\b|\$ENV|\bimport\b|\binclude\b",
+        # The environment may hold keys; modules are files. There may be a blank after the $.
+        never=r"\benv\b|\bENV\b|\bimport\b|\binclude\b",
     ),
     "unzip": ReadOnlyCommand(flags="-l", operands=ONE_PATH, needs_flag=True),
     "paste": ReadOnlyCommand(flags="-d= -s"),

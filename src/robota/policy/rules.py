@@ -41,6 +41,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """The pattern of paths, for a rule that names some."""
         return self.spec if self.tool in {EDIT, READ} else None
 
+    def speaks_of_all(self, tool: str) -> bool:
+        """Whether it is about every call of that tool."""
+        return self.tool == tool and self.spec is None
+
 
 class InvalidRule(msgspec.Struct, frozen=True, kw_only=True):
     """Text that is no rule, and why."""

@@ -1,7 +1,6 @@
 """The narrowest rules that would stop a question. Never for what can run anything."""
 
 import posixpath
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -13,24 +12,11 @@ from robota.policy.part import CommandPart
 from robota.policy.places import Places
 from robota.policy.readonly import is_known
 from robota.policy.rules import EDIT, MCP
+from robota.policy.runs_anything import runs_anything
 from robota.workspace.shell.script import Argv
-from robota.workspace.shell.wrappers import WRAPPERS, program
+from robota.workspace.shell.wrappers import program
 
 MAX_RULES: Final = 5
-# A rule for any of these would be a rule for everything they can be told to do.
-RUNS_ANYTHING: Final = frozenset(
-    """
-    sh bash dash zsh fish ksh csh tcsh ash rbash python pypy node nodejs deno bun perl ruby php lua luajit tclsh wish
-    osascript powershell pwsh irb ipython awk gawk mawk nawk Rscript R julia scala groovy jshell java swift ghci runghc
-    erl elixir iex clojure tsx ts-node jrunscript m4 dc ed ex vi vim nvim emacs gdb lldb valgrind perf ltrace
-    eval exec source find parallel entr watchexec nodemon make gmake bmake ninja cmake just task rake ant scons invoke
-    ssh scp sftp rsync docker podman kubectl vagrant ansible ansible-playbook psql mysql sqlite3 mongosh redis-cli
-    tmux screen script expect at batch crontab systemd-run systemctl start-stop-daemon su doas sudo pkexec runuser
-    setpriv unshare nsenter bwrap firejail env rm rmdir shred dd mkfs chmod chown curl wget nc ncat socat telnet ftp
-    kill pkill killall npx uvx pipx bunx pnpx corepack
-    """.split()
-)
-VERSION: Final = re.compile(r"[0-9.]+$")
 # Here the second word says what is done, and the first alone would allow too much; of `gh`, the second and the third.
 HAS_SUBCOMMANDS: Final = frozenset(
     """
@@ -91,8 +77,7 @@ def file_suggestions(subject: Subject, places: Places) -> tuple[Suggestion, ...]
 
 def _may_be_offered(part: CommandPart) -> bool:
     name = program(part.inner)
-    never = RUNS_ANYTHING | WRAPPERS.keys()
-    if not part.unwrapped.inner or not part.unwrapped.faithful or not never.isdisjoint({name, VERSION.sub("", name)}):
+    if not part.unwrapped.inner or not part.unwrapped.faithful or runs_anything(part.inner):
         return False
     if "/" in part.inner[0]:
         return False

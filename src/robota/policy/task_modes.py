@@ -114,6 +114,20 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
     return f"The {known.name} mode may only touch {what}, not {target}. Nothing was changed."
 
 
+def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:
+    """Whether tasks in a mode may do something that those in the other one may not.
+
+    A mode that has no tools is there to hand out work, and so may have everything done.
+    """
+    wanted, had = modes.get(mode), modes.get(other)
+    if wanted is None or had is None:
+        return True
+    if not wanted.groups or not had.groups:
+        return bool(had.groups)
+    kept = {(group.name, group.file_regex) for group in had.groups}
+    return not all({(group.name, group.file_regex), (group.name, None)} & kept for group in wanted.groups)
+
+
 def role_of(mode: TaskMode) -> str:
     """What the model is told of itself in a mode."""
     return "\n\n".join(part for part in (mode.role_definition, mode.custom_instructions) if part)

@@ -32,6 +32,7 @@ HARMLESS: Final = {
 # git itself writes where the files of a submodule are.
 OF_SUBMODULES: Final = {"core": ["worktree"]}
 SECTION: Final = re.compile(r'\s*\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\][ \t]*(.*)')
+HEAD: Final = re.compile(r"ref: refs/|[0-9a-f]{40}")
 SETTING: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=.*)?")
 # Runs when git refreshes its list of files, as `git status` does.
 LOOKING_HOOK: Final = "hooks/post-index-change"
@@ -47,14 +48,30 @@ def git_only_looks(root: Path) -> bool:
     """Whether no program is named by the repository that git would find from `root`. None at all is fine, too."""
     try:
         for place in (root, *root.parents):
-            if os.path.lexists(place / ".git"):
-                return _is_plain(place / ".git", 0)
-            if (place / "HEAD").is_file() and (place / "objects").is_dir():
+            if _looks_like_a_repository(place):
                 # The directory itself is a repository without a working tree; git would take its word too.
                 return False
+            if os.path.lexists(place / ".git"):
+                if not _is_plain(place / ".git", 0):
+                    return False
+                if _is_surely_a_repository(place / ".git"):
+                    return True
     except (OSError, ValueError):
         return False
     return True
+
+
+def _looks_like_a_repository(directory: Path) -> bool:
+    """Even a link that leads nowhere is a HEAD to git, and the objects may be in another directory."""
+    names = {name for name in ("HEAD", "objects", "commondir") if os.path.lexists(directory / name)}
+    return "HEAD" in names and len(names) > 1
+
+
+def _is_surely_a_repository(git: Path) -> bool:
+    """Whether git stops here; past a directory that is none it looks further, and further up."""
+    if not git.is_dir():
+        return True
+    return (git / "objects").is_dir() and (git / "refs").is_dir() and HEAD.match(_text(git / "HEAD")) is not None
 
 
 def _is_plain(git: Path, depth: int) -> bool:

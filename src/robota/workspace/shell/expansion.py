@@ -2,9 +2,12 @@
 
 import fnmatch
 import os
+import re
 from typing import Final
 
 SIGNS: Final = frozenset("*?[")
+# A set of characters; a bracket that is never closed is just a bracket.
+CLASS: Final = re.compile(r"\[[!^]?+\]?+[^\]/]*+\]")
 MOST_ENTRIES: Final = 20_000
 # Said of a pattern that stands for too much or is too strange: it may mean anything.
 ANYTHING: Final = ("/",)
@@ -14,9 +17,11 @@ def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
     """The paths that a pattern stands for in an absolute directory now; `ANYTHING` if that cannot be told."""
     if any(sign in pattern for sign in ("[:", "[.", "[=", "\\")):
         return ANYTHING
+    if any("[" in found[1:] for found in CLASS.findall(pattern)):
+        return ANYTHING
     found = ["" if pattern.startswith("/") else directory]
     seen = 0
-    for name in pattern.replace("[^", "[!").removeprefix("/").split("/"):
+    for name in pattern.removeprefix("/").split("/"):
         if not SIGNS.intersection(name):
             found = [f"{place}/{name}" for place in found]
             continue
@@ -41,4 +46,14 @@ def _names(directory: str) -> list[str]:
 
 def _fits(name: str, pattern: str) -> bool:
     """A name that begins with a dot needs one in the pattern; the directory above is such a name, for older shells."""
-    return name.startswith(".") == pattern.startswith(".") and fnmatch.fnmatchcase(name, pattern)
+    if name.startswith(".") != pattern.startswith("."):
+        return False
+    wanted = CLASS.sub(lambda found: found[0].replace("[^", "[!", 1), pattern)
+    # Without a language in its environment a shell counts bytes instead of characters.
+    return fnmatch.fnmatchcase(name, wanted) or (
+        not name.isascii() and fnmatch.fnmatchcase(_in_bytes(name), _in_bytes(wanted))
+    )
+
+
+def _in_bytes(text: str) -> str:
+    return os.fsencode(text).decode("latin-1")

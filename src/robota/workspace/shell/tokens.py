@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import msgspec
 
 SEPARATOR = re.compile(r"&&|\|\||\||;|\n")
-REDIRECTION = re.compile(r"(?:[0-9]*(?:>>|>\||>|<)|&>>|&>)(?![<>&|(])")
-DUPLICATE = re.compile(r"[0-9]*>&[0-9](?=[ \t\n;|]|$)")
+# A number too large for a descriptor is a word to the shell; nobody needs more than two digits.
+REDIRECTION = re.compile(r"(?:[0-9]{0,2}(?:>>|>\||>|<)|&>>|&>)(?![<>&|(])")
+DUPLICATE = re.compile(r"[0-9]{0,2}>&[0-9](?=[ \t\n;|]|$)")
 COMMENT = re.compile(r"#[^\n]*")
 BLANK = re.compile(r"[ \t]+")
 # No shell gives these a meaning within a word.
@@ -22,6 +23,8 @@ DOUBLE_QUOTED = re.compile(r'"((?:[^"\\$`]|\\[^\n])*)"')
 ESCAPED = re.compile(r"\\([!-~ ])")
 ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
 GLOB_SIGNS = frozenset("*?[]")
+SIGNS_OF_PATTERNS = GLOB_SIGNS | {"\\"}
+QUOTING = frozenset("'\"\\")
 END_OF_WORD = frozenset(" \t\n;|&<>")
 # Characters that show as nothing, as a gap, or turn the text around.
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
@@ -116,23 +119,33 @@ def _require_visible(command: str) -> None:
 
 def _word(command: str, start: int) -> WordToken:
     text: list[str] = []
-    globs = False
+    signs: list[str] = []
+    quoted: list[str] = []
     place = start
     while place < len(command) and command[place] not in END_OF_WORD:
         sign = command[place]
         if sign in GLOB_SIGNS:
-            globs = True
+            signs.append(sign)
             piece, place = sign, place + 1
         elif sign == "~" or (sign == "#" and place > start):
             piece, place = _tilde_or_hash(command, start, place), place + 1
         else:
             piece, place = _piece(command, place)
-            if place > start and not text and piece.startswith("~"):
-                raise NotPlain(MEANINGS["~"])
+            quoted += [piece] if sign in QUOTING else []
         text.append(piece)
     if place == start:
         raise _unknown(command[place])
-    return WordToken(raw=command[start:place], text="".join(text), globs=globs, start=start, end=place)
+    _require_signs_as_they_look(signs, quoted)
+    word = WordToken(raw=command[start:place], text="".join(text), globs=bool(signs), start=start, end=place)
+    if word.text.startswith("~") and not word.raw.startswith("~"):
+        raise NotPlain(MEANINGS["~"])
+    return word
+
+
+def _require_signs_as_they_look(signs: list[str], quoted: list[str]) -> None:
+    """In the text of a word nobody can tell a quoted sign from one that makes it a pattern."""
+    if signs and quoted and ("[" in signs or not SIGNS_OF_PATTERNS.isdisjoint("".join(quoted))):
+        raise NotPlain("a pattern with quoted signs in it")
 
 
 def _piece(command: str, place: int) -> tuple[str, int]:
