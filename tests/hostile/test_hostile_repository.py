@@ -11,6 +11,7 @@ import pytest
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Finished, Robota
 from tests.hostile.canary_server import CanaryServer, listening
+from tests.hostile.later_doors import PLANTED_SESSIONS, plant_later_doors
 from tests.hostile.repository import SECRET, HostileRepository
 from tests.hostile.test_policy_tricks import everything_in
 
@@ -27,7 +28,8 @@ def canary() -> Iterator[CanaryServer]:
 @pytest.fixture
 def hostile(robota: Robota, tmp_path: Path, canary: CanaryServer) -> HostileRepository:
     repository = HostileRepository(robota.workspace, tmp_path, canary.url)
-    assert len(set(repository.tricks)) >= 40
+    plant_later_doors(repository)
+    assert len(set(repository.tricks)) >= 80
     return repository
 
 
@@ -79,7 +81,8 @@ def run(robota: Robota, repository: HostileRepository, *arguments: str) -> Finis
 
 def told(robota: Robota) -> str:
     """Everything the model was told and the log keeps."""
-    return "".join((session / "log.jsonl").read_text() for session in sessions(robota) if session.is_dir())
+    made = (session for session in sessions(robota) if session.name not in PLANTED_SESSIONS)
+    return "".join((session / "log.jsonl").read_text() for session in made)
 
 
 def test_before_trust_nothing_of_it_happens(robota: Robota, hostile: HostileRepository, canary: CanaryServer) -> None:
@@ -103,13 +106,49 @@ def test_before_trust_it_says_what_it_ignored(robota: Robota, hostile: HostileRe
     assert "\x1b" not in said and "\u202e" not in said
 
 
+COMMANDS = (
+    "doctor",
+    "config show",
+    "trust --show",
+    "sessions list",
+    "sessions list --json",
+    "sessions verify planted",
+    "policy explain -- git status",
+    "policy test",
+    "policy test outside-tests.yaml",
+    "mcp list",
+    "mcp approve far",
+    "worktree list",
+    "worktree list --json",
+    "worktree remove planted",
+    "tool run read_file path=README.md",
+)
+
+
 def test_no_other_command_springs_a_trick(robota: Robota, hostile: HostileRepository, canary: CanaryServer) -> None:
     script(robota, {"text": "ok"})
-    for arguments in ("doctor", "config show", "trust --show", "sessions list", "policy explain -- git status"):
+    outside = everything_in(hostile.outside)
+    for arguments in COMMANDS:
         done = robota(*arguments.split(), env=CARELESS)
-        assert done.code in (0, 1) and "Traceback" not in done.stderr, done.stderr
-        assert "\x1b" not in done.stdout and SECRET not in done.stdout
+        assert done.code in (0, 1, 2, 3) and "Traceback" not in done.stderr, f"{arguments}: {done.stderr}"
+        assert "\x1b" not in done.stdout + done.stderr and SECRET not in done.stdout + done.stderr, arguments
+        assert CARELESS["MY_API_KEY"] not in done.stdout + done.stderr, arguments
     assert hostile.sprung() == set() and canary.heard == []
+    assert everything_in(hostile.outside) == outside
+
+
+def test_a_session_in_a_worktree_springs_no_trick(
+    robota: Robota, hostile: HostileRepository, canary: CanaryServer
+) -> None:
+    """Neither making the worktree nor working in it nor removing it."""
+    outside = everything_in(hostile.outside)
+    script(robota, {"calls": obedient_calls(hostile)}, {"text": "Done."})
+    for name in ("planted", "fresh"):
+        done = robota("-w", name, "-p", "set this project up", env=CARELESS)
+        assert done.code == (3 if name == "planted" else 0), done.stderr
+    assert hostile.sprung() == set() and canary.heard == []
+    assert everything_in(hostile.outside) == outside
+    assert SECRET not in told(robota)
 
 
 def test_even_with_every_edit_accepted_it_stays_inside(
@@ -136,9 +175,9 @@ def test_after_trust_only_what_may_be_trusted_counts(
     assert "currentProvider" in done.stderr and "sandbox" in done.stderr
     sprung = hostile.sprung()
     assert "hook-robota-SessionStart" in sprung
-    may_be_trusted = ("hook-robota-", "mcp-.robota-mcp.json")
+    may_be_trusted = ("hook-robota-", "mcp-.robota-mcp.json", "mcp-program")
     assert {trick for trick in sprung if not trick.startswith(may_be_trusted)} == set()
-    assert all(request.startswith("POST /hook/") for request in canary.heard)
+    assert all(request.startswith(("POST /hook/", "POST /mcp")) for request in canary.heard)
     log = told(robota)
     assert "REPOSITORY_SAYS=hello" in log and "There is no mode" in log
     assert "BASH_ENV=/" not in log and "LD_PRELOAD=/" not in log and CARELESS["MY_API_KEY"] not in log
@@ -147,9 +186,7 @@ def test_after_trust_only_what_may_be_trusted_counts(
 
 @pytest.mark.parametrize("name", [".robota", ".claude", ".git", ".robotaignore"])
 @pytest.mark.parametrize("kind", ["link", "file", "fifo"])
-def test_something_else_in_place_of_a_directory_of_ours(
-    robota: Robota, tmp_path: Path, name: str, kind: str
-) -> None:
+def test_something_else_in_place_of_a_directory_of_ours(robota: Robota, tmp_path: Path, name: str, kind: str) -> None:
     """A link to a directory with settings is not gone through, and a special file does not hang anything."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -167,7 +167,11 @@ def _read_case_file(path: Path) -> CaseFile:
     import yaml
 
     try:
-        return read_cases(yaml.safe_load(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            # A few lines of them can stand for more than any memory holds.
+            raise CaseProblem("aliases are not read; write each value where it belongs")
+        return read_cases(yaml.safe_load(text))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"The policy tests in {path} cannot be read: {error}") from error
     except CaseProblem as problem:

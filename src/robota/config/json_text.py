@@ -1,6 +1,7 @@
 """A JSON file as text: the object in it, and the line where a key stands."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -9,6 +10,8 @@ import msgspec
 _WHITE: Final = " \t\n\r"
 _SCALAR_ENDS: Final = frozenset(",]}" + _WHITE)
 _DECODER: Final = json.JSONDecoder()
+# One escape stands for half of a pair; alone it is nothing that could be kept, shown or passed on.
+HALF_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 Place = tuple[str | int, ...]
 
@@ -49,7 +52,17 @@ def read_object(text: str) -> tuple[dict[str, Any], tuple[Duplicate, ...]]:
         raise NotAnObject(1, f"this is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise NotAnObject(1, "a JSON object is needed here")
+    if (half := HALF_CHARACTER.search(text)) and not _can_be_written(value):
+        raise NotAnObject(text.count("\n", 0, half.start()) + 1, f"{half[0]} is half of a character")
     return value, tuple(twice)
+
+
+def _can_be_written(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int:

@@ -55,7 +55,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        lines = "".join(f"{source.digest} {source.path}\n" for source in self.sources)
+        # No name can hold the character between them, so that no two sets of files look the same.
+        lines = "".join(f"{source.digest} {source.path}\0" for source in self.sources)
         return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
 
     def data_of(self, path: str) -> bytes | None:
@@ -162,8 +163,9 @@ class _Look:
 
 
 def _unread(path: str, kind: str, detail: str) -> Source:
-    digest = hashlib.sha256(f"{kind}:{detail}".encode("utf-8", "surrogateescape")).hexdigest()
-    return Source(path=_printable(path), digest=digest)
+    """The kind is no part of what is hashed: a file could hold just those words."""
+    digest = hashlib.sha256(detail.encode("utf-8", "surrogateescape")).hexdigest()
+    return Source(path=_printable(path), digest=f"{kind}-{digest}")
 
 
 def _printable(path: str) -> str:

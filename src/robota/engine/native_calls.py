@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from robota.contracts.tool import ToolCall
+from robota.log.kinds import with_whole_characters
 from robota.providers.chunks import CallArgumentsChunk, CallStartChunk
 
 FIRST_ARGUMENT_LENGTH: Final = 200
 ID_LENGTH: Final = 64
+# Two such escapes are one character. One alone is nothing that could be a path, a command or text in a file.
+HALF_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class FirstArgument:
@@ -70,6 +73,8 @@ class CallDraft:
             return {}, f"The arguments are not valid JSON ({error}). They began: {text[:200]}"
         if not isinstance(arguments, dict):
             return {}, f"The arguments must be a JSON object, not {type(arguments).__name__}."
+        if HALF_CHARACTER.search(text) and with_whole_characters(arguments) != arguments:
+            return {}, "The arguments hold an escape that is half of a character. Write the whole character."
         return arguments, None
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.tool import ToolCall
+from robota.log.kinds import with_whole_characters
 
 
 class XmlText(msgspec.Struct, frozen=True):
@@ -172,7 +173,7 @@ def _typed(value: str, schema: Mapping[str, Any]) -> Any:
     if _accepts(schema, "string"):
         return value
     try:
-        return json.loads(value)
+        return with_whole_characters(json.loads(value))
     except (ValueError, RecursionError):
         return value
 

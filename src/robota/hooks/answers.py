@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from robota.contracts.hook import Moment, Outcome
+from robota.log.kinds import with_whole_characters
 from robota.workspace.filter_process import FilterOutcome
 
 BLOCKING_EXIT: Final = 2
@@ -51,7 +52,8 @@ def answer_of_text(moment: Moment, text: str) -> Outcome:
     if not text.strip():
         return Outcome()
     try:
-        said = json.loads(text)
+        # JSON can spell half of a character, which nothing else can hold: not the log, not the system.
+        said = with_whole_characters(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise NoAnswer("its output is not valid JSON") from error
     if not isinstance(said, dict):

@@ -132,7 +132,7 @@ PLAIN_MATCHER: Final = re.compile(r"[A-Za-z0-9_\- ,|]+")
 def _compiled(pattern: str) -> re.Pattern[str] | None:
     try:
         return re.compile(pattern)
-    except re.error:
+    except (re.error, OverflowError, RecursionError):
         return None
 
 

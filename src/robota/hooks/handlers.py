@@ -11,6 +11,8 @@ from robota.contracts.hook import Moment, Outcome
 from robota.hooks.answers import NoAnswer, answer_of_command, answer_of_text
 from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeout_of
 from robota.workspace.filter_process import run_filter
+from robota.workspace.guardian import Watch
+from robota.workspace.programs import absolute_path
 
 PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "ROBOTA_PROJECT_DIR")
 VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -28,6 +30,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     cwd: Path
     env: Mapping[str, str]
+    watch: Watch
 
 
 async def ask_handler(handler: Handler, event: HookEvent, around: Surroundings) -> Outcome:
@@ -41,10 +44,16 @@ async def _ask_command(handler: CommandHandler, event: HookEvent, around: Surrou
     project = dict.fromkeys(PROJECT_VARIABLES, str(around.cwd))
     timeout_s = timeout_of(handler, event.moment)
     try:
-        ended = await run_filter(_argv(handler, project), event.body, around.cwd, {**around.env, **project}, timeout_s)
+        env = {**_with_absolute_path(around.env), **project}
+        ended = await run_filter(_argv(handler, project), event.body, around.cwd, env, timeout_s, around.watch)
     except OSError as error:
         raise NoAnswer(f"it cannot be started: {error.strerror or error}") from error
     return answer_of_command(event.moment, ended)
+
+
+def _with_absolute_path(env: Mapping[str, str]) -> dict[str, str]:
+    """A hook runs in the project, which must not bring programs under the names of others."""
+    return {**env, "PATH": absolute_path(env["PATH"])} if "PATH" in env else dict(env)
 
 
 def _argv(handler: CommandHandler, project: Mapping[str, str]) -> str | tuple[str, ...]:

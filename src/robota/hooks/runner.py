@@ -18,6 +18,7 @@ from robota.hooks.handlers import HookEvent, Surroundings, ask_handler
 from robota.hooks.long_text import Keep, previewed
 from robota.hooks.permission_updates import permission_suggestions
 from robota.hooks.tool_names import for_hooks, from_hooks, matched_names, name_for_hooks
+from robota.workspace.guardian import Watch
 
 MOST_IN_BACKGROUND: Final = 20
 REPLACED: Final = "A hook replaced what the tool returned; this is not the tool's own output."
@@ -48,7 +49,10 @@ class Hooks:
         """`speaks_of` decides about handlers with an `if`; `keep` stores what is too long for the model."""
         self._rules = hooks.rules
         self._facts = facts
-        self._around = Surroundings(cwd=facts.cwd, env=dict(os.environ if env is None else env))
+        self._watch = Watch()
+        self._around = Surroundings(
+            cwd=facts.cwd, env=dict(os.environ if env is None else env), watch=self._watch
+        )
         self._speaks_of = speaks_of
         self._keep = keep
         self._running: set[asyncio.Task[Outcome]] = set()
@@ -95,6 +99,7 @@ class Hooks:
             task.cancel()
         if running:
             await asyncio.wait(running)
+        self._watch.end()
 
     def _changed(self, tool: AnyTool, call: ToolCall, updated: dict[str, Any] | None) -> dict[str, Any] | None:
         """The input a hook wants instead, in our names; None if it is the one it was told."""

@@ -1,6 +1,7 @@
 """The one writer of a session's log."""
 
 import asyncio
+import errno
 import fcntl
 import os
 import stat
@@ -48,10 +49,10 @@ class SessionLog:
 
     @classmethod
     def create(cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None) -> "SessionLog":
-        """A new log in the session's own directory, which is made if need be."""
+        """A new log in the session's own directory, which is made if need be, and must hold nothing else."""
         _make_private(directory)
         descriptor = _open_locked(directory / LOG_NAME, os.O_CREAT)
-        if os.fstat(descriptor).st_size > 0:
+        if os.fstat(descriptor).st_size > 0 or any(path.name != LOG_NAME for path in directory.iterdir()):
             os.close(descriptor)
             raise LogExists(
                 f"There is already a session in {directory}. It was left as it is. Resume it, or choose another id."
@@ -197,6 +198,8 @@ def _write_all(descriptor: int, line: bytes) -> None:
 def _make_private(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if directory.is_symlink():
+            raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed")
         directory.chmod(0o700)
     except OSError as error:
         raise LogWriteError(

@@ -21,6 +21,7 @@ INCLUDE_FILE: Final = ".worktreeinclude"
 HIDES_SETTINGS: Final = ".robota/.gitignore"
 NEVER: Final = frozenset({".git", ".robota"})
 MOST_PATTERNS: Final = 200
+LONGEST_PATTERN: Final = 4096  # a path can be no longer, and neither can what is said to a program
 MOST_FILES: Final = 1000
 MOST_BYTES: Final = 256 * 1024 * 1024
 PIECE: Final = 1 << 20
@@ -74,7 +75,8 @@ async def ignored(git: Git, paths: list[str]) -> list[str]:
 
 def _patterns(data: bytes | None) -> list[str]:
     lines = (data or b"").decode("utf-8-sig", "surrogateescape").splitlines()
-    return [line for line in lines if line.strip() and not line.startswith("#") and "\0" not in line][:MOST_PATTERNS]
+    patterns = (line for line in lines if line.strip() and not line.startswith("#") and "\0" not in line)
+    return [line for line in patterns if len(line) <= LONGEST_PATTERN][:MOST_PATTERNS]
 
 
 def _copy(paths: Iterable[str], source: Path, target: Path, replaced: Collection[str] = ()) -> Copied:

@@ -9,12 +9,28 @@ import msgspec
 
 from robota.agents.worktrees.problems import WorktreeError
 
-LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+TAKE: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+UNFINISHED: Final = b"The worktree is being made or removed.\n"
 
 
 class WorktreeLock(msgspec.Struct, frozen=True, kw_only=True):
+    """The lock of one worktree. What it says in its file outlives whoever held it."""
+
     file: Path
     descriptor: int
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether somebody began to make or remove the worktree and did not come to the end."""
+        return os.fstat(self.descriptor).st_size > 0
+
+    def begin(self) -> None:
+        """From now on, until `finish`, the worktree is not whole. Raises `OSError` if that cannot be noted."""
+        os.pwrite(self.descriptor, UNFINISHED, 0)
+
+    def finish(self) -> None:
+        os.ftruncate(self.descriptor, 0)
 
     def release(self, *, for_good: bool = False) -> None:
         """Let others in. `for_good`: the worktree is gone, and so is its lock."""
@@ -28,7 +44,7 @@ def take_lock(directory: Path, name: str) -> WorktreeLock | None:
     file = _file(directory, name)
     while True:
         try:
-            descriptor = os.open(file, LOOK | os.O_CREAT, 0o600)
+            descriptor = os.open(file, TAKE, 0o600)
         except OSError as error:
             raise WorktreeError(f"{file} cannot be used: {error.strerror}. Nothing was changed.") from error
         try:

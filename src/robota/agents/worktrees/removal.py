@@ -36,7 +36,8 @@ async def remove_branch(repository: Repository, branch: str) -> bool:
     if f"branch {ref}" in (await git.run("worktree", "list", "--porcelain")).split("\n"):
         return False
     # Only if it still is where it was looked at: a commit made meanwhile must not go with it.
-    await git.run("update-ref", "-d", ref, tip)
+    # And only itself: a name can stand for another branch, which must stay.
+    await git.run("update-ref", "--no-deref", "-d", ref, tip)
     return True
 
 

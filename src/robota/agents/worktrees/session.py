@@ -1,6 +1,7 @@
 """A worktree for one session: made or found again at its start, removed at its end if nothing would be lost."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -84,6 +85,8 @@ async def _by_hook(wish: WorktreeWish, hooks: LifecycleHooks, name: str) -> Work
 
 async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: WorktreeLock, path: Path) -> Worktree:
     notices: tuple[str, ...] = ()
+    if lock.is_unfinished:
+        await _clear_remains(repository, path)
     if is_there(path):
         if not is_worktree_of(repository, path):
             raise WorktreeError(
@@ -93,11 +96,38 @@ async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: Work
         await renew_settings(wish, repository, path)
         notices = (f"There is a worktree {path.name} already; this session goes on in it.",)
     else:
-        notices = await create_worktree(wish, repository, path, base)
+        notices = await _made(wish, repository, base, lock, path)
     root = path / repository.inside
     if not root.is_dir():
         raise WorktreeError(f"{shown(str(root), 4096)} is not a directory in this worktree. Nothing was started.")
     return Worktree(name=path.name, path=path, root=root, repository=repository, lock=lock, notices=notices)
+
+
+async def _made(
+    wish: WorktreeWish, repository: Repository, base: str, lock: WorktreeLock, path: Path
+) -> tuple[str, ...]:
+    """Make it. One that is killed meanwhile leaves a note of that with the lock."""
+    try:
+        lock.begin()
+        notices = await create_worktree(wish, repository, path, base)
+        lock.finish()
+    except OSError as error:
+        raise WorktreeError(f"{lock.file} cannot be written: {error.strerror}. Nothing was started.") from error
+    return notices
+
+
+async def _clear_remains(repository: Repository, path: Path) -> None:
+    """Take away what a session left that was killed while it made or removed the worktree, unless it is more."""
+    if is_there(path) and is_worktree_of(repository, path):
+        state = await look_at(repository.git, path, branch_of(path.name), repository.env)
+        if not state.lacks_only_files:
+            raise WorktreeError(
+                f"The worktree {path.name} was not finished, because a session was killed while it made or removed it, "
+                f"and there is something in it: {state.words}. Nothing was changed. Look at it: git -C {path} status; "
+                f"to remove it: robota worktree remove {path.name} --force"
+            )
+        await remove_checkout(repository, path)
+    await remove_branch(repository, branch_of(path.name))
 
 
 async def _leave(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
@@ -110,6 +140,9 @@ async def _leave(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
     if not state.nothing_to_lose:
         return f"The worktree {worktree.name} was kept: {state.words}. {_ways(worktree)}"
     messages = await tell_of_removal(hooks, worktree.path)
+    if worktree.lock is not None:
+        with suppress(OSError):  # On a full disk, removing is what helps.
+            worktree.lock.begin()
     await remove_checkout(repository, worktree.path)
     if worktree.branch is not None:
         await remove_branch(repository, worktree.branch)

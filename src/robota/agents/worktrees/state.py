@@ -12,13 +12,16 @@ from robota.workspace.git import Git, GitError, open_git
 # Files of git that say that something was begun and not ended.
 UNFINISHED: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply")
 STATUS: Final = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty")
+GONE: Final = ("D ", " D")
 
 
 class WorktreeState(msgspec.Struct, frozen=True, kw_only=True):
-    """`files` are changed or new and not ignored; `branch_commits` are on its branch and `loose_commits` on no branch,
-    and both nowhere else. `obstacle` says what else is in the way, or why nothing can be known."""
+    """`files` are changed, gone or new and not ignored, `missing` those of them that are gone. `branch_commits` are on
+    its branch and `loose_commits` on no branch, and both nowhere else. `obstacle` says what else is in the way, or why
+    nothing can be known."""
 
     files: int = 0
+    missing: int = 0
     branch_commits: int = 0
     loose_commits: int = 0
     obstacle: str | None = None
@@ -26,6 +29,11 @@ class WorktreeState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def nothing_to_lose(self) -> bool:
         return not (self.files or self.branch_commits or self.loose_commits or self.obstacle)
+
+    @property
+    def lacks_only_files(self) -> bool:
+        """Whether everything that is different is that files are not there."""
+        return self.files == self.missing and not (self.branch_commits or self.loose_commits or self.obstacle)
 
     @property
     def words(self) -> str:
@@ -47,14 +55,15 @@ async def look_at(main: Git, path: Path, branch: str | None, env: Mapping[str, s
         if top != path:
             return WorktreeState(obstacle="it is no longer a worktree of its own")
         own = path / await git.line("rev-parse", "--absolute-git-dir")
-        files = sum(1 for entry in (await git.run(*STATUS)).split("\0") if entry)
+        entries = [entry for entry in (await git.run(*STATUS)).split("\0") if entry]
         head = await git.line("rev-parse", "--verify", "HEAD^{commit}")
         on_branch = await commits_only_on(main, branch, _ref(branch))
         all_commits = await commits_only_on(main, branch, [head, *_ref(branch)])
     except GitError as error:
         return WorktreeState(obstacle=f"git cannot look at it ({shown(str(error), 200)})")
     return WorktreeState(
-        files=files,
+        files=len(entries),
+        missing=sum(entry[:2] in GONE for entry in entries),
         branch_commits=on_branch,
         loose_commits=all_commits - on_branch,
         obstacle=_obstacle(own),

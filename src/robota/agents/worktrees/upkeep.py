@@ -43,7 +43,7 @@ async def remove_worktree(
         raise WorktreeError(f"A session works in the worktree {name}. Nothing was changed. End it first.")
     path = worktrees_of(repository.top) / name
     try:
-        await _refuse_loss(repository, path, force=force)
+        await _refuse_loss(repository, path, force=force, is_unfinished=lock.is_unfinished)
         messages = await tell_of_removal(hooks, path) if is_there(path) else ""
         await remove_checkout(repository, path)
         return f"The worktree {name} was removed.{await _about_branch(repository, branch_of(name))}{messages}"
@@ -80,8 +80,8 @@ async def _refuse_unknown(repository: Repository, name: str) -> None:
         raise WorktreeError(f"There is no worktree {name} in {repository.top}. {there} Nothing was changed.")
 
 
-async def _refuse_loss(repository: Repository, path: Path, *, force: bool) -> None:
-    """Commits on its branch are no loss: the branch stays."""
+async def _refuse_loss(repository: Repository, path: Path, *, force: bool, is_unfinished: bool) -> None:
+    """Commits on its branch are no loss: the branch stays. Of one that was never finished, missing files are none."""
     if not is_there(path):
         return
     state = await _state(repository, path)
@@ -90,7 +90,7 @@ async def _refuse_loss(repository: Repository, path: Path, *, force: bool) -> No
             f"The worktree {path.name} has {state.words}, and no branch holds them. Nothing was changed. "
             f"Give them one first: git -C {path} branch NAME"
         )
-    if (state.files or state.obstacle) and not force:
+    if (state.files or state.obstacle) and not force and not (is_unfinished and state.lacks_only_files):
         raise WorktreeError(
             f"The worktree {path.name} has something to lose: {state.words}. Nothing was changed. Look at it: "
             f"git -C {path} status; to remove it all the same: robota worktree remove {path.name} --force"

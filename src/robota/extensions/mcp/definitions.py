@@ -1,5 +1,6 @@
 """MCP servers as people write them down, in settings and in `.mcp.json`; one that is wrong costs only itself."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -80,7 +81,7 @@ def _checked(name: str, written: Mapping[str, Any]) -> _Entry:
         entry = msgspec.convert(written, _Entry)
     except msgspec.ValidationError as error:
         raise InvalidServer(str(error)) from error
-    if entry.timeout is not None and entry.timeout <= 0:
+    if entry.timeout is not None and not 0 < entry.timeout < math.inf:
         raise InvalidServer("timeout must be more than 0 milliseconds")
     return entry
 

@@ -9,7 +9,9 @@ import msgspec
 
 DESCRIPTION_BYTES: Final = 2048
 SCHEMA_BYTES: Final = 64 * 1024
-UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+MOST_TOOLS: Final = 256
+HIDDEN: Final = frozenset({"Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+UNSEEN: Final = HIDDEN | {"Cc"}
 PARAMETER: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 # Model servers refuse a whole request for one of these at the top of one schema.
 NOT_AT_THE_TOP: Final = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$schema", "$id"})
@@ -65,19 +67,24 @@ def offered_schema(tool: RemoteTool) -> dict[str, Any]:
 
 def visible(text: str) -> str:
     """The text with everything unseen written as an escape: a person and a model read the same words."""
-    return "".join(f"‹U+{ord(character):04X}›" if _is_unseen(character) else character for character in text)
-
-
-def _is_unseen(character: str) -> bool:
-    return character not in "\n\t" and unicodedata.category(character) in UNSEEN
+    return "".join(each if each in "\n\t" else _spelt_out(each, UNSEEN) for each in text)
 
 
 def _with_visible_words(node: Any) -> Any:
+    if isinstance(node, str):
+        # A value may be the end of a line, and must be called as it is: control characters are not hidden in JSON.
+        return "".join(_spelt_out(each, HIDDEN) for each in node)
     if isinstance(node, list):
         return [_with_visible_words(item) for item in node]
     if not isinstance(node, dict):
         return node
     return {
-        key: visible(value) if key in WORDS and isinstance(value, str) else _with_visible_words(value)
+        _with_visible_words(key): visible(value)
+        if key in WORDS and isinstance(value, str)
+        else _with_visible_words(value)
         for key, value in node.items()
     }
+
+
+def _spelt_out(character: str, categories: frozenset[str]) -> str:
+    return f"‹U+{ord(character):04X}›" if unicodedata.category(character) in categories else character

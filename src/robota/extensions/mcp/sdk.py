@@ -14,12 +14,11 @@ from mcp.shared.message import SessionMessage
 
 from robota.extensions.mcp.definitions import HttpServer
 from robota.extensions.mcp.http_client import http_client
-from robota.extensions.mcp.remote_tool import RemoteTool
+from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool
 from robota.version import VERSION
 from robota.workspace.line_process import LONGEST_LINE, LineProcess
 
 MOST_PAGES: Final = 50
-MOST_TOOLS: Final = 256
 # What goes wrong on the way is told by whoever called; on standard error it would only be in the way.
 logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
 
@@ -44,7 +43,7 @@ class RemoteSession:
         await self._client.__aexit__(*ended)
 
     async def tools(self) -> tuple[RemoteTool, ...]:
-        """What it offers now, page by page within bounds."""
+        """What it offers now, page by page within bounds. One more than may be used shows that there are more."""
         self.list_is_stale = False
         found: list[RemoteTool] = []
         cursor: str | None = None
@@ -57,7 +56,7 @@ class RemoteSession:
             cursor = page.next_cursor
             if cursor is None or len(found) > MOST_TOOLS:
                 break
-        return tuple(found[:MOST_TOOLS])
+        return tuple(found[: MOST_TOOLS + 1])
 
     async def call(
         self, tool: str, arguments: dict[str, Any], on_progress: Callable[[str], None]
@@ -66,7 +65,9 @@ class RemoteSession:
             share = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
             on_progress(f"{share} {message or ''}".rstrip())
 
-        return await self._client.call_tool(tool, arguments, progress_callback=show)
+        # Not `call_tool`: that checks the result by a schema of the server's, and a pattern in one can take for ever.
+        request = mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name=tool, arguments=arguments))
+        return await self._client.session.send_request(request, mcp_types.CallToolResult, progress_callback=show)
 
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):

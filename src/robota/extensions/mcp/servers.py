@@ -1,7 +1,7 @@
 """All servers of a session: started side by side, compared with what a person has seen, and ended together."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,19 +14,21 @@ from robota.extensions.mcp.connection import Connection, ServerFailed
 from robota.extensions.mcp.definitions import Server
 from robota.extensions.mcp.foreign_tool import foreign_tool
 from robota.extensions.mcp.pins import Change, PinBook, Pins, changes
-from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool
+from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool
 from robota.extensions.mcp.tool_names import tool_name
 from robota.protocol.events import Notice
 
 START_LIMIT_S: Final = 30.0
 START_LIMIT_VARIABLE: Final = "MCP_TIMEOUT"  # milliseconds
+LATE_S: Final = 3.0  # from here on a person wants to know what they wait for
 MOST_NAMED: Final = 10
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """How one server is: `failure` says why it cannot be used; `pins` is None if it was never seen here.
 
-    `unknown` says why nobody can tell what a person has seen of it; then nothing of it is used.
+    `unknown` says why nobody can tell what a person has seen of it; then nothing of it is used. `has_more`: it offers
+    more tools than these, which are never used.
     """
 
     connection: Connection
@@ -35,6 +37,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pins: Pins | None = None
     changes: tuple[Change, ...] = ()
     unknown: str | None = None
+    has_more: bool = False
 
     @property
     def server(self) -> Server:
@@ -57,15 +60,24 @@ class McpServers:
         self._cwd = cwd
         self._limit_s = _start_limit_s(env)
         self._connections: list[Connection] = []
+        self._not_ready: set[str] = set()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(server.name for server in self._servers)
 
-    async def gather(self, taken: Collection[str]) -> Gathered:
-        """Start all, and take what may be used. Names that are `taken` stay with who has them."""
+    async def gather(self, taken: Collection[str], tell: Callable[[Notice], None]) -> Gathered:
+        """Start all, and take what may be used. Names that are `taken` stay with who has them.
+
+        `tell` is called while somebody has to wait.
+        """
         names, tools, notices = set(taken), list[AnyTool](), list[str]()
-        for report in await self.inspect():
+        late = asyncio.get_running_loop().call_later(LATE_S, lambda: tell(self._who_is_late()))
+        try:
+            reports = await self.inspect()
+        finally:
+            late.cancel()
+        for report in reports:
             problem = self._problem_with(report)
             if problem is not None:
                 notices.append(problem)
@@ -78,6 +90,7 @@ class McpServers:
         await self.close()
         wanted = [server for server in self._servers if only is None or server.name == only]
         self._connections += [Connection(server, self._cwd) for server in wanted]
+        self._not_ready = {server.name for server in wanted}
         return tuple(await asyncio.gather(*map(self._look_at, self._connections)))
 
     async def close(self) -> None:
@@ -86,14 +99,23 @@ class McpServers:
 
     async def _look_at(self, connection: Connection) -> Report:
         try:
-            tools = await connection.open(self._limit_s)
+            offered = await connection.open(self._limit_s)
+            tools = offered[:MOST_TOOLS]
             pins = self.pins.of(connection.server)
         except ServerFailed as failure:
             return Report(connection=connection, failure=str(failure))
         except ConfigError as problem:
             return Report(connection=connection, tools=tools, unknown=str(problem))
+        finally:
+            self._not_ready.discard(connection.server.name)
         different = () if pins is None else changes(pins, tools)
-        return Report(connection=connection, tools=tools, pins=pins, changes=different)
+        has_more = len(offered) > len(tools)
+        return Report(connection=connection, tools=tools, pins=pins, changes=different, has_more=has_more)
+
+    def _who_is_late(self) -> Notice:
+        names = ", ".join(server.name for server in self._servers if server.name in self._not_ready)
+        text = f"Waiting for MCP servers to start: {names}. Each has {self._limit_s:g} s; Ctrl-C stops the waiting."
+        return Notice(level="warning", text=text)
 
     def _problem_with(self, report: Report) -> str | None:
         name = report.server.name
@@ -113,6 +135,8 @@ class McpServers:
         """Add the tools that are as a person has seen them, or are seen for the first time."""
         notices: list[str] = []
         server, changed = report.server, {change.after.name for change in report.changes}
+        if report.has_more:
+            notices.append(f"The MCP server {server.name} offers more than {MOST_TOOLS} tools; the rest are left out.")
         if report.pins is None:
             try:
                 self.pins.pin(server, report.tools)
