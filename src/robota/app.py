@@ -42,8 +42,9 @@ from robota.policy.judge import Judge
 from robota.policy.modes import PermissionMode
 from robota.policy.permissions import rules_of_options, rules_of_settings
 from robota.policy.places import Places
-from robota.policy.task_modes import TaskMode, allows, known_modes, role_of
+from robota.policy.task_modes import TaskMode, allows, goes_beyond, known_modes, role_of
 from robota.policy.unattended import unattended
+from robota.protocol.events import Notice
 from robota.providers.chunks import ToolSpec
 from robota.providers.definition import Provider
 from robota.providers.registry import definition, open_provider, ready
@@ -244,10 +245,11 @@ def _parts(
         retry=choices.retry,
         tools=tools,
         specs=_specs(tools),
-        foreign=None if servers is None else lambda: _foreign_tools(servers),
+        foreign=None if servers is None else lambda tell: _foreign_tools(servers, tell),
         judge=choices.judge,
         decline=unattended,
         allows=lambda tool, mode, touches: allows(tool, mode, touches, modes),
+        goes_beyond=lambda mode, other: goes_beyond(mode, other, modes),
         modes={slug: role_of(mode) for slug, mode in modes.items()},
         remember=lambda scope, granted: keep_rules(scope, granted, choices.kept_in, env),
         files=Files(choices.root, is_forbidden=choices.judge.forbids_reading),
@@ -279,8 +281,8 @@ def mcp_servers(
     return servers, found.notices
 
 
-async def _foreign_tools(servers: "McpServers") -> ForeignTools:
-    gathered = await servers.gather(by_name(builtin_tools()))
+async def _foreign_tools(servers: "McpServers", tell: Callable[[Notice], None]) -> ForeignTools:
+    gathered = await servers.gather(by_name(builtin_tools()), tell)
     return ForeignTools(tools=gathered.tools, specs=_specs(gathered.tools), notices=gathered.notices)
 
 

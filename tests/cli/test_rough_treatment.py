@@ -13,6 +13,7 @@ import pytest
 from robota.log.reader import load
 from robota.log.verify import verify
 from robota.log.writer import SessionLog
+from tests.agents.repositories import commit
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
@@ -156,3 +157,47 @@ def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:
     env = clean_environment(robota.home)
     done = subprocess.run(["bash", "-c", command], cwd=robota.workspace, env=env, capture_output=True, check=False)
     assert done.returncode == 3 and b"Traceback" not in done.stderr and b"directory" in done.stderr
+
+
+def test_a_disk_that_was_full_from_the_start_is_said_too(robota: Robota) -> None:
+    """R11: the very first record cannot be written, before any client is there to be told."""
+    script(robota, {"calls": [call("write_to_file", path="new.txt", content="y")]}, {"text": "Finished."})
+    command = f"ulimit -f 0; exec {EXECUTABLE} -p go --permission-mode bypassPermissions | cat"
+    env = clean_environment(robota.home)
+    done = subprocess.run(["bash", "-c", command], cwd=robota.workspace, env=env, capture_output=True, check=False)
+    assert done.stdout == b"Finished.\n"
+    assert done.stderr.count(b"robota: The session log cannot be written") == 1
+    assert not (robota.workspace / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("closed", "answer"), [("<&-", b"Hi.\n"), (">&-", b""), ("2>&-", b"Hi.\n"), ("<&- >&- 2>&-", b"")]
+)
+@pytest.mark.parametrize("arguments", ["-p hello", "hello", "-w -p hello"])
+def test_r12_streams_closed_from_the_start(robota: Robota, closed: str, answer: bytes, arguments: str) -> None:
+    commit(robota.workspace, a_txt="alpha\n")
+    script(robota, {"text": "Hi."})
+    done = in_shell(robota, f"{arguments} {closed}")
+    assert (done.returncode, done.stdout) == (0, answer)
+    assert verify(log_of(robota)).broken is None
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("arguments", ["--version", "sessions list", "worktree list"])
+def test_r12_commands_without_a_stream_do_their_work(robota: Robota, closed: str, arguments: str) -> None:
+    done = in_shell(robota, f"{arguments} {closed}")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("arguments", ["--version", "sessions list", "worktree list", "-p hello"])
+def test_an_output_that_is_full_is_an_error_and_no_crash(robota: Robota, arguments: str) -> None:
+    script(robota, {"text": "Hi."})
+    done = in_shell(robota, f"{arguments} > /dev/full")
+    assert done.returncode == 1 and b"Cannot write to standard output: No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def in_shell(robota: Robota, rest: str) -> "subprocess.CompletedProcess[bytes]":
+    command = ["bash", "-c", f"exec {EXECUTABLE} {rest}"]
+    env = clean_environment(robota.home)
+    return subprocess.run(command, cwd=robota.workspace, env=env, capture_output=True, check=False)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from robota.clients.plain.answers import Again, ChangeIt, ShowAll, meaning_of
 from robota.clients.plain.orders import order_in
-from robota.clients.plain.permission import LINES_SHOWN, choices_of, cut, reasons_of, subject_of
+from robota.clients.plain.permission import CHARACTERS_SHOWN, LINES_SHOWN, choices_of, cut, reasons_of, subject_of
 from robota.clients.plain.talk import answer_to, words_for
 from robota.protocol.commands import AskResponse, CondenseContext, RetryNow, SetPermissionMode, SwitchMode
 from robota.protocol.message import Message
@@ -98,7 +98,7 @@ def test_changes_are_numbered_where_there_is_a_choice() -> None:
 
 def test_an_ask_without_a_diff_shows_what_it_has() -> None:
     fetch = ask("tool", json.dumps({"tool": "webFetch", "content": "https://example.com"}))
-    assert [line.text.strip() for line in subject_of(fetch).lines] == ["content: https://example.com"]
+    assert [line.text.strip() for line in subject_of(fetch).lines] == ["https://example.com"]
     assert [line.text.strip() for line in subject_of(ask("tool", "no json")).lines] == ["no json"]
 
 
@@ -148,3 +148,41 @@ def test_orders() -> None:
     assert order_in("/permission plan") == SetPermissionMode(permission_mode="plan")
     assert "no order /fly" in str(order_in("/fly"))
     assert order_in("look at /etc") is None and order_in("/etc/passwd is odd") is None
+
+
+def test_several_lines_are_never_a_yes_and_may_say_no_at_length() -> None:
+    assert isinstance(meant("y\nrm -rf /"), Again) and isinstance(meant("yes do\nthat"), Again)
+    assert meant("n\nuse yarn\nplease") == AskResponse(ask_response="noButtonClicked", ts=7, text="use yarn\nplease")
+    assert meant("use\nyarn") == AskResponse(ask_response="noButtonClicked", ts=7, text="use\nyarn")
+
+
+def test_n12_of_a_very_long_line_the_length_is_told_and_all_can_be_seen() -> None:
+    shown = subject_of(ask("command", "x" * 50_000))
+    start, told = cut(shown)
+    assert len(start.text) == CHARACTERS_SHOWN and "48,006 more characters" in told.text
+    assert "x" * 50_000 in shown.lines[0].text
+
+
+def test_a_call_of_a_server_names_the_server_the_tool_and_each_argument() -> None:
+    arguments = json.dumps({"query": "select 1;\nselect 2", "limit": 3, "odd\x1b": None})
+    about = {"type": "use_mcp_tool", "serverName": "db", "toolName": "query", "arguments": arguments}
+    shown = subject_of(ask("use_mcp_server", json.dumps(about)))
+    assert [line.text.strip() for line in shown.lines] == [
+        "query of the MCP server db",
+        "query: select 1;",
+        "select 2",
+        "limit: 3",
+        "odd‹U+001B›: null",
+    ]
+    cut_off = subject_of(ask("use_mcp_server", json.dumps({**about, "arguments": '{"a": '})))
+    assert [line.text.strip() for line in cut_off.lines][1:] == ['{"a":']
+
+
+def test_the_changes_of_several_files_cannot_be_chosen_from() -> None:
+    diff = f"*** modified: a\n{DIFF}*** created: b\n@@ -0,0 +1,1 @@\n+x\n"
+    shown = subject_of(ask("tool", json.dumps({"tool": "appliedDiff", "path": "a, b", "diff": diff})))
+    assert shown.hunks == 0 and shown.lines[0].text.strip() == "a, b"
+
+
+def test_an_order_is_one_line() -> None:
+    assert order_in("/tmp is full\nwhat now?") is None

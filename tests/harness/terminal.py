@@ -41,7 +41,7 @@ class Terminal:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        os.close(self._ours)
+        self._close()
 
     def wait_for(self, words: str) -> str:
         """Everything new up to and with these words."""
@@ -89,6 +89,20 @@ class Terminal:
                 self._process.wait(LONGEST_WAIT_S / 10)
                 break
         return self.end()
+
+    def send(self, number: int) -> None:
+        """Send a signal to the process alone."""
+        self._process.send_signal(number)
+
+    def vanish(self) -> int:
+        """Close the window while the process runs; its exit code."""
+        self._close()
+        return self._process.wait(LONGEST_WAIT_S)
+
+    def _close(self) -> None:
+        if self._ours >= 0:
+            os.close(self._ours)
+            self._ours = -1
 
     def _read(self, deadline: float) -> bool:
         ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))

@@ -1,7 +1,9 @@
 """Where sessions live: inside the project if that is safe, findable by the start of their id."""
 
 import subprocess
+import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
 from robota.log.kinds import EndRecord, SessionHeader
 from robota.log.store import (
+    Place,
     fallback_directory,
     find_session,
     is_valid_session_id,
@@ -147,3 +150,21 @@ def test_a_session_is_found_by_id_or_by_a_start_that_only_it_has(tmp_path: Path)
     for text in ("x", "", "../sessions/abc"):
         with pytest.raises(SessionNotFound):
             find_session(tmp_path, text)
+
+
+def test_r13_several_that_begin_at_once_hide_the_same_directory(tmp_path: Path) -> None:
+    """What git sees must not depend on who came first."""
+    together = threading.Barrier(4)
+
+    def begin(root: Path) -> Place:
+        together.wait()
+        return prepare_project_directory(root, tmp_path / "fallback")
+
+    with ThreadPoolExecutor(4) as people:
+        for number in range(200):
+            root = tmp_path / str(number)
+            root.mkdir()
+            assert all(place.reason is None for place in people.map(begin, [root] * 4))
+            assert [path.name for path in root.iterdir()] == [".robota"]
+            assert (root / ".robota/.gitignore").read_text() == "*\n"
+            assert not (root / ".robota/sessions/.gitignore").exists()

@@ -13,6 +13,7 @@ OUTPUT_FORMATS: Final = ("text", "json", "stream-json", "messages")
 PERMISSION_MODES: Final = ("plan", "default", "acceptEdits", "bypassPermissions")
 COMPLETIONS: Final = ("implicit", "explicit")
 EXAMPLES: Final = (
+    'robota "fix the failing test"',
     'robota -p "why does test_parse fail?"',
     'git diff | robota -p "review this"',
     'robota -p "fix it" --permission-mode acceptEdits --verbose',
@@ -78,8 +79,9 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(
         prog="robota",
-        usage="robota -p [options] PROMPT   |   robota COMMAND …",
-        description="A coding agent for the terminal. Piped input comes before the prompt.",
+        usage="robota [options] [PROMPT]   |   robota -p [options] PROMPT   |   robota COMMAND …",
+        description="A coding agent for the terminal. It talks with you there; with -p it prints one answer.\n"
+        "Piped input comes before the prompt.",
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -1,5 +1,6 @@
 """The entry point: quick answers at once, sub-commands by name, everything else is a prompt."""
 
+import errno
 import gc
 import os
 import sys
@@ -36,16 +37,29 @@ def entry() -> None:
     """The `robota` command. A reader that has gone away and Ctrl-C end it quietly."""
     # Imports make many objects and no garbage; whoever runs for longer switches the collector on again.
     gc.disable()
+    _open_what_is_closed()
     try:
         code = main()
         sys.stdout.flush()
     except BrokenPipeError:
         code = 141
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        code = 1
+        sys.stderr.write(f"robota: Cannot write to standard output: {error.strerror}.\n")
     except KeyboardInterrupt:
         code = 130
     except SystemExit as leaving:
         code = 0 if leaving.code is None else leaving.code if isinstance(leaving.code, int) else 1
     _leave(code)
+
+
+def _open_what_is_closed() -> None:
+    """Whoever started us may have closed a stream. The next file, such as the log, must not take its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _leave(code: int) -> "NoReturn":

@@ -231,4 +231,6 @@ def _explain() -> int:
 
 
 def _warn(message: str) -> None:
-    print(f"robota: {message}", file=sys.stderr)
+    from robota.clients.lines.diagnostics import Diagnostics
+
+    Diagnostics(sys.stderr).prose(f"robota: {message}", indent="  ")

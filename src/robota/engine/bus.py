@@ -21,8 +21,8 @@ JOIN_LIMIT: Final = 4096
 class Subscription(AsyncIterator[Event]):
     """The events for one client, in order. Nothing is dropped; unread deltas of one row are joined."""
 
-    def __init__(self, first: Event) -> None:
-        self._events: deque[Event] = deque([first])
+    def __init__(self, *known: Event) -> None:
+        self._events: deque[Event] = deque(known)
         self._ready = asyncio.Event()
         self._ready.set()
         self._closed = False
@@ -75,8 +75,9 @@ class EventBus:
         """For the deltas of one text."""
         return self._redactor.stream()
 
-    def subscribe(self, first: Event) -> Subscription:
-        subscription = Subscription(self._covered(first))
+    def subscribe(self, *known: Event) -> Subscription:
+        """The events from now on, and before them what is known already."""
+        subscription = Subscription(*map(self._covered, known))
         self._subscriptions.append(ref(subscription))
         return subscription
 

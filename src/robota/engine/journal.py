@@ -83,12 +83,18 @@ class Journal:
     def next_ts(self) -> int:
         return self._log.next_ts()
 
+    @property
+    def warning(self) -> tuple[Notice, ...]:
+        """What a client must know that was not there when the trouble began; usually nothing."""
+        if self.trouble is None:
+            return ()
+        text = (
+            f"The session log cannot be written: {self.trouble} What is there so far is intact. "
+            "Tools that change something are refused from now on; free some space and start again."
+        )
+        return (Notice(level="warning", text=text),)
+
     def _fail(self, error: LogWriteError) -> None:
         self.trouble = str(error)
-        self._bus.emit(
-            Notice(
-                level="warning",
-                text=f"The session log cannot be written: {error} What is there so far is intact. "
-                "Tools that change something are refused from now on; free some space and start again.",
-            )
-        )
+        for notice in self.warning:
+            self._bus.emit(notice)

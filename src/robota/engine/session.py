@@ -1,7 +1,7 @@
 """`Session`: the one façade clients use. Commands in, events out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -66,6 +66,7 @@ WALLS_STAY: Final = {
     True: "Commands go on running in the sandbox, as when the session began.",
     False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
 }
+STOPPED: Final = Refused(code="cancelled", message="Stopped before the task began. Nothing was sent to the model.")
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
@@ -80,6 +81,7 @@ class Session:
         self._asks = AskTable()
         self._grants: list[str] = []
         self._gathering = asyncio.Lock()
+        self._gatherer: asyncio.Task[tuple[Parts, Sequence[Notice]]] | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
@@ -105,7 +107,7 @@ class Session:
     def events(self) -> AsyncIterator[Event]:
         for task in self._runner.stack:
             task.scope.rows.flush()
-        return self._bus.subscribe(State(state=self._state()))
+        return self._bus.subscribe(State(state=self._state()), *self._journal.warning)
 
     def tell_sandbox(self, kind: str, reason: str) -> None:
         """What confines commands has been found out."""
@@ -123,7 +125,8 @@ class Session:
         self._bus.close()
 
     async def _new_task(self, command: NewTask) -> Receipt:
-        await self._gather_tools()
+        if not await self._gather_tools():
+            return STOPPED
         if not await self._make_room():
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
         if not command.text.strip() and not command.images:
@@ -133,11 +136,23 @@ class Session:
         self._runner.start(task, command.text, command.images)
         return Accepted(id=task.scope.task_id)
 
-    async def _gather_tools(self) -> None:
+    async def _gather_tools(self) -> bool:
+        """False if a person did not want to wait for it any longer; it is tried again with the next task."""
+        if self._parts.foreign is None:
+            return True
         async with self._gathering:
-            self._parts, notices = await with_foreign_tools(self._parts)
+            self._gatherer = asyncio.create_task(with_foreign_tools(self._parts, self._bus.emit))
+            try:
+                await asyncio.wait([self._gatherer])
+            finally:
+                gatherer, self._gatherer = self._gatherer, None
+                gatherer.cancel()
+            if gatherer.cancelled():
+                return False
+            self._parts, notices = gatherer.result()
         for notice in notices:
             self._bus.emit(notice)
+        return True
 
     async def _make_room(self) -> bool:
         """Whether a new task may start: one that has nothing more to do than to be talked to gives way."""
@@ -162,6 +177,9 @@ class Session:
         return Accepted()
 
     async def _cancel_task(self, command: CancelTask) -> Receipt:
+        if self._gatherer is not None:
+            self._gatherer.cancel()
+            return Accepted()
         if self._runner.interrupt():
             return Accepted()
         return Refused(code="no_active_task", message="Nothing is running.")
@@ -241,6 +259,7 @@ class Session:
         options = msgspec.structs.replace(self._options, mode=mode, completion=Completion.EXPLICIT)
         child = self._make_task(options, parent_id=parent.scope.task_id)
         child.scope.prompt_id = parent.scope.prompt_id
+        child.scope.meter.spent = parent.scope.meter.spent
         return child
 
     def _make_task(self, options: Options, task_id: str | None = None, parent_id: str | None = None) -> Task:

@@ -125,13 +125,11 @@ def _prepare_in_project(directory: Path) -> str | None:
         if path.is_symlink():
             return f"{path} is a symbolic link, which is not followed"
     try:
-        is_ours = _make(directory)
-        _make(sessions)
+        _make_hidden(directory)
+        sessions.mkdir(mode=0o700, exist_ok=True)
         if not os.access(sessions, os.W_OK | os.X_OK):
             return f"{sessions} is not writable"
-        if is_ours:
-            _hide_from_git(directory)
-        elif not (directory / IGNORE_FILE).exists():
+        if not (directory / IGNORE_FILE).exists():
             # Somebody shares other files of this directory through git; only the sessions are hidden then.
             _hide_from_git(sessions)
     except OSError as error:
@@ -139,15 +137,20 @@ def _prepare_in_project(directory: Path) -> str | None:
     return None
 
 
-def _make(directory: Path) -> bool:
-    """Whether the directory was made now."""
+def _make_hidden(directory: Path) -> None:
+    """Make the directory, unless it is there. It appears with what hides it, so that nobody sees it without."""
+    if directory.is_dir():
+        return
+    draft = directory.with_name(f"{directory.name}.{os.urandom(4).hex()}.new")
+    draft.mkdir(mode=0o700)
     try:
-        directory.mkdir(mode=0o700)
-    except FileExistsError:
-        if not directory.is_dir():
+        _hide_from_git(draft)
+        draft.rename(directory)
+    except OSError:
+        (draft / IGNORE_FILE).unlink(missing_ok=True)
+        draft.rmdir()
+        if not directory.is_dir():  # Else somebody else was faster.
             raise
-        return False
-    return True
 
 
 def _hide_from_git(directory: Path) -> None:

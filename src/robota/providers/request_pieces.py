@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import takewhile
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -29,30 +31,24 @@ class RequestHead:
 
 
 class TurnFragments:
-    """Turns are immutable, and the same objects come back in the next request, so identity tells them apart."""
+    """Turns are immutable, and the same objects come back in the next request, so identity tells what was encoded."""
 
     def __init__(self, encode: EncodeTurn) -> None:
         self._encode = encode
-        # The turns are held, so that an id cannot pass to another object.
-        self._known: dict[int, tuple[Turn, Turn | None, bytes]] = {}
+        self._turns: list[Turn] = []
+        self._encoded: list[bytes] = []
 
     def of(self, turns: Sequence[Turn]) -> list[bytes]:
-        """One fragment a turn; empty where nothing of it is sent. Turns that are gone are forgotten."""
-        kept: dict[int, tuple[Turn, Turn | None, bytes]] = {}
-        fragments: list[bytes] = []
-        previous: Turn | None = None
-        for turn in turns:
-            entry = self._known.get(id(turn))
-            if entry is None or entry[1] is not previous:
-                entry = (turn, previous, self._encode(turn, previous))
-            kept[id(turn)] = entry
-            fragments.append(entry[2])
-            previous = turn
-        self._known = kept
-        return fragments
+        """One fragment a turn; empty where nothing of it is sent. From the first turn that is new, all are encoded."""
+        known = sum(1 for _ in takewhile(bool, map(is_, self._turns, turns)))
+        del self._turns[known:], self._encoded[known:]
+        for turn in turns[known:]:
+            self._encoded.append(self._encode(turn, self._turns[-1] if self._turns else None))
+            self._turns.append(turn)
+        return self._encoded.copy()
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._turns)
 
 
 def without(reserved: frozenset[str], extra: dict[str, Any] | None) -> dict[str, Any]:

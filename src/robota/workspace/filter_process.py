@@ -12,6 +12,7 @@ from typing import IO, Final
 import msgspec
 
 from robota.workspace.environment import marked
+from robota.workspace.guardian import Watch
 from robota.workspace.process_tree import ProcessTree
 
 GRACE_S: Final = 0.5
@@ -31,14 +32,20 @@ class FilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_filter(
-    command: str | tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str], timeout_s: float
+    command: str | tuple[str, ...],
+    stdin: bytes,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout_s: float,
+    watch: Watch | None = None,
 ) -> FilterOutcome:
     """Run a shell command, or a program with its arguments, without a terminal; `OSError` if there is none such.
 
-    It and all it started have been killed when this returns, however it ends.
+    It and all it started have been killed when this returns, however it ends; with `watch` also if Robota is killed.
     """
     argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
-    running = _Filter(argv, stdin, cwd, env)
+    mark = os.urandom(8).hex() if watch is None else watch.next_mark()
+    running = _Filter(argv, stdin, cwd, env, mark)
     try:
         async with asyncio.timeout(timeout_s):
             await running.exited.wait()
@@ -54,8 +61,7 @@ async def run_filter(
 class _Filter:
     """One run. It is not reaped before `finish`, so that its number stays its own as long as its tree is in use."""
 
-    def __init__(self, argv: tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str]) -> None:
-        mark = os.urandom(8).hex()
+    def __init__(self, argv: tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str], mark: str) -> None:
         try:
             self._process = subprocess.Popen(
                 argv,

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from robota.workspace.environment import unmarked
+from robota.workspace.output import spool_prefix
 
 SCRIPT: Final = r"""
 trap '' HUP INT TERM
@@ -24,6 +25,32 @@ for round in 1 2 3 4 5; do
 done
 rm -f "$2"*
 """
+
+
+class Watch:
+    """Marks for the commands of one owner. From the first one on, a guardian watches over all that carry one."""
+
+    def __init__(self) -> None:
+        self._mark = os.urandom(8).hex()
+        self._count = 0
+        self._guardian: Guardian | None = None
+
+    @property
+    def spool_prefix(self) -> str:
+        """How the names of their output files begin."""
+        return spool_prefix(self._mark)
+
+    def next_mark(self) -> str:
+        if self._guardian is None:
+            self._guardian = Guardian(f"{self._mark}.", self.spool_prefix)
+        self._count += 1
+        return f"{self._mark}.{self._count}"
+
+    def end(self) -> None:
+        """Nothing is left to watch over, unless another mark is wanted. Doing it twice does nothing."""
+        if self._guardian is not None:
+            self._guardian.dismiss()
+            self._guardian = None
 
 
 class Guardian:

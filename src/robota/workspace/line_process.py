@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.workspace.environment import command_environment, marked, without_secrets
-from robota.workspace.guardian import Guardian
-from robota.workspace.output import spool_prefix
+from robota.workspace.guardian import Watch
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process_tree import ProcessTree
 
@@ -32,13 +31,13 @@ class LineProcess:
 
     def __init__(self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> None:
         """Starts it. Secrets of our own environment are not passed on; `environment` is, whatever it holds."""
-        mark = os.urandom(8).hex()
         passed = {**without_secrets(command_environment(os.environ)), **environment}
-        self._guardian = Guardian(mark, spool_prefix(mark))
+        self._watch = Watch()
+        mark = self._watch.next_mark()
         try:
             self._process = _spawn(argv, cwd, marked(passed, mark))
         except BaseException:
-            self._guardian.dismiss()
+            self._watch.end()
             raise
         self._tree = ProcessTree(self._process.pid, mark)
         self._loop = asyncio.get_running_loop()
@@ -163,7 +162,7 @@ class LineProcess:
             self._process.stdout.close()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        self._guardian.dismiss()
+        self._watch.end()
 
 
 def _spawn(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":

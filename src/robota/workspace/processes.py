@@ -1,7 +1,6 @@
 """Commands: run to their end, to a limit or to cancellation, or in the background, and never left behind."""
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -12,8 +11,8 @@ from robota.workspace.background import BackgroundProcess
 from robota.workspace.child import Child, Launch
 from robota.workspace.ending import StopReason
 from robota.workspace.foreground import CommandOutcome, Foreground
-from robota.workspace.guardian import Guardian
-from robota.workspace.output import OutputKeeper, spool_prefix
+from robota.workspace.guardian import Watch
+from robota.workspace.output import OutputKeeper
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.sandbox.wrapped import Wrap, unwrapped
 from robota.workspace.watchdog import CommandLimits
@@ -34,9 +33,7 @@ class Processes:
         self._limits = limits or CommandLimits()
         self._wrap = wrap
         self._environment = dict(environment or {})
-        self._mark = os.urandom(8).hex()
-        self._count = 0
-        self._guardian: Guardian | None = None
+        self._watch = Watch()
         self._running: set[Foreground] = set()
         self._background: dict[str, BackgroundProcess] = {}
 
@@ -89,7 +86,7 @@ class Processes:
     def start_background(self, command: str, cwd: Path) -> BackgroundProcess:
         """Start a command that can be written to and that nobody waits for."""
         self._require_room()
-        keeper = OutputKeeper(self._spool_prefix)
+        keeper = OutputKeeper(self._watch.spool_prefix)
         launch = self._launch(command, cwd, outside=False, has_input=True)
         return self._adopt(command, Child(launch, lambda _: None, lambda: None), keeper, None)
 
@@ -126,13 +123,12 @@ class Processes:
         for process in self._background.values():
             process.end_now()
         self._background.clear()
-        if self._guardian is not None and not self._running:
-            self._guardian.dismiss()
-            self._guardian = None
+        if not self._running:
+            self._watch.end()
 
     def _start(self, command: str, cwd: Path, on_output: Callable[[str], None], outside: bool) -> Foreground:
         launch = self._launch(command, cwd, outside=outside)
-        started = Foreground(launch, self._spool_prefix, self._limits, on_output)
+        started = Foreground(launch, self._watch.spool_prefix, self._limits, on_output)
         self._running.add(started)
         return started
 
@@ -140,7 +136,7 @@ class Processes:
         return Launch(
             command=command,
             cwd=cwd,
-            mark=self._next_mark(),
+            mark=self._watch.next_mark(),
             has_input=has_input,
             wrap=unwrapped if outside else self._wrap,
             environment=self._environment,
@@ -161,13 +157,3 @@ class Processes:
                 f"The command was not run: {MOST_IN_BACKGROUND} background processes are running already. "
                 "Stop one of them first."
             )
-
-    def _next_mark(self) -> str:
-        if self._guardian is None:
-            self._guardian = Guardian(f"{self._mark}.", self._spool_prefix)
-        self._count += 1
-        return f"{self._mark}.{self._count}"
-
-    @property
-    def _spool_prefix(self) -> str:
-        return spool_prefix(self._mark)

@@ -56,6 +56,7 @@ class HeadlessRun:
         self._cancelling: set[asyncio.Task[None]] = set()
         self._interruption: Interruption | None = None
         self._lost: OutputLost | None = None
+        self._handing_over: asyncio.Task[None] | None = None
         self._refusal: Refused | None = None
         self._newest_before: int | None = None
         self._prompt_ts: int | None = None
@@ -65,11 +66,13 @@ class HeadlessRun:
         following = asyncio.create_task(self._follow(task))
         try:
             await asyncio.wait({following, self._left}, return_when=asyncio.FIRST_COMPLETED)
-            if following.done():
-                following.result()
+            for ended in (following, self._left):
+                if ended.done():
+                    ended.result()
         finally:
-            for job in (following, *self._cancelling):
-                job.cancel()
+            for job in (following, self._handing_over, *self._cancelling):
+                if job is not None:
+                    job.cancel()
 
     def interrupt(self, number: signal.Signals) -> None:
         """The first signal cancels the task; the second one leaves at once."""
@@ -97,14 +100,22 @@ class HeadlessRun:
             self._newest_before = self._tracker.info.last_message_ts
             if self._cancelling:
                 return
-            receipt = await self._session.submit(task)
-            if isinstance(receipt, Refused):
-                self._refusal = receipt
-                return
+            # Until it is accepted there may be something to tell, such as what is waited for.
+            self._handing_over = asyncio.create_task(self._hand_over(task))
             await self._follow_task(events)
         finally:
             if isinstance(events, AsyncGenerator):
                 await events.aclose()
+
+    async def _hand_over(self, task: NewTask) -> None:
+        try:
+            receipt = await self._session.submit(task)
+        except Exception as error:  # noqa: BLE001 - a border: whoever waits for the end must hear of it
+            self._left.set_exception(error)
+            return
+        if isinstance(receipt, Refused):
+            self._refusal = receipt
+            self._leave()
 
     async def _follow_task(self, events: AsyncIterator[Event]) -> None:
         handlers = self._handlers
@@ -180,7 +191,7 @@ class HeadlessRun:
             self._left.set_result(None)
 
     def _outcome(self) -> Outcome:
-        if self._refusal is not None:
+        if self._refusal is not None and self._interruption is None:
             return refused(self._refusal.message)
         return outcome_of(
             # Without a row of ours, the last message belongs to an earlier run of the session.

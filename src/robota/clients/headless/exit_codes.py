@@ -11,6 +11,7 @@ NEEDS_HUMAN: Final = 10
 TURN_LIMIT: Final = 53
 BUDGET_LIMIT: Final = 55
 PROVIDER_RETRYABLE: Final = 75  # EX_TEMPFAIL: the same command may work later
+SIGHUP: Final = 129
 SIGINT: Final = 130
 STDOUT_CLOSED: Final = 141
 SIGTERM: Final = 143

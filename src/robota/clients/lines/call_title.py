@@ -7,9 +7,18 @@ from typing import Any, Final
 from robota.protocol.events import ToolStart
 
 LONGEST: Final = 80
+HEAD: Final = 47
+TAIL: Final = 30
 MESSAGE: Final = re.compile(r'"message": ?"((?:[^"\\]|\\.)*)', re.DOTALL)
-# Calls whose first argument is not what tells them apart.
+PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+# Of these calls only some arguments tell them apart, and a model may give any of them first.
 TELLING: Final = {
+    "write_to_file": ("path",),
+    "edit_file": ("path",),
+    "apply_diff": ("path",),
+    "read_file": ("path",),
+    "execute_command": ("command",),
+    "web_fetch": ("url",),
     "search_files": ("regex", "path"),
     "new_task": ("message",),
     "background_process": ("action", "command", "id"),
@@ -28,9 +37,10 @@ def call_title(event: ToolStart) -> str:
     name = NAMES.get(event.tool, event.label)
     if event.tool == "update_todo_list":
         return name
-    if event.tool not in TELLING:
-        return f"{name} {event.first_arg}".rstrip()
-    return f"{name} {_told(event.input, TELLING[event.tool])}".rstrip()
+    if event.tool == "apply_patch":
+        return f"{name} {_shortened(', '.join(PATCHED.findall(str(event.input.get('patch')))))}".rstrip()
+    told = _told(event.input, TELLING.get(event.tool, ())) or event.first_arg
+    return f"{name} {told}".rstrip()
 
 
 def error_in_words(result: str) -> str:
@@ -46,5 +56,8 @@ def error_in_words(result: str) -> str:
 
 
 def _told(arguments: dict[str, Any], wanted: tuple[str, ...]) -> str:
-    text = " ".join(" ".join(str(arguments[key]).split()) for key in wanted if arguments.get(key))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return _shortened(" ".join(" ".join(str(arguments[key]).split()) for key in wanted if arguments.get(key)))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:HEAD]}...{text[-TAIL:]}"

@@ -20,17 +20,28 @@ class Diagnostics:
         self._err = err
         self._coloured = wants_colour(err, os.environ)
         self._last = ""
+        self.is_open = False  # whether the cursor stands behind something
         encoding: str = getattr(err, "encoding", None) or ""
         self.bullet = "●" if encoding.lower().startswith("utf") else "*"
 
     def line(self, text: str, colour: str | None = None) -> None:
-        """A line as it is."""
+        """A line as it is, beneath what stands there."""
+        if self.is_open:
+            self.words("\n")
         self._last = text
         shown = without_surrogates(without_controls(text))
         if colour is not None and self._coloured:
             shown = f"\x1b[{colour}m{shown}\x1b[0m"
-        with contextlib.suppress(OSError, ValueError):
-            self._write(shown + "\n")
+        self._write(shown + "\n")
+
+    def words(self, text: str) -> None:
+        """A piece of a text that is still coming."""
+        if not text:
+            return
+        so_far = self._last[-1:] + text if self.is_open else text
+        self.is_open = not text.endswith("\n")
+        self._last = so_far.removesuffix("\n").rpartition("\n")[2]
+        self._write(without_surrogates(without_controls(text)))
 
     def prose(self, text: str, colour: str | None = None, *, indent: str = "    ") -> None:
         """A sentence or more: on a terminal it is broken between words."""
@@ -58,9 +69,10 @@ class Diagnostics:
         if event.kind == "none":
             self.prose(f"robota: no sandbox works here, so commands run only if a rule names them: {event.reason}.")
 
-    def _write(self, line: str) -> None:
-        try:
-            self._err.write(line)
-        except UnicodeEncodeError:
-            self._err.write(line.encode("ascii", "backslashreplace").decode("ascii"))
-        self._err.flush()
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            try:
+                self._err.write(text)
+            except UnicodeEncodeError:
+                self._err.write(text.encode("ascii", "backslashreplace").decode("ascii"))
+            self._err.flush()

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM while a task runs."""
+"""Signals while a task runs: Ctrl-C, a polite end, and a terminal that is gone."""
 
 import asyncio
 import contextlib
@@ -6,17 +6,19 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Final
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
-def signals_to(handler: Callable[[signal.Signals], None]) -> Iterator[None]:
+def signals_to(handler: Callable[[signal.Signals], None], *more: signal.Signals) -> Iterator[None]:
     """Call `handler` in the running loop for each signal that comes inside this context."""
     loop = asyncio.get_running_loop()
     caught: list[signal.Signals] = []
     # A loop outside the main thread gets no signals; whoever owns that thread then handles them.
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-        for number in SIGNALS:
+        for number in (*SIGNALS, *more):
+            if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue  # nohup: it shall outlive its terminal
             loop.add_signal_handler(number, handler, number)
             caught.append(number)
     try:

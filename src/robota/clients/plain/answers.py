@@ -9,8 +9,7 @@ import msgspec
 from robota.protocol.commands import AskResponse
 from robota.protocol.message import Message
 
-YES: Final = frozenset({"y", "yes"})
-NO: Final = frozenset({"n", "no"})
+PLAIN: Final = dict.fromkeys(("y", "yes"), "yesButtonClicked") | dict.fromkeys(("n", "no"), "noButtonClicked")
 SCOPES: Final = {"": "session", "s": "session", "p": "project", "u": "user"}
 RULE_CHOICE: Final = re.compile(r"(\d{1,2})([spu]?)")
 HUNK_CHOICE: Final = re.compile(r"h\s*(\d+(?:[\s,]+\d+)*)")
@@ -39,10 +38,10 @@ def meaning_of(typed: str, ask: Message, hunks: int) -> Meaning:
     """The answer in a line. Nothing but a clear yes is one: an empty line, or words, never allow anything."""
     line = typed.strip()
     word, _, rest = line.partition(" ")
-    if word.lower() in YES:
-        return AskResponse(ask_response="yesButtonClicked", ts=ask.ts, text=rest.strip() or None)
-    if word.lower() in NO:
-        return AskResponse(ask_response="noButtonClicked", ts=ask.ts, text=rest.strip() or None)
+    if "\n" in line:
+        return _several_lines(line, ask)
+    if response := PLAIN.get(word.lower()):
+        return AskResponse(ask_response=response, ts=ask.ts, text=rest.strip() or None)
     if line in ("e", "edit"):
         return ChangeIt()
     if line in ("all", "?"):
@@ -64,6 +63,15 @@ def changed_input(ask: Message, arguments: dict[str, Any]) -> AskResponse:
 def suggestions_of(ask: Message) -> list[dict[str, Any]]:
     """The sets of rules that would stop the question; each has `rules` and what they cover."""
     return list((ask.verdict or {}).get("suggestions") or ())
+
+
+def _several_lines(text: str, ask: Message) -> Meaning:
+    """A paste may say no and why at length. It is no clear yes, even if it happens to begin like one."""
+    first, rest = text.split(maxsplit=1)
+    response = PLAIN.get(first.lower())
+    if response == "yesButtonClicked":
+        return Again(f"Several lines at once are no yes. {HINT}")
+    return AskResponse(ask_response="noButtonClicked", ts=ask.ts, text=rest if response else text)
 
 
 def _with_rule(ask: Message, number: int, scope: str) -> Meaning:

@@ -11,14 +11,24 @@ from robota.clients.lines.diagnostics import BOLD, DIM, RED, Diagnostics
 from robota.clients.lines.safe_text import TextOutput
 from robota.clients.lines.signals import signals_to
 from robota.clients.plain.answers import HINT, Again, ChangeIt, ShowAll, changed_input, meaning_of
-from robota.clients.plain.console import Console
 from robota.clients.plain.orders import HELP, order_in
 from robota.clients.plain.permission import Line, Shown, choices_of, cut, reasons_of, subject_of
+from robota.clients.plain.prompter import Prompter
+from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import answer_to, words_for
 from robota.clients.plain.transcript import Transcript
 from robota.protocol.asks import is_non_blocking_ask
-from robota.protocol.commands import AskResponse, CancelTask, Command, NewTask, QueueMessage, Refused
-from robota.protocol.events import Event, MessageCreated, TaskAskResponded, ToolStart
+from robota.protocol.commands import (
+    AskResponse,
+    CancelTask,
+    Command,
+    CondenseContext,
+    NewTask,
+    QueueMessage,
+    Refused,
+    SetPermissionMode,
+)
+from robota.protocol.events import Event, MessageCreated, TaskAborted, TaskAskResponded, ToolEnd, ToolStart
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 
@@ -26,8 +36,26 @@ PERMISSIONS: Final = frozenset({"command", "tool", "use_mcp_server", "browser_ac
 # Of each tool the argument that a person may want to change before it runs.
 CHANGEABLE: Final = ("command", "content", "new_string", "patch", "diff", "url")
 
-# Lets the person change a text in an editor; None if there is none, or they changed their mind.
-EditText = Callable[[str], Awaitable[str | None]]
+NEXT_TASK: Final = "next_task"  # no ask of the engine: it has none where there is no task
+# At these nothing runs that could be stopped.
+AT_REST: Final = frozenset({"completion_result", "resume_task", NEXT_TASK})
+# At these the engine shortens the conversation at once, and then asks the same again.
+CONDENSES_AT_ONCE: Final = frozenset({"completion_result", "api_req_failed"})
+# The Ctrl-C that ended an editor may be heard of after its end.
+SIGNALS_ARE_LATE_S: Final = 0.05
+LEAVING: Final = "(Ctrl-C again or Ctrl-D leaves)"
+NO_TASK_YET: Final = "There is no task yet: say what to do first."
+INSTEAD: Final = "Nothing was changed. Say n and what should be different instead."
+
+
+class NotEdited(msgspec.Struct, frozen=True):
+    """No editor could be used."""
+
+    why: str
+
+
+# Lets the person change a text in an editor.
+EditText = Callable[[str], Awaitable[str | NotEdited]]
 
 
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +63,13 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True):
 
     input: int
     out: TextOutput
-    err: TextOutput
     edit: EditText
 
 
 async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int:
     """Talk until the person leaves; returns the exit code."""
     conversation = Conversation(session, terminal)
-    with signals_to(conversation.interrupt), conversation.console.reading():
+    with signals_to(conversation.signalled, signal.SIGCONT), conversation.prompter.console.reading():
         return await conversation.run(prompt)
 
 
@@ -52,16 +79,18 @@ class Conversation:
     def __init__(self, session: SessionPort, terminal: Terminal) -> None:
         self._session = session
         self._edit = terminal.edit
-        self._lines = Diagnostics(terminal.err)
-        self._transcript = Transcript(terminal.out, self._lines)
-        self._handlers = self._transcript.handlers
-        self._out = terminal.out
-        self.console = Console(terminal.input, self._queue)
+        self._lines = Diagnostics(terminal.out)
+        self._transcript = Transcript(self._lines)
+        self._handlers = (self._transcript.handlers, StillRunning(self._lines).handlers)
+        self.prompter = Prompter(terminal.input, self._lines, self._queue)
         self._inputs: dict[str, dict[str, Any]] = {}
         self._asking: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[Any]] = set()
         self._over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._pressed = False
+        self._is_editing = False
+        self._asked: str | None = NEXT_TASK  # what the person is asked now
+        self._failed = False
 
     async def run(self, prompt: str | None) -> int:
         self._start(self._follow(prompt))
@@ -71,18 +100,29 @@ class Conversation:
             for job in list(self._jobs):
                 job.cancel()
 
-    def interrupt(self, number: signal.Signals) -> None:
-        """Ctrl-C stops what runs; once more, or where nothing runs, it leaves."""
-        if number is not signal.SIGINT or self._pressed:
+    def signalled(self, number: signal.Signals) -> None:
+        """Ctrl-C stops what runs; once more, or twice where nothing runs, it leaves."""
+        if number is signal.SIGCONT:
+            self._lines.is_open = False
+            self.prompter.show_again()
+        elif number is not signal.SIGINT:
             self._leave(128 + number)
+        elif not self._is_editing:  # else it was meant for the editor
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        self._lines.is_open = True  # the terminal wrote ^C
+        if self._pressed:
+            self._lines.words("\n")
+            self._leave(128 + signal.SIGINT)
             return
         self._pressed = True
-        self._lines.line("")
         self._start(self._cancel())
 
     async def _cancel(self) -> None:
-        if isinstance(await self._session.submit(CancelTask()), Refused):
-            self._lines.line("(Ctrl-C again or Ctrl-D leaves)", DIM)
+        if self._asked in AT_REST or isinstance(await self._session.submit(CancelTask()), Refused):
+            self._lines.line(LEAVING, DIM)
+            self.prompter.show_again()
 
     async def _follow(self, prompt: str | None) -> None:
         events = self._session.events()
@@ -93,15 +133,22 @@ class Conversation:
         self._leave(0)
 
     def _take(self, event: Event) -> None:
-        handle = self._handlers.get(type(event))
         if isinstance(event, ToolStart):
             self._inputs[event.call_id] = event.input
-        if handle is not None:
-            handle(event)
-        if isinstance(event, MessageCreated) and event.message.ask and not is_non_blocking_ask(event.message.ask):
-            self._put(self._question(event.message))
+        elif isinstance(event, ToolEnd):
+            self._inputs.pop(event.call_id, None)
+        for handlers in self._handlers:
+            if handle := handlers.get(type(event)):
+                handle(event)
+        if isinstance(event, MessageCreated):
+            self._failed = event.message.say == "error" and event.message.call_id is None
+            if event.message.ask and not is_non_blocking_ask(event.message.ask):
+                self._put(self._question(event.message))
         elif isinstance(event, TaskAskResponded):
             self._pressed = False
+        elif isinstance(event, TaskAborted) and self._failed:
+            self._put(self._next_task())  # it ended by an error, so nothing more will be asked
+        self.prompter.show_again()
 
     def _put(self, question: Coroutine[Any, Any, None]) -> None:
         """Ask this from now on, and nothing that was asked before."""
@@ -110,8 +157,11 @@ class Conversation:
         self._asking = self._start(question)
 
     async def _question(self, ask: Message) -> None:
+        self._asked = ask.ask
         if ask.ask in PERMISSIONS:
-            await self._submit(await self._permission(ask))
+            answered = await self._permission(ask)
+            self._asked = None
+            await self._submit(answered)
             return
         if ask.ask == "completion_result":
             self._transcript.cost()
@@ -120,8 +170,9 @@ class Conversation:
             self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")
         answer = None
         while answer is None:
-            typed = await (self._typed_text() if ask.ask == "completion_result" else self._typed_answer())
+            typed = await self._typed(is_answer=ask.ask != "completion_result")
             answer = None if typed is None else answer_to(ask, typed)
+        self._asked = None
         await self._submit(answer)
         if answer.ask_response == "noButtonClicked":
             await self._next_task()  # that was the end of this one
@@ -131,40 +182,47 @@ class Conversation:
         changeable = next((name for name in CHANGEABLE if isinstance(arguments.get(name), str)), None)
         self._show(ask, shown, cut(shown), can_change=changeable is not None)
         while True:
-            typed = await self._typed_answer()
+            typed = await self._typed(is_answer=True)
             meaning = Again(HINT) if typed is None else meaning_of(typed, ask, shown.hunks)
             if isinstance(meaning, AskResponse):
                 return meaning
             if isinstance(meaning, ShowAll):
                 self._show(ask, shown, shown.lines, can_change=changeable is not None)
             elif isinstance(meaning, ChangeIt) and changeable is not None:
-                with self.console.lent():
-                    changed = await self._edit(arguments[changeable])
-                if changed is not None and changed != arguments[changeable]:
+                changed = await self._edited(arguments[changeable])
+                if changed is not None:
                     return changed_input(ask, {**arguments, changeable: changed})
-                self._lines.line("Nothing was changed.", DIM)
             else:
                 self._lines.prose(meaning.hint if isinstance(meaning, Again) else HINT, DIM)
 
     def _show(self, ask: Message, shown: Shown, lines: tuple[Line, ...], *, can_change: bool) -> None:
-        for line in (*lines, *reasons_of(ask), *choices_of(ask, shown.hunks, can_change=can_change)):
+        for line in lines:
             self._lines.line(line.text, line.colour)
+        for line in (*reasons_of(ask), *choices_of(ask, shown.hunks, can_change=can_change)):
+            self._lines.prose(line.text, line.colour)
 
-    async def _typed_answer(self) -> str | None:
-        """A line typed from now on: what was typed before the question is no answer to it."""
-        self.console.forget()
-        return await self._typed(self.console.line)
+    async def _edited(self, text: str) -> str | None:
+        """The text as the person changed it; None if it is as it was."""
+        self._is_editing = True
+        try:
+            with self.prompter.console.lent():
+                changed = await self._edit(text)
+            await asyncio.sleep(SIGNALS_ARE_LATE_S)
+        finally:
+            self._is_editing = False
+        if isinstance(changed, NotEdited):
+            self._lines.prose(f"! {changed.why} {INSTEAD}", RED, indent="  ")
+        elif changed == text:
+            self._lines.line("Nothing was changed.", DIM)
+        else:
+            return changed
+        return None
 
-    async def _typed_text(self) -> str | None:
-        return await self._typed(self.console.text)
-
-    async def _typed(self, read: Callable[[], Awaitable[str | None]]) -> str | None:
+    async def _typed(self, *, is_answer: bool = False) -> str | None:
         """What the person typed; None if it was an order to us. The end of the input is the end of everything."""
-        self._out.write("> ")
-        self._out.flush()
-        typed = await read()
+        typed = await (self.prompter.answer() if is_answer else self.prompter.text())
         if typed is None:
-            self._lines.line("")
+            self._lines.words("\n")
             self._leave(0)
             await asyncio.Future()  # until this is cancelled with everything else
         self._pressed = False
@@ -181,24 +239,41 @@ class Conversation:
         elif isinstance(order, str):
             self._lines.line(HELP if order == "help" else order)
         else:
-            await self._submit(order)
+            await self._order(order)
+
+    async def _order(self, order: Command) -> None:
+        if not await self._submit(order):
+            return
+        if isinstance(order, SetPermissionMode):
+            self._lines.line(f"    permission mode: {order.permission_mode}", DIM)
+        elif isinstance(order, CondenseContext) and self._asked in CONDENSES_AT_ONCE:
+            await asyncio.Future()  # until the same is asked again, which is when it is done
+        elif isinstance(order, CondenseContext):
+            self._lines.line("    the conversation is shortened before the next request", DIM)
 
     async def _next_task(self, prompt: str | None = None) -> None:
         while True:
-            typed = prompt if prompt is not None else await self._typed_text()
-            if typed is not None and typed.strip() and await self._submit(NewTask(text=typed)):
-                return
+            self._asked = NEXT_TASK
+            typed = prompt if prompt is not None else await self._typed()
+            if typed is not None and typed.strip():
+                self._asked = None  # what a task needs may take a while to start
+                if await self._submit(NewTask(text=typed)):
+                    return
             prompt = None
 
     async def _submit(self, command: Command) -> bool:
         """Whether the session took it; if not, the person learns why."""
         receipt = await self._session.submit(command)
         if isinstance(receipt, Refused):
-            self._lines.prose(f"! {receipt.message}", RED)
+            why = NO_TASK_YET if receipt.code == "no_active_task" else receipt.message
+            self._lines.prose(f"! {why}", RED, indent="  ")
         return not isinstance(receipt, Refused)
 
-    def _queue(self, line: str) -> None:
-        """Words typed while the agent works wait their turn."""
+    def _queue(self, line: str | None) -> None:
+        """Words typed while the agent works wait their turn; Ctrl-D does not."""
+        if line is None:
+            self._leave(0)
+            return
         order = order_in(line)
         if order is not None:
             self._start(self._obey(order))

@@ -15,7 +15,7 @@ Ctrl-C stops what runs. Lines typed meanwhile wait their turn."""
 def order_in(line: str) -> Command | str | None:
     """A command for the session, `help`, `quit`, words about a mistake, or None if the line is no order."""
     word, _, rest = line.strip().partition(" ")
-    if not word.startswith("/") or "/" in word[1:]:
+    if not word.startswith("/") or "/" in word[1:] or "\n" in line.strip():
         return None
     match word:
         case "/quit" | "/exit":

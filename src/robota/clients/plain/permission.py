@@ -1,16 +1,21 @@
 """A question about a permission, as lines: what would happen, why it is asked, and the answers there are. Pure."""
 
-from typing import Final
+import json
+from typing import Any, Final
 
 import msgspec
 
 from robota.clients.lines.diagnostics import BOLD, DIM, GREEN, RED
 from robota.clients.plain.answers import suggestions_of
 from robota.clients.plain.ask_text import object_in
+from robota.clients.plain.visible_text import visible
 from robota.protocol.message import Message
 
 LINES_SHOWN: Final = 200
+CHARACTERS_SHOWN: Final = 2000  # of a line
 INSET: Final = "    "
+# Stands before the diff of each file where a call changes several; only those of one file can be chosen from.
+FILE_HEAD: Final = "*** "
 COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
 
 
@@ -27,24 +32,29 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def subject_of(ask: Message) -> Shown:
-    """The command, or the change to a file, whole."""
+    """The command, the call of another's tool, or the change to a file, whole."""
     if ask.ask == "command":
-        first, *more = (ask.text or "").split("\n")
+        first, *more = visible_lines(ask.text or "")
         return Shown(lines=(Line(f"{INSET}$ {first}", BOLD), *(Line(f"{INSET}  {line}", BOLD) for line in more)))
     about = object_in(ask)
+    if ask.ask == "use_mcp_server":
+        return _foreign_call(about)
     diff = about.get("diff")
     if isinstance(diff, str) and diff:
-        return _diff(diff, is_new=about.get("tool") == "newFileCreated")
-    told = [f"{name}: {line}" for name, value in about.items() for line in str(value).split("\n") if name != "tool"]
-    return Shown(lines=tuple(Line(INSET + line) for line in told or (ask.text or "").split("\n")))
+        return _diff(about, diff)
+    told = {name: value for name, value in about.items() if name != "tool"}
+    if len(told) == 1:
+        return _text(str(*told.values()))
+    return Shown(lines=_named(told)) if told else _text(ask.text or "")
 
 
 def cut(shown: Shown) -> tuple[Line, ...]:
     """At most a few screens; how much more there is, is said."""
     left_out = len(shown.lines) - LINES_SHOWN
+    lines = tuple(piece for line in shown.lines[:LINES_SHOWN] for piece in _cut_line(line))
     if left_out <= 0:
-        return shown.lines
-    return (*shown.lines[:LINES_SHOWN], Line(f"{INSET}({left_out:,} more lines: type all to see them)", RED))
+        return lines
+    return (*lines, Line(f"{INSET}({left_out:,} more lines: type all to see them)", RED))
 
 
 def reasons_of(ask: Message) -> tuple[Line, ...]:
@@ -71,11 +81,55 @@ def choices_of(ask: Message, hunks: int, *, can_change: bool) -> tuple[Line, ...
     return tuple(Line(line) for line in lines)
 
 
-def _diff(diff: str, *, is_new: bool) -> Shown:
-    rows = diff.removesuffix("\n").split("\n")
+def visible_lines(text: str) -> list[str]:
+    return [visible(line.removesuffix("\r")) for line in text.split("\n")]
+
+
+def _cut_line(line: Line) -> tuple[Line, ...]:
+    left_out = len(line.text) - CHARACTERS_SHOWN
+    if left_out <= 0:
+        return (line,)
+    more = Line(f"{INSET}({left_out:,} more characters in this line: type all to see them)", RED)
+    return Line(line.text[:CHARACTERS_SHOWN], line.colour), more
+
+
+def _text(text: str) -> Shown:
+    return Shown(lines=tuple(Line(INSET + line) for line in visible_lines(text)))
+
+
+def _named(values: dict[str, Any]) -> tuple[Line, ...]:
+    """Each value behind its name; the further lines of a value stand beneath its first one."""
+    lines = []
+    for name, value in values.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        first, *more = visible_lines(text)
+        lines += [Line(f"{INSET}{visible(name)}: {first}"), *(Line(f"{INSET}  {line}") for line in more)]
+    return tuple(lines)
+
+
+def _foreign_call(about: dict[str, Any]) -> Shown:
+    """Which server and which tool, then the arguments; what they do is known to the server alone."""
+    what = about.get("toolName") or about.get("uri") or about.get("type")
+    head = Line(f"{INSET}{visible(str(what))} of the MCP server {visible(str(about.get('serverName')))}", BOLD)
+    arguments = _decoded(about.get("arguments"))
+    if isinstance(arguments, dict):
+        return Shown(lines=(head, *_named(arguments)))
+    return Shown(lines=(head, *_text(str(arguments)).lines) if arguments else (head,))
+
+
+def _decoded(arguments: object) -> object:
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _diff(about: dict[str, Any], diff: str) -> Shown:
+    is_new = about.get("tool") == "newFileCreated"
+    rows = visible_lines(diff.removesuffix("\n"))
     hunks = sum(row.startswith("@@ ") for row in rows)
-    can_choose = hunks > 1 and not is_new
-    lines, number = [], 0
+    can_choose = hunks > 1 and not is_new and not rows[0].startswith(FILE_HEAD)
+    lines, number = [Line(f"{INSET}{visible(str(about.get('path', '')))}{' (new file)' * is_new}", BOLD)], 0
     for row in rows:
         number += row.startswith("@@ ")
         mark = f"[{number}] " if can_choose and row.startswith("@@ ") else ""

@@ -6,7 +6,7 @@ import msgspec
 
 from robota.clients.lines.diagnostics import DIM, RED, Diagnostics
 from robota.clients.lines.progress import Progress
-from robota.clients.lines.safe_text import Handlers, TextOutput, without_controls, without_surrogates
+from robota.clients.lines.safe_text import Handlers
 from robota.protocol.events import (
     MessageCreated,
     MessageUpdated,
@@ -21,20 +21,20 @@ from robota.protocol.message import Message
 from robota.protocol.views import DiffsView, DiffView
 
 SPOKEN: Final = frozenset({"text", "completion_result"})
-# Its words are in the ask that follows.
-QUESTION: Final = "ask_followup_question"
+# Their words are shown anyhow: in the ask that follows, or as an answer.
+SPEAKING: Final = frozenset({"ask_followup_question", "attempt_completion"})
+SUBTASK: Final = "new_task"
 
 
 class Transcript:
     """Prints each thing once, in the order in which it happened."""
 
-    def __init__(self, out: TextOutput, diagnostics: Diagnostics) -> None:
-        self._out = out
+    def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
         self._streaming: int | None = None
         self._begun: set[str] = set()
         self._asked: set[str] = set()
-        self._usage = TokenUsage()
+        self._usage = self._told_usage = TokenUsage()
 
     @property
     def handlers(self) -> Handlers:
@@ -43,7 +43,7 @@ class Transcript:
         start, end = progress[ToolStart], progress[ToolEnd]
         return {
             **progress,
-            ToolStart: lambda event: None if event.tool == QUESTION else start(event),
+            ToolStart: lambda event: None if event.tool in SPEAKING else start(event),
             ToolEnd: lambda event: end(self._without_what_is_known(event)),
             MessageCreated: self._created,
             MessageUpdated: lambda event: self._updated(event.message),
@@ -52,9 +52,10 @@ class Transcript:
         }
 
     def cost(self) -> None:
-        """What the task has taken so far, in a line."""
+        """What the task has taken so far, in a line, if that is news."""
         used = self._usage
-        if used.total_tokens_in or used.total_tokens_out:
+        if used != self._told_usage and (used.total_tokens_in or used.total_tokens_out):
+            self._told_usage = used
             price = f", ${used.total_cost:.4f}" if used.total_cost else ""
             self._diagnostics.line(f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out{price}", DIM)
 
@@ -67,15 +68,19 @@ class Transcript:
             self._asked.add(row.call_id)
         elif row.say in SPOKEN and row.text:
             self._diagnostics.gap()
-            self._say(row.text)
+            self._diagnostics.words(row.text)
             self._streaming = row.ts
             if not row.partial:
                 self._finish()
-        elif row.say == "error" and row.text:
+        elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
             self._diagnostics.prose(f"! {row.text}", RED, indent="  ")
+        elif row.say == "condense_context":
+            self._diagnostics.line("    (shortening the conversation)", DIM)
 
     def _without_what_is_known(self, event: ToolEnd) -> ToolEnd:
         """Of a call that was asked about the person has seen the diff, and the time was mostly their own."""
+        if event.tool == SUBTASK:
+            return msgspec.structs.replace(event, duration_ms=0)
         if event.call_id not in self._asked:
             return event
         shown = None if isinstance(event.view, DiffView | DiffsView) else event.view
@@ -83,19 +88,18 @@ class Transcript:
 
     def _delta(self, event: TextDelta) -> None:
         if event.ts == self._streaming:
-            self._say(event.delta)
+            self._diagnostics.words(event.delta)
 
     def _updated(self, row: Message) -> None:
         if row.ts == self._streaming and not row.partial:
             self._finish()
+        elif row.say == "condense_context_error":
+            self._diagnostics.prose(f"! {row.text}", RED, indent="  ")
 
     def _used(self, event: TaskTokenUsageUpdated) -> None:
         self._usage = event.token_usage
 
-    def _say(self, text: str) -> None:
-        self._out.write(without_surrogates(without_controls(text)))
-        self._out.flush()
-
     def _finish(self) -> None:
-        self._say("\n")
+        if self._diagnostics.is_open:
+            self._diagnostics.words("\n")
         self._streaming = None

@@ -1,0 +1,99 @@
+"""A line now and then about what takes long, so that a person knows that it goes on."""
+
+import asyncio
+from time import monotonic
+from typing import Final
+
+import msgspec
+
+from robota.clients.lines.diagnostics import DIM, Diagnostics
+from robota.clients.lines.safe_text import Handlers
+from robota.protocol.events import (
+    MessageCreated,
+    PartialMessage,
+    TaskAskResponded,
+    TextDelta,
+    Thinking,
+    ToolEnd,
+    ToolStart,
+)
+
+INSET: Final = "    "
+LONGEST: Final = 100
+
+
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """After how many seconds what is said; from the last one on it is said that often."""
+
+    words: str
+    seconds: tuple[float, ...]
+
+
+WITH_CALLS: Final = Patience(words="still running", seconds=(3, 10, 30, 60))
+WITH_THE_MODEL: Final = Patience(words="waiting for the model", seconds=(10, 30, 60))
+
+
+class StillRunning:
+    """Watches the newest call, or the model. Whoever is asked something is not told that it takes long."""
+
+    def __init__(self, diagnostics: Diagnostics, with_calls: Patience = WITH_CALLS) -> None:
+        self._diagnostics = diagnostics
+        self._with_calls = with_calls
+        self._patience = with_calls
+        self._timer: asyncio.TimerHandle | None = None
+        self._call: str | None = None
+        self._output = ""
+        self._output_row: int | None = None
+        self._since = 0.0
+
+    @property
+    def handlers(self) -> Handlers:
+        return {
+            ToolStart: lambda event: self._begin(self._with_calls, event.call_id),
+            TaskAskResponded: lambda event: self._begin(self._with_calls, self._call) if self._call else None,
+            ToolEnd: lambda event: self.stop() if event.call_id == self._call else None,
+            Thinking: lambda event: self._begin(WITH_THE_MODEL, None) if event.is_thinking else self.stop(),
+            TextDelta: lambda event: self.stop(),
+            MessageCreated: self._created,
+            PartialMessage: self._grew,
+        }
+
+    def stop(self) -> None:
+        self._call = None
+        self._pause()
+
+    def _begin(self, patience: Patience, call: str | None) -> None:
+        self._pause()
+        self._patience, self._call, self._output = patience, call, ""
+        self._since = monotonic()
+        self._wait(0)
+
+    def _created(self, event: MessageCreated) -> None:
+        row = event.message
+        if row.ask is not None:
+            self._pause()  # until it is answered
+        elif row.say == "command_output" and row.call_id == self._call:
+            self._output, self._output_row = row.text or "", row.ts
+        elif row.say == "text":
+            self.stop()
+
+    def _grew(self, event: PartialMessage) -> None:
+        if event.ts == self._output_row:
+            self._output = (self._output + event.delta)[-10 * LONGEST :]
+
+    def _wait(self, told: int) -> None:
+        seconds = self._patience.seconds
+        pause = seconds[told] - (seconds[told - 1] if told else 0) if told < len(seconds) else seconds[-1]
+        self._timer = asyncio.get_running_loop().call_later(pause, self._tell, told + 1)
+
+    def _tell(self, told: int) -> None:
+        lines = [line for line in self._output.replace("\r", "\n").split("\n") if line.strip()]
+        last, passed = lines[-1][:LONGEST] if lines else "", round(monotonic() - self._since)
+        said = f"| {last}  ({passed} s)" if last else f"({self._patience.words}, {passed} s)"
+        self._diagnostics.line(INSET + said, DIM)
+        self._wait(told)
+
+    def _pause(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
