@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 USER_MODES: Final = "modes.yaml"
 WORKSPACE_MODES: Final = (".roomodes", ".robota/modes.yaml")
 WORKSPACE_SERVERS: Final = frozenset({".mcp.json", ".robota/mcp.json"})
+NEUTRAL_PLACE: Final = Path("/")
 NO_MODEL: Final = Profile(type="scripted", name="none", model="none", options={"turns": []})
 
 
@@ -267,7 +268,8 @@ def mcp_servers(
 ) -> "tuple[McpServers | None, tuple[str, ...]]":
     """The MCP servers of the settings and of a trusted workspace, not started yet; usually there are none.
 
-    They work in `root`; what a person approved of them holds for the `project`, which may have several such places.
+    They work in `root`, but not in one that a person has not trusted: programs such as npx look for code around them.
+    What a person approved of them holds for the `project`, which may have several such places.
     """
     sources = settings.trust.snapshot.sources if settings.trust is not None else ()
     if not settings.values.mcp_servers and not any(source.path in WORKSPACE_SERVERS for source in sources):
@@ -277,7 +279,8 @@ def mcp_servers(
     from robota.extensions.mcp.servers import McpServers
 
     found = configured(settings, env)
-    servers = McpServers(found.servers, root, PinBook(project, env), env) if found.servers else None
+    place = root if settings.is_trusted else NEUTRAL_PLACE
+    servers = McpServers(found.servers, place, PinBook(project, env), env) if found.servers else None
     return servers, found.notices
 
 

@@ -155,6 +155,36 @@ def test_the_fourth_identical_call_is_stopped(workspace: Path) -> None:
     play(workspace, turns, story, attended=False)
 
 
+def test_r20_words_at_the_repetition_reach_the_model_and_a_no_ends_the_task(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("x")
+    turns = [{"calls": [call("read_file", path="a.txt")], "repeat": 4}, {"text": "done"}]
+
+    async def words(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("mistake_limit_reached")
+        await stage.answer("messageResponse", "look at b.txt instead")
+        await stage.until_ask("completion_result")
+        assert "look at b.txt instead" in tool_results(stage)[-1].content
+
+    async def no(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("mistake_limit_reached")
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+        assert "gave up" in tool_results(stage)[-1].content and "done" not in stage.says("text")
+
+    play(workspace, turns, words)
+    play(workspace, turns, no)
+
+
+def test_a_task_cannot_start_in_a_mode_that_does_not_exist(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        receipt = await stage.submit(NewTask(text="go", mode="no-such-mode"))
+        assert isinstance(receipt, Refused) and "architect" in receipt.message
+
+    play(workspace, [{"text": "done"}], story)
+
+
 def test_the_turn_limit_counts_requests_and_asks(workspace: Path) -> None:
     (workspace / "a.txt").write_text("x")
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from tests.cli.scripts import script
-from tests.extensions.mcp_setup import DONE, WRITE_NOTE, PlainServer, run_with
+from tests.cli.scripts import call, script, sessions
+from tests.extensions.mcp_setup import DONE, WRITE_NOTE, PlainServer, run_with, sdk_entry
 from tests.harness.cli import Finished, Robota
 
 
@@ -63,3 +63,16 @@ def test_the_entry_of_the_person_wins_over_that_of_the_repository(robota: Robota
     assert robota("trust", "--yes").code == 0
     run_with(robota, {"plain": own.entry()}, [WRITE_NOTE, DONE], "--allowed-tools", "mcp__plain")
     assert own.was_called and not theirs.was_called
+
+
+def test_t01_a_server_of_the_person_does_not_start_among_the_files_of_an_untrusted_repository(robota: Robota) -> None:
+    """npx and the like would run what lies there."""
+    ask = {"calls": [call("mcp__sdk__environment", variable="X")]}
+    bring(robota, theirs={"command": "true"})
+    for is_trusted in (False, True):
+        if is_trusted:
+            assert robota("trust", "--yes").code == 0
+        run_with(robota, {"sdk": sdk_entry()}, [ask, DONE], "--allowed-tools", "mcp__sdk")
+        log = (sessions(robota)[-1] / "log.jsonl").read_text()
+        assert "X is not set in /" in log
+        assert (f"X is not set in {robota.workspace}" in log) == is_trusted

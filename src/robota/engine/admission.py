@@ -44,7 +44,7 @@ class CallStopped(Exception):
 
 
 class TaskHalted(CallStopped):
-    """A hook wants the task to end with this call, which is not run."""
+    """A hook or the person wants the task to end with this call, which is not run."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("denied", reason, closes_reply=HALTED)
@@ -103,9 +103,15 @@ class Admission:
     async def _guard_repetition(self, call: ToolCall) -> None:
         if not self._repetition.blocks(call.name, call.input):
             return
+        told = f"Tool call repetition limit reached for {call.name}. Please try a different approach."
         if self._scope.options.attended:
-            await self._scope.ask("mistake_limit_reached", REPEATING)
-        raise _mistake(f"Tool call repetition limit reached for {call.name}. Please try a different approach.")
+            answer = await self._scope.ask("mistake_limit_reached", REPEATING)
+            if answer.has_words:
+                self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+                told = f"{told} The user says: {answer.text}"
+            elif not answer.is_yes:
+                raise TaskHalted("The user gave up, because the model made the same call over and over.")
+        raise _mistake(told)
 
     async def _pre_hooks(self, tool: AnyTool, call: ToolCall) -> Proceed:
         """What the hooks say together; each one sees the input as the one before it left it."""

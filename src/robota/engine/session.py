@@ -131,6 +131,8 @@ class Session:
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
         if not command.text.strip() and not command.images:
             return Refused(code="empty_task", message="A task needs words or an image.")
+        if command.mode is not None and command.mode not in self._parts.modes:
+            return self._no_such_mode()
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._make_task(options, command.task_id)
         self._runner.start(task, command.text, command.images)
@@ -215,9 +217,12 @@ class Session:
         if task is None:
             return NO_TASK
         if command.text not in self._parts.modes:
-            return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._parts.modes)}.")
+            return self._no_such_mode()
         task.scope.switch_mode(command.text)
         return Accepted()
+
+    def _no_such_mode(self) -> Refused:
+        return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._parts.modes)}.")
 
     async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
         mode = command.permission_mode

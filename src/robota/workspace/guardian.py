@@ -16,6 +16,7 @@ from robota.workspace.output import spool_prefix
 
 SCRIPT: Final = r"""
 trap '' HUP INT TERM
+PATH=/usr/local/bin:/usr/bin:/bin
 read -r word && exit 0
 for round in 1 2 3 4 5; do
   for place in $(grep -lF -e "$1" /proc/[0-9]*/environ 2>/dev/null); do
