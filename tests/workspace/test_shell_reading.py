@@ -84,7 +84,7 @@ def test_a_redirection_is_a_file_of_its_command(command: str, redirects: list[tu
 
 
 def test_patterns_are_marked() -> None:
-    script = read_script("ls '*' src/*.py a?b 'x'[ab]")
+    script = read_script("ls '*' src/*.py 'a'?b x[ab]")
     assert isinstance(script, Plain)
     assert script.commands[0].globs == {2, 3, 4}
 
