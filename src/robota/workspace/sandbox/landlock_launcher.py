@@ -10,10 +10,14 @@ The process itself stays outside the walls. Whoever the command leaves behind be
 and the session by which Robota knows its commands, and is ended before this one ends as the command did.
 """
 
-import ctypes
 import os
 import resource
 import sys
+
+# What typing.TYPE_CHECKING is, without the time it takes to import typing.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF, PATH_BENEATH = 444, 445, 446, 1
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
@@ -30,8 +34,14 @@ KEPT_CAPABILITIES = (0, 1, 3, 4, 6, 7)
 MOST_CAPABILITIES = 64
 MOST_FILE_BYTES = 16 << 30
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-SIGNALS = __import__("_signal")  # what `signal` is made of; that one takes longer to import than all the rest
+# What `signal` and `ctypes` are made of: those two take longer to import than all the rest.
+SIGNALS, C = __import__("_signal"), __import__("_ctypes")
+INT, LONG = (type(sign, (C._SimpleCData,), {"_type_": sign}) for sign in "il")
+BYTE: "Any" = type("c", (C._SimpleCData,), {"_type_": "c"})
+USUAL_CALL = C.FUNCFLAG_CDECL | C.FUNCFLAG_USE_ERRNO
+FUNCTION = type("Function", (C.CFuncPtr,), {"_flags_": USUAL_CALL, "_restype_": INT})
+LIBC = type("Library", (), {"_handle": C.dlopen(None, 0)})
+PRCTL, SYSCALL = FUNCTION(("prctl", LIBC)), FUNCTION(("syscall", LIBC))
 
 
 def main(arguments: list[str]) -> None:
@@ -44,7 +54,7 @@ def main(arguments: list[str]) -> None:
     command = fork_command()
     if command:
         outlive(command)
-    checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    checked(PRCTL(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     limit_resources()
     drop_capabilities()
     restrict_files(given)
@@ -55,7 +65,7 @@ def main(arguments: list[str]) -> None:
 
 def fork_command() -> int:
     """As `fork`. The parent gets all orphans beneath it, and no signal ends it before the command has ended."""
-    checked(LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+    checked(PRCTL(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
     command = os.fork()
     if command:
         SIGNALS.pthread_sigmask(SIGNALS.SIG_BLOCK, SIGNALS.valid_signals())
@@ -65,7 +75,7 @@ def fork_command() -> int:
 
 
 def die_with_parent() -> None:
-    checked(LIBC.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+    checked(PRCTL(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 
 
 def outlive(command: int) -> None:
@@ -123,11 +133,11 @@ def drop_capabilities() -> None:
     """From what the command will get when it is started as root; for anybody else this fails and changes nothing."""
     for capability in range(MOST_CAPABILITIES):
         if capability not in KEPT_CAPABILITIES:
-            LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+            PRCTL(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def restrict_files(given: dict[str, list[str]]) -> None:
-    abi = checked(LIBC.syscall(CREATE_RULESET, None, 0, 1))
+    abi = checked(SYSCALL(CREATE_RULESET, None, 0, 1))
     hidden = given.get("--hidden", [])
     writing = WRITE_FILE | MAKE_AND_REMOVE | (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0)
     reading = READ_FILE if hidden else 0
@@ -135,15 +145,15 @@ def restrict_files(given: dict[str, list[str]]) -> None:
     ports = BIND_AND_CONNECT_TCP if abi >= 4 and given["--network"] == ["off"] else 0
     scopes = ABSTRACT_SOCKETS_AND_SIGNALS if abi >= 6 else 0
     words = (writing | reading | devices, *((ports,) if abi >= 4 else ()), *((scopes,) if abi >= 6 else ()))
-    attributes = (ctypes.c_uint64 * len(words))(*words)
-    ruleset = checked(LIBC.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(8 * len(words)), 0))
+    attributes = b"".join(word.to_bytes(8, sys.byteorder) for word in words)
+    ruleset = checked(SYSCALL(CREATE_RULESET, attributes, LONG(len(attributes)), 0))
     for path in given["--writable"]:
         allow(ruleset, path, (writing & ~MAKE_DEVICES) | reading)
     for path in given["--device"]:
         allow(ruleset, path, writing & (WRITE_FILE | TRUNCATE) | reading | devices)
     for path in everything_but(hidden):
         allow(ruleset, path, reading)
-    checked(LIBC.syscall(RESTRICT_SELF, ruleset, 0))
+    checked(SYSCALL(RESTRICT_SELF, ruleset, 0))
 
 
 def everything_but(hidden: list[str]) -> list[str]:
@@ -168,16 +178,16 @@ def allow(ruleset: int, path: str, rights: int) -> None:
     is_directory = os.fstat(descriptor).st_mode & 0o170000 == 0o040000
     rule = rights if is_directory else rights & OF_FILES
     packed = rule.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)
-    checked(LIBC.syscall(ADD_RULE, ruleset, PATH_BENEATH, packed, 0))
+    checked(SYSCALL(ADD_RULE, ruleset, PATH_BENEATH, packed, 0))
     os.close(descriptor)
 
 
 def restrict_calls(program: bytes) -> None:
     if not program:
         return
-    code = ctypes.create_string_buffer(program)
-    header = (len(program) // 8).to_bytes(8, sys.byteorder) + ctypes.addressof(code).to_bytes(8, sys.byteorder)
-    checked(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0))
+    code = (BYTE * len(program)).from_buffer_copy(program)
+    header = (len(program) // 8).to_bytes(8, sys.byteorder) + C.addressof(code).to_bytes(8, sys.byteorder)
+    checked(PRCTL(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0))
 
 
 def undo_what_python_did() -> None:
@@ -193,7 +203,7 @@ def undo_what_python_did() -> None:
 
 def checked(result: int) -> int:
     if result < 0:
-        error = os.strerror(ctypes.get_errno())
+        error = os.strerror(C.get_errno())
         sys.stderr.write(f"robota: the sandbox could not be built ({error}); the command was not run.\n")
         os._exit(126)
     return result
