@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from robota.policy.commands import could_contain, matches_exactly, pattern_words
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Plain
-from tests.policy.judging import says
+from tests.policy.judging import judge, says
 
 HIDING_PLACES = [
     "git push",
@@ -85,3 +85,8 @@ def test_a_denied_command_is_found_wherever_it_hides(command: str, pattern: str)
 )
 def test_other_commands_are_not_denied(command: str) -> None:
     assert says(command, "bypassPermissions", deny=["Bash(git push *)"]) == "allow"
+
+
+def test_the_reason_names_the_file_that_would_be_written() -> None:
+    for command in ("git log > out.txt", "ls > out.txt", "npm test > out.txt"):
+        assert "writes to 'out.txt'" in judge(command).reason

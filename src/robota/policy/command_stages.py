@@ -154,6 +154,8 @@ def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
 
 
 def _why_asked(part: CommandPart, context: PolicyContext) -> str:
+    if not may_write(part, context):
+        return f"It writes to {part.written[0]!r}, and in {context.mode} mode a person decides about that."
     if part.looks is not None and part.looks.is_git:
         return "git obeys the repository it runs in, and this one may name programs to run; a person decides."
     if part.looks is not None and part.looks.takes_no_directories:
