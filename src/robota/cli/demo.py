@@ -33,7 +33,7 @@ How to use it with a model of your own:
   robota --configure-provider mine --type openai-compatible \\
       --base-url http://127.0.0.1:11434/v1 --model YOUR_MODEL --set-current
   cd your/project
-  robota -p "explain what this project does"
+  robota "explain what this project does"      # with -p it only prints the answer, and asks nothing
 
 Any server with an OpenAI-compatible API works; --api-key-env NAME names the variable that holds a key.
 """
