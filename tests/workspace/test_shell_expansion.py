@@ -1,10 +1,11 @@
 """What the shell would put in the place of a pattern; bash itself is asked."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from robota.workspace.shell.expansion import ANYTHING, files_matching
@@ -24,12 +25,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_bash(place: Path, pattern: str) -> set[str]:
+    """In either language: with one a sign stands for a character, without one for a byte."""
     script = f"shopt -s nullglob; printf '%s\\0' {pattern}"
-    done = subprocess.run(["/bin/bash", "-c", script], cwd=place, capture_output=True, check=True)
-    return {str(place / name) for name in done.stdout.decode().split("\0") if name}
+    found: set[str] = set()
+    for language in ("C", "C.UTF-8"):
+        env = {"PATH": os.defpath, "LC_ALL": language}
+        done = subprocess.run(["/bin/bash", "-c", script], cwd=place, env=env, capture_output=True, check=True)
+        found |= {str(place / name) for name in done.stdout.decode().split("\0") if name}
+    return found
 
 
 @settings(max_examples=60, deadline=None)
+@example(["?", "?"])
+@example(["?"])
 @given(
     st.lists(st.sampled_from(["*", "?", "[a-c]", "[!a]", "[^a]", "a", "b", "sub", "/", ".py", "-", "5"]), min_size=1)
 )
