@@ -42,12 +42,12 @@ class ResponsesEvent(msgspec.Struct):
     delta: str | None = None
 
 
-class Parts(msgspec.Struct):
+class SessionServices(msgspec.Struct):
     parts: list[Text] = []
 
 
 class Candidate(msgspec.Struct):
-    content: Parts
+    content: SessionServices
 
 
 class GeminiEvent(msgspec.Struct):

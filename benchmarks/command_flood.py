@@ -7,7 +7,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from robota.workspace.processes import Processes
+from robota.workspace.process.processes import Processes
 
 GIGABYTE = 1_000_000_000
 BEAT_S = 0.005

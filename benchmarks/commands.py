@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
-from robota.workspace.processes import Processes
+from robota.workspace.process.processes import Processes
 
 RUNS = 200
 FLOOD = str(Path(__file__).with_name("command_flood.py"))

@@ -9,8 +9,8 @@ from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import Profile, workspace_profile
-from robota.workspace.sandbox.walls import Kind, Sandbox
-from robota.workspace.sandbox.wrapped import Wrap, Wrapped, unwrapped
+from robota.workspace.sandbox.sandbox import Kind, Sandbox
+from robota.workspace.sandbox.wrapped_command import Wrap, Wrapped, unwrapped
 
 RUNS = 100
 TARGET_MS = 15

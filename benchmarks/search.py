@@ -12,7 +12,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.processes import Cost, alternate
 from benchmarks.startup import ratio
 from robota.tools.registry import builtin_tools, by_name
-from robota.workspace.ripgrep import ripgrep_program
+from robota.workspace.search.ripgrep import ripgrep_program
 from tests.tools.workbench import Workbench
 
 ROUNDS = 7

@@ -10,52 +10,52 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.granted_rules import keep_rules
-from robota.config.languages import response_sentence
+from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.paths import home_directory, user_directory
-from robota.config.problems import shown
-from robota.config.profile_choice import select_profile
-from robota.config.profiles import Profile
-from robota.config.redaction import Redactor, secrets_in
-from robota.config.schema import SettingsFile
-from robota.config.settings import Settings, load_settings
-from robota.config.wishes import Wishes, settings_for, workspace_root
-from robota.contracts.hook import LifecycleHooks, Moment
+from robota.config.profiles.choice import select_profile
+from robota.config.profiles.profile import Profile
+from robota.config.settings.granted_rules import keep_rules
+from robota.config.settings.languages import response_sentence
+from robota.config.settings.load import Settings, load_settings
+from robota.config.settings.problems import shown
+from robota.config.settings.schema import SettingsFile
+from robota.contracts.hook import HookEvent, LifecycleHooks
 from robota.contracts.tool import AnyTool
-from robota.engine.executor import Executed
-from robota.engine.options import (
+from robota.engine.calls.executor import Executed
+from robota.engine.calls.single_call import call_once
+from robota.engine.session.options import (
     AUTO_COMPACT_THRESHOLD,
     DEFAULT_MODE,
     Completion,
     ForeignTools,
     Options,
-    Parts,
+    SessionServices,
     ToolFormat,
 )
-from robota.engine.session import Session
-from robota.engine.single_call import call_once
+from robota.engine.session.session import Session
+from robota.log.chain.reader import LOG_NAME
+from robota.log.chain.writer import SessionLog
 from robota.log.new_session import SESSION_ID_BYTES, NewSession, begin_session
-from robota.log.reader import LOG_NAME
 from robota.log.store import new_session_id, session_directory
-from robota.log.writer import SessionLog
 from robota.policy.judge import Judge
-from robota.policy.modes import PermissionMode
-from robota.policy.permissions import rules_of_options, rules_of_settings
-from robota.policy.places import Places
-from robota.policy.task_modes import TaskMode, allows, goes_beyond, known_modes, role_of
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.modes.task_modes import TaskMode, allows, goes_beyond, known_modes, role_of
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.sources import rules_of_options, rules_of_settings
 from robota.policy.unattended import unattended
 from robota.protocol.events import Notice
 from robota.providers.chunks import ToolSpec
 from robota.providers.definition import Provider
 from robota.providers.registry import definition, open_provider, ready
 from robota.providers.retry import RetryPolicy, policy_from_options
+from robota.secrets.redaction import Redactor, secrets_in
 from robota.tools.registry import builtin_tools, by_name, schema_of
-from robota.workspace.environment import without_loader_settings
-from robota.workspace.files import Files
-from robota.workspace.git_settings import git_only_looks
-from robota.workspace.processes import Processes
-from robota.workspace.sandbox.lazy_walls import Walls
-from robota.workspace.sandbox.wrapped import unwrapped
+from robota.workspace.files.files import Files
+from robota.workspace.git.read_only import git_only_looks
+from robota.workspace.process.environment import without_loader_settings
+from robota.workspace.process.processes import Processes
+from robota.workspace.sandbox.session_sandbox import SessionSandbox
+from robota.workspace.sandbox.wrapped_command import unwrapped
 from robota.workspace.shell.expansion import files_matching
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider
     processes: Processes
     options: Options
-    parts: Parts
-    walls: Walls | None = None
+    parts: SessionServices
+    walls: SessionSandbox | None = None
     servers: "McpServers | None" = None
     notices: tuple[str, ...] = ()
 
@@ -105,14 +105,14 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     redactor: Redactor
     retry: RetryPolicy
     provider: Provider
-    walls: Walls | None
+    walls: SessionSandbox | None
     judge: Judge
     modes: Mapping[str, TaskMode]
     servers: "McpServers | None"
     notices: tuple[str, ...]
 
 
-def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
+def open_session(wishes: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
     choices = _choices(wishes, env)
     new = begin_session(choices.kept_in, user_directory(env), _now_ms, wishes.session_id, choices.redactor)
@@ -123,7 +123,7 @@ def open_session(wishes: Wishes, env: Mapping[str, str]) -> OpenSession:
     return opened
 
 
-async def run_tool(wishes: Wishes, env: Mapping[str, str], tool: str, arguments: dict[str, Any]) -> Executed:
+async def run_tool(wishes: LaunchOptions, env: Mapping[str, str], tool: str, arguments: dict[str, Any]) -> Executed:
     """One call of one tool, judged, run and logged as in a session, but without a model."""
     alone = msgspec.structs.replace(wishes, needs_model=False, attended=False, name=wishes.name or f"tool run {tool}")
     opened = open_session(alone, env)
@@ -135,8 +135,8 @@ async def run_tool(wishes: Wishes, env: Mapping[str, str], tool: str, arguments:
 
 @asynccontextmanager
 async def in_worktree(
-    wishes: Wishes, name: str, env: Mapping[str, str], tell: Callable[[str], None]
-) -> AsyncIterator[Wishes]:
+    wishes: LaunchOptions, name: str, env: Mapping[str, str], tell: Callable[[str], None]
+) -> AsyncIterator[LaunchOptions]:
     """A worktree for one session, and the wishes for a session in it. At the end it is removed, or told of."""
     from robota.agents.worktrees.creation import WorktreeWish
     from robota.agents.worktrees.session import enter_worktree, leave_worktree
@@ -152,7 +152,7 @@ async def in_worktree(
         snapshot=None if settings.trust is None else settings.trust.snapshot,
         is_trusted=settings.is_trusted,
         hooks=hooks,
-        hook_creates=Moment.WORKTREE_CREATE in settings.values.hooks,
+        hook_creates=HookEvent.WORKTREE_CREATE in settings.values.hooks,
     )
     worktree = await enter_worktree(wish)
     try:
@@ -185,7 +185,7 @@ def _hooks_beside(settings: Settings, root: Path, session_id: str) -> LifecycleH
     )
 
 
-def _choices(wishes: Wishes, env: Mapping[str, str]) -> Choices:
+def _choices(wishes: LaunchOptions, env: Mapping[str, str]) -> Choices:
     root = workspace_root(wishes.cwd)
     settings = settings_for(wishes, root, env)
     profile = _profile(wishes, settings, env)
@@ -236,9 +236,9 @@ def _opened(choices: Choices, new: NewSession, env: Mapping[str, str]) -> OpenSe
 
 def _parts(
     choices: Choices, log: SessionLog, hooks: "tuple[Hooks, ...]", processes: Processes, env: Mapping[str, str]
-) -> Parts:
+) -> SessionServices:
     kind, servers, modes, tools = definition(choices.profile.type), choices.servers, choices.modes, builtin_tools()
-    return Parts(
+    return SessionServices(
         log=log,
         provider=choices.provider,
         model_info=kind.model_info(choices.profile),
@@ -293,13 +293,13 @@ def _specs(tools: Sequence[AnyTool]) -> list[ToolSpec]:
     return [ToolSpec(name=tool.name, description=tool.description(), schema=schema_of(tool)) for tool in tools]
 
 
-def _profile(wishes: Wishes, settings: Settings, env: Mapping[str, str]) -> Profile:
+def _profile(wishes: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> Profile:
     if not wishes.needs_model:
         return NO_MODEL
     return ready(wishes.profile or select_profile(settings), env, settings.values.models)
 
 
-def _options(wishes: Wishes, settings: SettingsFile, profile: Profile, root: Path) -> Options:
+def _options(wishes: LaunchOptions, settings: SettingsFile, profile: Profile, root: Path) -> Options:
     appended = (wishes.append_system_prompt, response_sentence(settings.language))
     return Options(
         session_id="",
@@ -341,13 +341,13 @@ def _tool_format(profile: Profile) -> ToolFormat:
         raise ConfigError(f"{problem} Nothing was started.") from error
 
 
-def _walls(settings: Settings, root: Path, env: Mapping[str, str]) -> Walls | None:
+def _walls(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
     """The sandbox for commands; none where a person switched it off or lets everything run anyway."""
     values = settings.values
     if not values.sandbox.enabled or values.permissions.default_mode == PermissionMode.BYPASS.value:
         return None
     home = home_directory(env)
-    return Walls(
+    return SessionSandbox(
         root,
         home=home,
         secrets=(user_directory(env),),
@@ -357,7 +357,7 @@ def _walls(settings: Settings, root: Path, env: Mapping[str, str]) -> Walls | No
 
 
 def _judge(
-    wishes: Wishes, settings: Settings, root: Path, walls: Walls | None, env: Mapping[str, str]
+    wishes: LaunchOptions, settings: Settings, root: Path, walls: SessionSandbox | None, env: Mapping[str, str]
 ) -> tuple[Judge, tuple[str, ...]]:
     names = {name: tool.name for name, tool in by_name(builtin_tools()).items()}
     rules, notices = rules_of_settings(settings.entries, names)
@@ -373,7 +373,7 @@ def _judge(
 
 
 def _modes(
-    wishes: Wishes, settings: Settings, root: Path, env: Mapping[str, str]
+    wishes: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]
 ) -> tuple[dict[str, TaskMode], tuple[str, ...]]:
     """The modes a task can run in: the built-in ones, a person's own, and after trust those of the workspace."""
     modes = known_modes()
@@ -383,7 +383,7 @@ def _modes(
         # Only plain files that were looked at when trust was asked for: never through a link.
         files += [root / path for path in WORKSPACE_MODES if settings.trust.snapshot.data_of(path) is not None]
     if present := [file for file in files if file.is_file()]:
-        from robota.policy.mode_file import read_modes
+        from robota.policy.modes.mode_file import read_modes
 
         modes, notices = read_modes(present)
     if wishes.mode is not None and wishes.mode not in modes:
@@ -399,7 +399,7 @@ def _hooks(
         return (), ()
     from robota.hooks.definitions import parse_hooks
     from robota.hooks.runner import Hooks, SessionFacts
-    from robota.policy.speaks_of import problem_with_rule, speaks_of
+    from robota.policy.rules.rule_match import problem_with_rule, speaks_of
 
     found = parse_hooks(settings.values.hooks, lambda rule: problem_with_rule(rule, judge))
     hooks = Hooks(

@@ -115,7 +115,7 @@ def test_a_repository_with_submodules_works_and_brings_them_empty(robota: Robota
     git(other, "-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "-qm", "x", "--allow-empty")
     git(robota.workspace, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
     commit(robota.workspace)
-    done = run_in_worktree(robota, "x", "test -z \"$(ls -A sub)\" && touch empty")
+    done = run_in_worktree(robota, "x", 'test -z "$(ls -A sub)" && touch empty')
     assert "kept: 1 changed" in done.stderr, done.stderr
     assert "was removed" in run_in_worktree(robota, "y", "true").stderr
 
@@ -132,9 +132,7 @@ def test_a_place_that_is_a_link_is_not_followed(robota: Robota, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".x.lock"])
-def test_links_that_the_repository_put_in_the_place_are_not_followed(
-    robota: Robota, tmp_path: Path, name: str
-) -> None:
+def test_links_that_the_repository_put_in_the_place_are_not_followed(robota: Robota, tmp_path: Path, name: str) -> None:
     (robota.workspace / ".robota/worktrees").mkdir(parents=True)
     (robota.workspace / ".robota/worktrees" / name).symlink_to(tmp_path / "planted")
     commit(robota.workspace, a_txt="a")

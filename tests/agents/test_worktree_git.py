@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.git import Git, GitFailed, GitMissing, GitStopped, open_git
+from robota.workspace.git.run import Git, GitFailed, GitMissing, GitStopped, open_git
 from tests.agents.repositories import ANSWER, commit, git, names_of_worktrees, run_in_worktree
 from tests.cli.scripts import script
 from tests.harness.cli import Robota

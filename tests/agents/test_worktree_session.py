@@ -8,7 +8,7 @@ import pytest
 
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.agents.repositories import (
     ANSWER,
     FREELY,

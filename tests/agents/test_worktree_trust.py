@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from robota.config.linked_worktree import same_place_in_main
-from robota.config.settings import load_settings
-from robota.config.trust import Trust, TrustState, remember
+from robota.config.settings.load import load_settings
+from robota.config.trust.decision import Trust, TrustState, remember
+from robota.config.trust.linked_worktree import same_place_in_main
 from tests.agents.repositories import commit, git, run_in_worktree, worktree
 from tests.harness.cli import Robota
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from robota.log.reader import load
-from robota.log.verify import verify
+from robota.log.chain.reader import load
+from robota.log.chain.verify import verify
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.harness.cli import Finished, Robota
 

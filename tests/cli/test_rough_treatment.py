@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from robota.log.reader import load
-from robota.log.verify import verify
-from robota.log.writer import SessionLog
+from robota.log.chain.reader import load
+from robota.log.chain.verify import verify
+from robota.log.chain.writer import SessionLog
 from tests.agents.repositories import commit
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment

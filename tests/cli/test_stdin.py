@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from robota.cli.stdin import LIMIT_BYTES, StdinProblem, piped_input
+from robota.cli.run.stdin import LIMIT_BYTES, StdinProblem, piped_input
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.lines.call_title import error_in_words
-from robota.clients.lines.terminal_text import wrapped
+from robota.clients.render.call_title import error_in_words
+from robota.clients.render.terminal_text import wrapped
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.events import (
     Notice,
@@ -47,9 +47,7 @@ def started(tool: str, arguments: dict[str, Any], *, call_id: str = "1", task: s
 
 
 def ended(tool: str, status: str, *, call_id: str = "1", reason: str | None = None) -> ToolEnd:
-    return ToolEnd(
-        task_id=TASK, call_id=call_id, tool=tool, label=tool, first_arg="x", status=status, reason=reason
-    )
+    return ToolEnd(task_id=TASK, call_id=call_id, tool=tool, label=tool, first_arg="x", status=status, reason=reason)
 
 
 def retry(delay_ms: int, **fields: Any) -> RetryScheduled:

@@ -144,9 +144,7 @@ def test_retries_denials_and_notices_are_system_lines() -> None:
 
 def test_a_shorter_conversation_is_a_system_line() -> None:
     def reduced(how: str, trigger: str) -> ContextReduced:
-        return ContextReduced(
-            task_id=TASK, how=how, trigger=trigger, prev_context_tokens=900, new_context_tokens=100
-        )
+        return ContextReduced(task_id=TASK, how=how, trigger=trigger, prev_context_tokens=900, new_context_tokens=100)
 
     story = Story().add(reduced("condensed", "manual"), reduced("truncated", "auto"))
     ran = run_steps(story.done().steps, "stream-json")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.plain.answers import Again, ChangeIt, ShowAll, meaning_of
-from robota.clients.plain.orders import order_in
 from robota.clients.plain.permission import CHARACTERS_SHOWN, LINES_SHOWN, choices_of, cut, reasons_of, subject_of
+from robota.clients.plain.slash_commands import order_in
 from robota.clients.plain.talk import answer_to, words_for
 from robota.protocol.commands import AskResponse, CondenseContext, RetryNow, SetPermissionMode, SwitchMode
 from robota.protocol.message import Message

@@ -3,13 +3,13 @@
 import asyncio
 import io
 
-from robota.clients.lines.diagnostics import Diagnostics
-from robota.clients.plain.still_running import Patience, StillRunning
+from robota.clients.plain.still_running import StillRunning, WaitNotice
+from robota.clients.render.diagnostics import Diagnostics
 from robota.protocol.events import Event, MessageCreated, PartialMessage, TaskAskResponded, ToolEnd, ToolStart
 from robota.protocol.message import Message
 
 TASK = "task-1"
-AT_ONCE = Patience(words="still running", seconds=(0, 0, 3600))
+AT_ONCE = WaitNotice(words="still running", seconds=(0, 0, 3600))
 START = ToolStart(task_id=TASK, call_id="a", tool="execute_command", label="Bash", first_arg="x", input={})
 END = ToolEnd(task_id=TASK, call_id="a", tool="execute_command", label="Bash", first_arg="x", status="success")
 ASK = MessageCreated(task_id=TASK, message=Message(ts=1, type="ask", ask="command", text="x", call_id="a"))

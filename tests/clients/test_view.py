@@ -8,7 +8,7 @@ from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import NOTICES_KEPT, OUTPUT_TAIL_CHARS, reduce
 from robota.clients.view.rows import PAGE_SIZE, Rows, rows_of
 from robota.clients.view.streamed import PAGE_CHARS, StreamedText
-from robota.protocol.asks import KNOWN_ASKS
+from robota.protocol.asks.kinds import KNOWN_ASKS
 from robota.protocol.events import (
     Event,
     MessageCreated,

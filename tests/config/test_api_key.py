@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.config.api_key import resolve_key
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.keys.api_key import resolve_key
+from robota.config.profiles.profile import Profile
 
 # A keyring as a person may have it: the real interface, kept in a file.
 KEYRING = """
@@ -30,10 +30,10 @@ def set_password(service, name, secret):
 """
 RESOLVE = """
 import sys
-from robota.config.api_key import resolve_key
+from robota.config.keys.api_key import resolve_key
 from robota.config.errors import ConfigError
-from robota.config.keyring_store import write_secret
-from robota.config.profiles import Profile
+from robota.config.keys.keyring_store import write_secret
+from robota.config.profiles.profile import Profile
 write_secret("work", "sk-9")
 try:
     print(resolve_key(Profile(type="t", name="p", api_key=sys.argv[1]), {}))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.config.covered_stream import CoveredStream
-from robota.config.key_shapes import SHAPES
-from robota.config.redaction import Redactor
+from robota.secrets.covered_stream import CoveredStream
+from robota.secrets.key_shapes import SHAPES
+from robota.secrets.redaction import Redactor
 from tests.config.test_redaction import KEYS
 
 KNOWN = ("elephant-42-of-the-person", "elephant-42", "s3cr3t/with+signs$")

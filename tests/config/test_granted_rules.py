@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.config.granted_rules import keep_rules
-from robota.config.trust import TrustState, remember, trust_of
-from robota.config.workspace_sources import take_snapshot
+from robota.config.settings.granted_rules import keep_rules
+from robota.config.trust.decision import TrustState, remember, trust_of
+from robota.config.trust.sources import take_snapshot
 
 LOCAL = ".robota/settings.local.json"
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.config.errors import ConfigError
-from robota.config.json_text import line_of, read_object
-from robota.config.key_path import join_key, split_key
-from robota.config.masking import MASK, masked
+from robota.config.settings.json_text import line_of, read_object
+from robota.config.settings.key_path import join_key, split_key
+from robota.config.settings.masking import MASK, masked
 
 PARTS = st.lists(st.text(min_size=1), min_size=1, max_size=4)
 JSON = st.recursive(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from robota.config.errors import NoProviderError
-from robota.config.profile_choice import select_profile
-from robota.config.profiles import Profile
-from robota.config.settings import Settings, load_settings
-from robota.config.settings_writer import upsert_profile
+from robota.config.profiles.choice import select_profile
+from robota.config.profiles.profile import Profile
+from robota.config.settings.load import Settings, load_settings
+from robota.config.settings.writer import upsert_profile
 
 OLD = {"name": "anthropic", "model": "claude-x", "apiKey": "$ENV:MY_KEY", "baseURL": "http://127.0.0.1:1"}
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.config.key_shapes import SHAPES, SUSPICION
-from robota.config.redaction import PIECE_OF_A_FILE, Redactor, secrets_in
+from robota.secrets.key_shapes import SHAPES, SUSPICION
+from robota.secrets.redaction import PIECE_OF_A_FILE, Redactor, secrets_in
 
 # Put together here, so that no scanner takes this file for a leak.
 KEYS = (

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from robota.config.environment import NO_UPDATE_CHECK, VARIABLES
-from robota.config.schema import allowed_values, settings_schema
+from robota.config.settings.environment_layer import NO_UPDATE_CHECK, VARIABLES
+from robota.config.settings.schema import allowed_values, settings_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.config.errors import ConfigError, NoProviderError
-from robota.config.layers import Layer, LayerValues, Origin
-from robota.config.merge import merged, nested
-from robota.config.profile_choice import select_profile
-from robota.config.settings import Settings, load_settings, refuse_errors
-from robota.config.trust import remember
-from robota.config.workspace_sources import take_snapshot
+from robota.config.profiles.choice import select_profile
+from robota.config.settings.layers import Layer, LayerValues, Origin
+from robota.config.settings.load import Settings, load_settings, refuse_errors
+from robota.config.settings.merge import merged, nested
+from robota.config.trust.decision import remember
+from robota.config.trust.sources import take_snapshot
 
 TWO: dict[str, Any] = {
     "currentProvider": "near",

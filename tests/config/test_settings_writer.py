@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
-from robota.config.settings_writer import upsert_profile
+from robota.config.profiles.profile import Profile
+from robota.config.settings.writer import upsert_profile
 
 FAKE = Profile(type="openai-compatible", name="fake", model="m", base_url="http://127.0.0.1:1/v1")
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from robota.config.errors import ConfigError
-from robota.config.settings import load_settings
-from robota.config.trust import TrustState, changes, forget, remember, trust_of
-from robota.config.workspace_sources import MOST_FILES, take_snapshot
+from robota.config.settings.load import load_settings
+from robota.config.trust.decision import TrustState, changes, forget, remember, trust_of
+from robota.config.trust.sources import MOST_FILES, take_snapshot
 from tests.config.test_settings import Machine, written
 
 EVERYTHING: dict[str, Any] = {

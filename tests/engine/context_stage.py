@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from robota.app import open_session
-from robota.config.wishes import Wishes
-from robota.engine.session import Session
-from robota.log.pairing import ORPHAN_INTRODUCTION
+from robota.config.launch_options import LaunchOptions
+from robota.engine.session.session import Session
+from robota.log.replay.pairing import ORPHAN_INTRODUCTION
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, Turn, UserTurn
 from robota.protocol.message import Message
 from robota.providers.chunks import Chunk, ModelRequest
@@ -84,7 +84,7 @@ def play_in_small_window(
     (home / "settings.json").write_text(json.dumps(everything))
 
     async def run() -> None:
-        opened = open_session(Wishes(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home)})
+        opened = open_session(LaunchOptions(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home)})
         parts = msgspec.structs.replace(opened.parts, provider=Listening(opened.provider))
         stage = ContextStage(msgspec.structs.replace(opened, session=Session(opened.options, parts)))
         try:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from robota.app import OpenSession, open_session
-from robota.config.profiles import Profile
-from robota.config.wishes import Wishes
-from robota.log.projection import Projection, project
-from robota.log.reader import load
+from robota.config.launch_options import LaunchOptions
+from robota.config.profiles.profile import Profile
+from robota.log.chain.reader import load
+from robota.log.replay.projection import Projection, project
 from robota.protocol.commands import Accepted, AskResponse, Command, NewTask, Receipt
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, State
@@ -96,7 +96,7 @@ def play(
     profile = Profile(type="scripted", name="script", model="scripted", options=options)
 
     async def run() -> None:
-        wish = Wishes(cwd=workspace, profile=profile, **wishes)
+        wish = LaunchOptions(cwd=workspace, profile=profile, **wishes)
         opened = open_session(wish, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
         try:
             await story(Stage(opened))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.engine.wishes_of_answer import wish_in, with_hunks
+from robota.engine.calls.answer_changes import wish_in, with_hunks
 from robota.protocol.commands import AskResponse, Refused, SwitchMode
 from robota.protocol.events import Notice, TaskModeSwitched, ToolEnd, TurnReply
 from robota.protocol.views import DiffView
-from robota.tools.diff import difference
+from robota.tools.editing.diff import difference
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.hooks.hooked import command, on, play_with_hooks
 
@@ -66,9 +66,7 @@ def test_a_rule_can_be_kept_for_the_project_or_the_user(workspace: Path, scope: 
         await stage.start()
         ask = await stage.until_ask("command")
         rules = ("Bash(touch one)",)
-        await stage.submit(
-            AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=rules, grant_scope=scope)
-        )
+        await stage.submit(AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=rules, grant_scope=scope))
         await stage.until_ask("completion_result")
         kept = json.loads((workspace.parent / file).read_text())
         assert kept["permissions"]["allow"] == ["Bash(touch one)"]

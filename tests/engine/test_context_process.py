@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from robota.log.projection import TaskHistory, project
-from robota.log.reader import load
+from robota.log.chain.reader import load
+from robota.log.replay.projection import TaskHistory, project
 from tests.engine.context_stage import DONE, NEARLY_FULL, SUMMARY, WINDOW, reading, words, write_files
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.log.test_log_pairing import check_valid

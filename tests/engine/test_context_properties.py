@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from robota.engine.context.cut import shorter
 from robota.engine.context.kept import bounded
 from robota.engine.context.size import Gauge, characters_of
-from robota.log.pairing import mend
-from robota.log.projection import project
-from robota.log.reader import load
+from robota.log.chain.reader import load
+from robota.log.replay.pairing import mend
+from robota.log.replay.projection import project
 from robota.protocol.conversation import Turn
 from robota.protocol.events import MessageCreated
 from tests.engine.context_stage import (

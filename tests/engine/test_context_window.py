@@ -155,6 +155,4 @@ def test_a_reply_that_is_too_large_itself_is_summed_up_with_the_rest(workspace: 
         (only,) = stage.asked[-1].turns
         assert "The task." in words([only]) and "- new.txt" in words([only])
 
-    play_in_small_window(
-        workspace, [reading("a.txt"), huge, SUMMARY, DONE], story, permission_mode="bypassPermissions"
-    )
+    play_in_small_window(workspace, [reading("a.txt"), huge, SUMMARY, DONE], story, permission_mode="bypassPermissions")

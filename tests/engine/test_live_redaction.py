@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from robota.config.redaction import Redactor
-from robota.engine.bus import EventBus
-from robota.engine.journal import Journal
-from robota.engine.rows import Rows
-from robota.log.writer import SessionLog
+from robota.engine.record.journal import Journal
+from robota.engine.record.rows import Rows
+from robota.engine.session.bus import EventBus
+from robota.log.chain.writer import SessionLog
 from robota.protocol.events import (
     Event,
     MessageCreated,
@@ -20,6 +19,7 @@ from robota.protocol.events import (
     TextDelta,
     ToolCallDelta,
 )
+from robota.secrets.redaction import Redactor
 from tests.engine.stage import Stage, call, play
 
 # Put together here, so that no scanner takes this file for a leak.

@@ -7,8 +7,8 @@ import pytest
 
 from robota.app import open_session
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
-from robota.config.wishes import Wishes
+from robota.config.launch_options import LaunchOptions
+from robota.config.profiles.profile import Profile
 from robota.log.errors import LogError
 from robota.providers.registry import definitions, open_provider, ready
 
@@ -36,7 +36,7 @@ def open_descriptors() -> set[str]:
 def test_what_is_wrong_is_found_before_anything_is_made(workspace: Path, wishes: Any, profile: Profile) -> None:
     before = open_descriptors()
     with pytest.raises((ConfigError, LogError)):
-        open_session(Wishes(cwd=workspace, profile=profile, **wishes), {"ROBOTA_HOME": str(workspace / "home")})
+        open_session(LaunchOptions(cwd=workspace, profile=profile, **wishes), {"ROBOTA_HOME": str(workspace / "home")})
     assert not (workspace / ".robota").exists()
     assert open_descriptors() == before
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robota.app import open_session
-from robota.config.wishes import Wishes
+from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Accepted, Refused, SetPermissionMode
 from robota.protocol.events import Event, Notice, State
 from tests.engine.stage import Stage
@@ -25,7 +25,7 @@ def live(workspace: Path, story: Callable[[Stage], Awaitable[None]], settings: d
     (home / "settings.json").write_text(json.dumps({**PROVIDER, **settings}))
 
     async def run() -> None:
-        opened = open_session(Wishes(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home), "HOME": str(home)})
+        opened = open_session(LaunchOptions(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home), "HOME": str(home)})
         try:
             await story(Stage(opened))
         finally:

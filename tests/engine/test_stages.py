@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from robota.contracts.hook import Block, Occasion, Proceed, Ran
+from robota.contracts.hook import Block, HookContext, Proceed, Ran
 from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolCall, ToolContext, ToolResult, Touches
-from robota.engine.session import Session
+from robota.engine.session.session import Session
 from robota.protocol.events import MessageCreated, ToolEnd
 from tests.engine.stage import Stage, call, play, tool_results
 
@@ -54,11 +54,11 @@ class Recorder:
         self.order: list[str] = []
         self.outcome = outcome or Proceed()
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: Occasion) -> Proceed | Block:
+    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: HookContext) -> Proceed | Block:
         self.order.append("pre")
         return self.outcome
 
-    async def after_tool(self, ran: Ran, occasion: Occasion) -> ToolResult:
+    async def after_tool(self, ran: Ran, occasion: HookContext) -> ToolResult:
         self.order.append("post")
         return msgspec.structs.replace(ran.result, content=f"{ran.result.content} (seen)")
 

@@ -6,9 +6,9 @@ from weakref import ref
 
 import pytest
 
-from robota.config.redaction import Redactor
-from robota.engine.bus import EventBus
+from robota.engine.session.bus import EventBus
 from robota.protocol.events import Notice
+from robota.secrets.redaction import Redactor
 
 
 def notice(text: str) -> Notice:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolCall
-from robota.engine.dialect import XmlDialect
-from robota.engine.xml_calls import XmlCallClosed, XmlCallOpened, XmlCallParser, XmlPiece, XmlText
+from robota.engine.model.call_format import XmlDialect
+from robota.engine.model.xml_calls import XmlCallClosed, XmlCallOpened, XmlCallParser, XmlPiece, XmlText
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
 
 MAYBE_NUMBER = {"anyOf": [{"type": "integer"}, {"type": "null"}]}

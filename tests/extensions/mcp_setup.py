@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from robota.app import open_session
-from robota.config.wishes import Wishes
+from robota.config.launch_options import LaunchOptions
 from tests.cli.scripts import call, script, write_settings
 from tests.engine.stage import Stage, tool_results
 from tests.harness.cli import Finished, Robota
@@ -98,7 +98,7 @@ def play_story(
 
     async def run() -> None:
         env = {"ROBOTA_HOME": str(home), "HOME": str(home)}
-        opened = open_session(Wishes(cwd=workspace, permission_mode=mode), env)
+        opened = open_session(LaunchOptions(cwd=workspace, permission_mode=mode), env)
         try:
             await story(Stage(opened))
         finally:

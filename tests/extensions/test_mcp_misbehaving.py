@@ -143,9 +143,7 @@ def test_a_server_dies_also_if_robota_is_killed(robota: Robota, tmp_path: Path) 
     os.mkfifo(server.calls)
     configure(robota, {"plain": server.entry(at_start="leave_a_child")}, [{"text": "…", "delayMs": 100_000}])
     env = clean_environment(robota.home)
-    process = subprocess.Popen(
-        [str(EXECUTABLE), "-p", "go"], cwd=robota.workspace, env=env, stdin=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([str(EXECUTABLE), "-p", "go"], cwd=robota.workspace, env=env, stdin=subprocess.DEVNULL)
     try:
         pids = [int(pid) for pid in server.calls.read_text().split()]
         watched = [os.pidfd_open(pid) for pid in pids]

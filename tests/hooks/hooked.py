@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from robota.app import open_session
-from robota.config.wishes import Wishes
+from robota.config.launch_options import LaunchOptions
 from tests.engine.stage import Stage, call
 
 DONE: dict[str, Any] = {"text": "done"}
@@ -65,7 +65,7 @@ def play_with_hooks(
     (home / "settings.json").write_text(json.dumps(values))
 
     async def run() -> None:
-        opened = open_session(Wishes(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home), "HOME": str(home)})
+        opened = open_session(LaunchOptions(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home), "HOME": str(home)})
         try:
             await story(Stage(opened))
         finally:

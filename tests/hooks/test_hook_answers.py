@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.contracts.hook import Moment, Outcome
+from robota.contracts.hook import HookEvent, HookResult
 from robota.contracts.tool import AnyTool
 from robota.hooks.answers import NoAnswer, answer_of_command, answer_of_json, together
 from robota.hooks.definitions import CommandHandler, HttpHandler, matches, parse_hooks, timeout_of
 from robota.hooks.tool_names import for_hooks, from_hooks
 from robota.tools.registry import builtin_tools
-from robota.workspace.filter_process import FilterOutcome
+from robota.workspace.process.filter_process import FilterOutcome
 
-PRE = Moment.PRE_TOOL_USE
+PRE = HookEvent.PRE_TOOL_USE
 
 
 def ended(code: int | None, stdout: str = "", stderr: str = "") -> FilterOutcome:
@@ -70,9 +70,9 @@ def test_settings_are_read_and_what_cannot_be_used_is_named() -> None:
 
 def test_exit_code_2_blocks_with_stderr_as_the_reason_and_json_cannot_change_that() -> None:
     allow = '{"hookSpecificOutput": {"permissionDecision": "allow"}}'
-    assert answer_of_command(PRE, ended(2, allow, "too dangerous\n")) == Outcome(blocked="too dangerous")
-    for moment in (Moment.NOTIFICATION, Moment.PERMISSION_REQUEST):
-        assert answer_of_command(moment, ended(2, "", "no")) == Outcome(messages=("no",))
+    assert answer_of_command(PRE, ended(2, allow, "too dangerous\n")) == HookResult(blocked="too dangerous")
+    for moment in (HookEvent.NOTIFICATION, HookEvent.PERMISSION_REQUEST):
+        assert answer_of_command(moment, ended(2, "", "no")) == HookResult(messages=("no",))
 
 
 @pytest.mark.parametrize("outcome", [ended(None), ended(1, "oops"), ended(127), ended(0, "{broken")])
@@ -89,17 +89,17 @@ def test_json_decides_also_where_the_exit_code_is_not_0() -> None:
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [
-        (ended(0, "making it\n/some/where\n"), Outcome(output="making it\n/some/where")),
-        (ended(0), Outcome(blocked="it printed no path")),
-        (ended(1, "/some/where", "no room"), Outcome(blocked="no room")),
-        (ended(2, "", "no room"), Outcome(blocked="no room")),
-        (ended(None), Outcome(blocked="it was ended by a signal")),
+        (ended(0, "making it\n/some/where\n"), HookResult(output="making it\n/some/where")),
+        (ended(0), HookResult(blocked="it printed no path")),
+        (ended(1, "/some/where", "no room"), HookResult(blocked="no room")),
+        (ended(2, "", "no room"), HookResult(blocked="no room")),
+        (ended(None), HookResult(blocked="it was ended by a signal")),
     ],
 )
 def test_the_hook_for_a_new_worktree_prints_where_it_is_or_has_failed(
-    outcome: FilterOutcome, expected: Outcome
+    outcome: FilterOutcome, expected: HookResult
 ) -> None:
-    assert answer_of_command(Moment.WORKTREE_CREATE, outcome) == expected
+    assert answer_of_command(HookEvent.WORKTREE_CREATE, outcome) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,21 +107,21 @@ def test_the_hook_for_a_new_worktree_prints_where_it_is_or_has_failed(
     [
         (PRE, None, 600),
         (PRE, 5, 5),
-        (Moment.USER_PROMPT_SUBMIT, None, 30),
-        (Moment.SESSION_END, None, 1.5),
-        (Moment.SESSION_END, 10, 10),
-        (Moment.SESSION_END, 1000, 60),
+        (HookEvent.USER_PROMPT_SUBMIT, None, 30),
+        (HookEvent.SESSION_END, None, 1.5),
+        (HookEvent.SESSION_END, 10, 10),
+        (HookEvent.SESSION_END, 1000, 60),
     ],
 )
-def test_time_limits(moment: Moment, own: float | None, expected: float) -> None:
+def test_time_limits(moment: HookEvent, own: float | None, expected: float) -> None:
     assert timeout_of(CommandHandler(command="x", timeout=own), moment) == expected
 
 
 def test_plain_output_is_context_only_where_it_belongs() -> None:
-    assert answer_of_command(Moment.USER_PROMPT_SUBMIT, ended(0, "today is Monday\n")) == Outcome(
+    assert answer_of_command(HookEvent.USER_PROMPT_SUBMIT, ended(0, "today is Monday\n")) == HookResult(
         context="today is Monday"
     )
-    assert answer_of_command(PRE, ended(0, "just chatting")) == Outcome()
+    assert answer_of_command(PRE, ended(0, "just chatting")) == HookResult()
 
 
 def test_the_json_of_claude_code() -> None:
@@ -138,18 +138,18 @@ def test_the_json_of_claude_code() -> None:
             },
         },
     )
-    assert said == Outcome(
+    assert said == HookResult(
         decision="ask", reason="look twice", updated_input={"command": "ls"}, context="be careful", messages=("note",)
     )
-    assert answer_of_json(Moment.STOP, {"decision": "block", "reason": "tests are red"}).blocked == "tests are red"
+    assert answer_of_json(HookEvent.STOP, {"decision": "block", "reason": "tests are red"}).blocked == "tests are red"
     assert answer_of_json(PRE, {"continue": False, "stopReason": "enough"}).stopped == "enough"
     asked = {"hookSpecificOutput": {"decision": {"behavior": "deny"}}}
-    assert answer_of_json(Moment.PERMISSION_REQUEST, asked).decision == "deny"
+    assert answer_of_json(HookEvent.PERMISSION_REQUEST, asked).decision == "deny"
 
 
 @given(st.lists(st.sampled_from(["allow", "deny", "ask", "defer", None]), max_size=5))
 def test_the_strictest_of_several_decisions_holds(words: list[str | None]) -> None:
-    joined = together(Outcome(decision=word, reason=word or "", updated_input={"by": word}) for word in words)
+    joined = together(HookResult(decision=word, reason=word or "", updated_input={"by": word}) for word in words)
     expected = next((word for word in ("deny", "ask", "defer", "allow") if word in words), None)
     assert (joined.decision, joined.reason) == (expected, expected or "")
     assert joined.updated_input is None or expected != "deny"
@@ -165,10 +165,10 @@ SPECIAL_KEYS = ("permissionDecision", "updatedInput", "behavior", "interrupt", "
 keys = st.sampled_from([*COMMON_KEYS, *SPECIAL_KEYS])
 
 
-@given(st.sampled_from(list(Moment)), st.dictionaries(keys, st.dictionaries(keys, json_values) | json_values))
-def test_no_answer_can_break_us(moment: Moment, said: dict[str, Any]) -> None:
+@given(st.sampled_from(list(HookEvent)), st.dictionaries(keys, st.dictionaries(keys, json_values) | json_values))
+def test_no_answer_can_break_us(moment: HookEvent, said: dict[str, Any]) -> None:
     with suppress(NoAnswer):
-        assert isinstance(together([answer_of_json(moment, said)]), Outcome)
+        assert isinstance(together([answer_of_json(moment, said)]), HookResult)
 
 
 def test_arguments_under_the_names_hooks_know(tmp_path: Path) -> None:

@@ -116,9 +116,7 @@ def test_t15_rewritten_input_is_judged_like_any_other(
         assert not (workspace / "forbidden").exists() and not (workspace / "ran").exists()
         assert why in tool_results(stage)[0].content
 
-    said = (
-        decide("allow", updatedInput=changed) if event == "PreToolUse" else answer("allow", updatedInput=changed)
-    )
+    said = decide("allow", updatedInput=changed) if event == "PreToolUse" else answer("allow", updatedInput=changed)
     rules = {"permissions": {"deny": ["Bash(touch forbidden)"]}}
     play_with_hooks(workspace, on(event, said), [BASH, DONE], finish(check), settings=rules)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from robota.protocol.events import Notice
-from robota.workspace.filter_process import OUTPUT_BYTES, FilterOutcome, run_filter
+from robota.workspace.process.filter_process import OUTPUT_BYTES, FilterOutcome, run_filter
 from tests.cli.scripts import call as cli_call
 from tests.cli.scripts import script, write_settings
 from tests.engine.stage import Stage, tool_results

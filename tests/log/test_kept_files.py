@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.config.redaction import Redactor
+from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogWriteError
-from robota.log.writer import SessionLog
+from robota.secrets.redaction import Redactor
 
 # Put together here, so that no scanner takes this file for a leak.
 KEY = b"ghp_" + b"a1B2" * 9

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robota.log.chain.reader import Handling, Loaded, load
+from robota.log.chain.record import Flaw, seal
+from robota.log.chain.verify import verify
+from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogUnreadable
-from robota.log.kinds import (
+from robota.log.kinds.kinds import (
     AnswerRecord,
     EndRecord,
     MessageRecord,
@@ -19,10 +23,6 @@ from robota.log.kinds import (
     TurnRecord,
     payload_of,
 )
-from robota.log.reader import Handling, Loaded, load
-from robota.log.record import Flaw, seal
-from robota.log.verify import verify
-from robota.log.writer import SessionLog
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.protocol.message import Message
 

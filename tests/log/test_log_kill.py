@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from robota.log.reader import load
-from robota.log.verify import verify
-from robota.log.writer import SessionLog
+from robota.log.chain.reader import load
+from robota.log.chain.verify import verify
+from robota.log.chain.writer import SessionLog
 
 WRITER = """
 import os, sys
 from pathlib import Path
-from robota.log.kinds import ToolStartRecord
-from robota.log.writer import SessionLog
+from robota.log.kinds.kinds import ToolStartRecord
+from robota.log.chain.writer import SessionLog
 
 log = SessionLog.create(Path(sys.argv[1]), lambda: 1)
 largest = int(sys.argv[2])

@@ -7,7 +7,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.log.kinds import (
+from robota.log.chain.reader import load
+from robota.log.chain.record import Record, seal, unseal
+from robota.log.chain.writer import SessionLog
+from robota.log.kinds.kinds import (
     EndRecord,
     MessageRecord,
     Payload,
@@ -18,10 +21,7 @@ from robota.log.kinds import (
     TurnRecord,
     VerdictRecord,
 )
-from robota.log.projection import Projection, project
-from robota.log.reader import load
-from robota.log.record import Record, seal, unseal
-from robota.log.writer import SessionLog
+from robota.log.replay.projection import Projection, project
 from robota.protocol.conversation import TextBlock, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.state import AgentState, detect_agent_state

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.log.chain.writer import SessionLog
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
-from robota.log.kinds import EndRecord, SessionHeader
+from robota.log.kinds.kinds import EndRecord, SessionHeader
 from robota.log.store import (
     Place,
     fallback_directory,
@@ -22,7 +23,6 @@ from robota.log.store import (
     prepare_project_directory,
     session_directory,
 )
-from robota.log.writer import SessionLog
 
 
 def start(root: Path, session_id: str, name: str | None = None) -> Path:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from robota.log.chain.reader import load
+from robota.log.chain.verify import verify
+from robota.log.chain.writer import SessionLog
 from robota.log.errors import ArtifactMissing, LogExists, LogInUse, LogUnreadable, LogWriteError
-from robota.log.kinds import EndRecord, MessageRecord, RepairRecord, TaskRecord, payload_of
-from robota.log.reader import load
-from robota.log.verify import verify
-from robota.log.writer import SessionLog
+from robota.log.kinds.kinds import EndRecord, MessageRecord, RepairRecord, TaskRecord, payload_of
 from robota.protocol.message import Message
 
 
@@ -57,7 +57,7 @@ def test_a_second_process_is_refused_and_changes_nothing(log: SessionLog, direct
     before = log.path.read_bytes()
     script = (
         "import sys; from pathlib import Path\n"
-        "from robota.log.errors import LogInUse; from robota.log.writer import SessionLog\n"
+        "from robota.log.errors import LogInUse; from robota.log.chain.writer import SessionLog\n"
         "for start in (SessionLog.open, SessionLog.create):\n"
         "    try: start(Path(sys.argv[1]), lambda: 1)\n"
         "    except LogInUse as error: print(error)\n"
@@ -179,10 +179,10 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from robota.log.errors import LogWriteError
-from robota.log.kinds import EndRecord
-from robota.log.reader import load
-from robota.log.verify import verify
-from robota.log.writer import SessionLog
+from robota.log.kinds.kinds import EndRecord
+from robota.log.chain.reader import load
+from robota.log.chain.verify import verify
+from robota.log.chain.writer import SessionLog
 
 def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from robota.cli.sessions import main
-from robota.log.kinds import EndRecord
+from robota.cli.commands.sessions import main
+from robota.log.chain.writer import SessionLog
+from robota.log.kinds.kinds import EndRecord
 from robota.log.store import session_directory
-from robota.log.writer import SessionLog
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject
-from robota.policy.places import Places
+from robota.policy.protected.path_resolver import Places
 from robota.workspace.shell.expansion import files_matching
 from tests.policy.judging import fetching, judge, running, subject, writing
 

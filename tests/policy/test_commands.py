@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.policy.commands import could_contain, matches_exactly, pattern_words
+from robota.policy.rules.command_match import could_contain, matches_exactly, pattern_words
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Plain
 from tests.policy.judging import judge, says
@@ -79,7 +79,11 @@ def test_a_denied_command_is_found_wherever_it_hides(command: str, pattern: str)
 @pytest.mark.parametrize(
     "command",
     [
-        "git pull", "git log && docker push x", "gitpush", "git commit -m 'git push'", "echo git push",
+        "git pull",
+        "git log && docker push x",
+        "gitpush",
+        "git commit -m 'git push'",
+        "echo git push",
         "grep 'git push' x",
     ],
 )

@@ -8,8 +8,8 @@ from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.modes import PermissionMode
-from robota.policy.rules import Rule
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.rules.rule import Rule
 from robota.policy.stages import deny
 from robota.policy.unattended import unattended
 from tests.policy.judging import PLACES, fetching, judge, reading, running, says, subject, writing
@@ -84,9 +84,18 @@ def test_similar_names_are_not_protected(path: str) -> None:
     assert says(writing(path), "acceptEdits") == "allow"
 
 
-@pytest.mark.parametrize("command", [
-    "rm -rf /", "rm -rf ~", "rm -r .", "rm -rf ..", "rm -rf /usr", "rm -rf /ws/", "rm -rf ~/*",
-])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf /",
+        "rm -rf ~",
+        "rm -r .",
+        "rm -rf ..",
+        "rm -rf /usr",
+        "rm -rf /ws/",
+        "rm -rf ~/*",
+    ],
+)
 def test_no_mode_and_no_rule_approves_deleting_what_everything_rests_on(command: str) -> None:
     assert says(command, "bypassPermissions", allow=["Bash"]) == "ask"
     assert says("rm -rf build", "bypassPermissions") == "allow"

@@ -6,14 +6,12 @@ import pytest
 from robota.contracts.tool import Touches
 from robota.contracts.verdict import Decision, Verdict
 from robota.policy.judge import Judge
-from robota.policy.permissions import RuleSet
+from robota.policy.rules.sources import RuleSet
 from tests.policy.judging import PLACES, rules, running
 
 
 def judged(command: str, *, works: bool, mode: str = "default", outside: bool = False) -> Verdict:
-    judge = Judge(
-        rules=RuleSet(allow=rules("Bash(make *)")), places=PLACES, names={}, sandbox_works=lambda: works
-    )
+    judge = Judge(rules=RuleSet(allow=rules("Bash(make *)")), places=PLACES, names={}, sandbox_works=lambda: works)
     touches = Touches(command=command, outside_sandbox=outside)
     return judge(msgspec.structs.replace(running(command), touches=touches), mode, ())
 

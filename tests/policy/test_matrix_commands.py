@@ -3,8 +3,8 @@
 import pytest
 
 from robota.contracts.verdict import Decision
-from robota.policy.places import Places
-from robota.policy.visible import make_visible
+from robota.policy.protected.path_resolver import Places
+from robota.text.visible import make_visible
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Opaque, Plain
 from tests.policy.judging import PLACES, judge, running, says
@@ -151,8 +151,23 @@ def test_a_flag_that_does_more_than_look_is_asked_about(command: str) -> None:
 
 @pytest.mark.parametrize(
     "wrapped",
-    ["env {}", "timeout 5 {}", "nohup {}", "nice {}", "nice -n 5 {}", "setsid {}", "xargs {}", "sudo {}", "watch {}",
-     "time {}", "command {}", "stdbuf -oL {}", "env -u X A=1 {}", "sudo -u me {}", "timeout -k 1 5 nice {}"],
+    [
+        "env {}",
+        "timeout 5 {}",
+        "nohup {}",
+        "nice {}",
+        "nice -n 5 {}",
+        "setsid {}",
+        "xargs {}",
+        "sudo {}",
+        "watch {}",
+        "time {}",
+        "command {}",
+        "stdbuf -oL {}",
+        "env -u X A=1 {}",
+        "sudo -u me {}",
+        "timeout -k 1 5 nice {}",
+    ],
 )
 def test_C19_the_command_behind_a_wrapper_is_judged(wrapped: str) -> None:
     assert says(wrapped.format("rm x")) == "ask"
@@ -225,10 +240,37 @@ def test_C28_a_nul_byte_is_denied_in_every_mode() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "python -c x", "python3.12 x.py", "node -e x", "bash -c x", "sh x", "sudo ls x", "env ls x", "rm x",
-        "git -C x push", "git", "npm run x", "perl -e x", "./x", "make x", "xargs ls", "curl x", "ssh x",
-        "perl5.36 -e x", "node18 x", "vim x", "gdb x", "psql -c x", "sqlite3 db x", "java -jar x", "gh api x",
-        "uv tool x", "docker run x", "find . -delete", "npm test; bash -c x", "ls > x", "cat $x",
+        "python -c x",
+        "python3.12 x.py",
+        "node -e x",
+        "bash -c x",
+        "sh x",
+        "sudo ls x",
+        "env ls x",
+        "rm x",
+        "git -C x push",
+        "git",
+        "npm run x",
+        "perl -e x",
+        "./x",
+        "make x",
+        "xargs ls",
+        "curl x",
+        "ssh x",
+        "perl5.36 -e x",
+        "node18 x",
+        "vim x",
+        "gdb x",
+        "psql -c x",
+        "sqlite3 db x",
+        "java -jar x",
+        "gh api x",
+        "uv tool x",
+        "docker run x",
+        "find . -delete",
+        "npm test; bash -c x",
+        "ls > x",
+        "cat $x",
     ],
 )
 def test_C29_no_rule_is_offered_for_what_can_run_anything(command: str) -> None:
@@ -269,10 +311,27 @@ def test_C34_C35_fetching_and_killing_are_asked_about() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "ls -la src", "git status", "git log --oneline -5", "git diff HEAD~1 -- src", "git --no-pager show HEAD",
-        "rg -n foo src", "grep -rn '/api/v1' src", "find . -name '*.py' -type f", "cat a.py | head -20 | wc -l",
-        "sed -n 5,9p a.py", "pwd", "echo 'a; b'", "cd src && ls", "ls src/*.py", "tail -5 a.py 2>&1",
-        "git branch -a", "which python", "command -v git", "python --version", "timeout 5 ls", "time ls",
+        "ls -la src",
+        "git status",
+        "git log --oneline -5",
+        "git diff HEAD~1 -- src",
+        "git --no-pager show HEAD",
+        "rg -n foo src",
+        "grep -rn '/api/v1' src",
+        "find . -name '*.py' -type f",
+        "cat a.py | head -20 | wc -l",
+        "sed -n 5,9p a.py",
+        "pwd",
+        "echo 'a; b'",
+        "cd src && ls",
+        "ls src/*.py",
+        "tail -5 a.py 2>&1",
+        "git branch -a",
+        "which python",
+        "command -v git",
+        "python --version",
+        "timeout 5 ls",
+        "time ls",
         "ls # look",
     ],
 )
@@ -281,9 +340,17 @@ def test_looking_needs_no_permission_even_in_plan_mode(command: str) -> None:
     assert says(command, "plan") == "allow"
 
 
-@pytest.mark.parametrize("command", [
-    "cat /etc/passwd", "cat ../x", "ls ~", "find / -name x", "cat < /etc/passwd", "cd .. && ls",
-])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat /etc/passwd",
+        "cat ../x",
+        "ls ~",
+        "find / -name x",
+        "cat < /etc/passwd",
+        "cd .. && ls",
+    ],
+)
 def test_looking_outside_the_workspace_is_asked_about(command: str) -> None:
     assert says(command) == "ask"
     assert says(command, "plan") == "deny"

@@ -6,18 +6,26 @@ import pytest
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision
-from robota.policy.places import Places
-from robota.policy.rules import InvalidRule, parse_rule
-from robota.policy.visible import make_visible
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.rule import InvalidRule, parse_rule
+from robota.text.visible import make_visible
 from tests.policy.judging import fetching, judge, reading, running, says, subject, writing
 
 MODES = ["plan", "default", "acceptEdits", "bypassPermissions"]
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("path", [
-    ".GIT/config", ".git./x", "./.git/config", ".git/../.git/hooks/x", "a/../.mcp.json", ".Env",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".GIT/config",
+        ".git./x",
+        "./.git/config",
+        ".git/../.git/hooks/x",
+        "a/../.mcp.json",
+        ".Env",
+    ],
+)
 def test_P09_a_protected_path_written_so_as_to_hide_it_is_denied(path: str, mode: str) -> None:
     assert says(writing(path), mode, allow=["Edit", "Write"]) == "deny"
 
@@ -25,9 +33,21 @@ def test_P09_a_protected_path_written_so_as_to_hide_it_is_denied(path: str, mode
 @pytest.mark.parametrize(
     "path",
     [
-        ".git/hooks/pre-commit", ".vscode/settings.json", ".mcp.json", ".claude/settings.json", ".cursor/mcp.json",
-        ".envrc", ".husky/pre-push", "conftest.py", "tests/conftest.py", ".robota/settings.json", ".roomodes",
-        "sub/.git/config", ".github/workflows/ci.yml", ".npmrc", ".orchestration/active_intents.yaml",
+        ".git/hooks/pre-commit",
+        ".vscode/settings.json",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".cursor/mcp.json",
+        ".envrc",
+        ".husky/pre-push",
+        "conftest.py",
+        "tests/conftest.py",
+        ".robota/settings.json",
+        ".roomodes",
+        "sub/.git/config",
+        ".github/workflows/ci.yml",
+        ".npmrc",
+        ".orchestration/active_intents.yaml",
         "/ws/.git/config",
     ],
 )
@@ -40,8 +60,18 @@ def test_P10_protected_paths_are_asked_about_even_if_edits_are_accepted(path: st
 
 @pytest.mark.parametrize(
     "command",
-    ["mkdir .git/hooks", "touch .mcp.json", "cp x .vscode/settings.json", "tee .envrc", "ln -s x .claude", "mv .git x",
-     "rm -rf .git", "chmod +x .git/hooks/pre-commit", "cd .git && touch config", "touch --reference=.git/config x"],
+    [
+        "mkdir .git/hooks",
+        "touch .mcp.json",
+        "cp x .vscode/settings.json",
+        "tee .envrc",
+        "ln -s x .claude",
+        "mv .git x",
+        "rm -rf .git",
+        "chmod +x .git/hooks/pre-commit",
+        "cd .git && touch config",
+        "touch --reference=.git/config x",
+    ],
 )
 def test_P11_P13_commands_that_name_protected_paths_are_asked_about(command: str) -> None:
     everything = [f"Bash({name} *)" for name in ("mkdir", "touch", "cp", "tee", "ln", "mv", "rm", "chmod")]
@@ -100,9 +130,22 @@ def test_T12_a_foreign_tool_is_never_taken_for_a_built_in_one() -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        "169.254.169.254", "127.0.0.1", "[::ffff:10.0.0.1]", "::1", "0", "2130706433", "0x7f.1", "017700000001",
-        "localhost", "10.1.2.3", "192.168.0.1", "fe80::1%eth0", "metadata.google.internal", "db.local",
-        "224.0.0.1", "LOCALHOST.",
+        "169.254.169.254",
+        "127.0.0.1",
+        "[::ffff:10.0.0.1]",
+        "::1",
+        "0",
+        "2130706433",
+        "0x7f.1",
+        "017700000001",
+        "localhost",
+        "10.1.2.3",
+        "192.168.0.1",
+        "fe80::1%eth0",
+        "metadata.google.internal",
+        "db.local",
+        "224.0.0.1",
+        "LOCALHOST.",
     ],
 )
 def test_N01_addresses_within_the_machine_or_network_are_denied(host: str) -> None:
@@ -112,8 +155,16 @@ def test_N01_addresses_within_the_machine_or_network_are_denied(host: str) -> No
 @pytest.mark.parametrize(
     "host",
     [
-        "docs.python.org.evil.com", "evil.com\0.python.org", "user@python.org", "python.org:80", "pythоn.org",
-        "xpython.org", "python.org/", "evil.com#python.org", "python.org\u3002evil.com", "",
+        "docs.python.org.evil.com",
+        "evil.com\0.python.org",
+        "user@python.org",
+        "python.org:80",
+        "pythоn.org",
+        "xpython.org",
+        "python.org/",
+        "evil.com#python.org",
+        "python.org\u3002evil.com",
+        "",
     ],
 )
 def test_N03_a_host_that_only_looks_like_an_allowed_one_is_not_allowed(host: str) -> None:
@@ -134,9 +185,15 @@ def test_N04_without_a_rule_nothing_is_fetched_unasked() -> None:
     assert isinstance(parse_rule("WebFetch(domain:*)"), InvalidRule)
 
 
-@pytest.mark.parametrize("command", [
-    "cat ~/.ssh/id_rsa", "cat /home/me/.aws/credentials", "cp ~/.gnupg/x .", "ls ~/.config/gh",
-])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ~/.ssh/id_rsa",
+        "cat /home/me/.aws/credentials",
+        "cp ~/.gnupg/x .",
+        "ls ~/.config/gh",
+    ],
+)
 def test_N10_stores_of_credentials_are_denied(command: str) -> None:
     assert says(command, "acceptEdits", allow=["Bash(cat *)", "Bash(cp *)", "Bash(ls *)"]) == "deny"
 
@@ -153,9 +210,18 @@ def test_N10_reading_secrets_with_a_tool_is_asked_about_too() -> None:
     assert says(reading("a.py")) == "allow"
 
 
-@pytest.mark.parametrize("sign", [
-    "\x1b[2J", "\x1b]52;c;AAAA\x07", "\x9b31m", "\b\b", "\r", "\x90", "\x1b]8;;http://x\x1b\\",
-])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "\x1b[2J",
+        "\x1b]52;c;AAAA\x07",
+        "\x9b31m",
+        "\b\b",
+        "\r",
+        "\x90",
+        "\x1b]8;;http://x\x1b\\",
+    ],
+)
 def test_N11_control_sequences_are_shown_and_not_obeyed(sign: str) -> None:
     shown = make_visible(f"ls {sign} x")
     assert all(character == "\n" or character.isprintable() for character in shown.text)

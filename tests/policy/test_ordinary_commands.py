@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robota.contracts.verdict import Decision
-from robota.policy.places import Places
+from robota.policy.protected.path_resolver import Places
 from robota.workspace.shell.expansion import files_matching
 from tests.policy.judging import judge
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from robota.cli.policy_bench import PolicyBench, past_sessions
+from robota.cli.commands.policy_bench import PolicyBench, past_sessions
 from robota.contracts.verdict import Verdict
-from robota.policy.replay import recorded_calls
+from robota.policy.testing.replay import recorded_calls
 from tests.engine.stage import Stage, call
 from tests.hooks.hooked import DONE, play_with_hooks
 

@@ -132,9 +132,15 @@ def test_a_policy_test_that_fails_is_shown_and_fails_the_build(robota: Robota) -
     assert json.loads(robota("policy", "test", "--json").stdout)["failed"][0]["test"] == "npm publish"
 
 
-@pytest.mark.parametrize("text", [
-    "tests: 5", "tests: [{expect: allow}]", "tests: [{command: x, expect: maybe}]", "a: b: c",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tests: 5",
+        "tests: [{expect: allow}]",
+        "tests: [{command: x, expect: maybe}]",
+        "a: b: c",
+    ],
+)
 def test_a_file_of_tests_that_is_wrong_is_a_usage_error(robota: Robota, text: str) -> None:
     Path(robota.workspace, "t.yaml").write_text(text)
     done = robota("policy", "test", "t.yaml")

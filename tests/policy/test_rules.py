@@ -6,9 +6,9 @@ import pytest
 
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
-from robota.policy.paths import beneath, matches_pattern
-from robota.policy.places import Places
-from robota.policy.rules import (
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.path_match import beneath, matches_pattern
+from robota.policy.rules.rule import (
     InvalidRule,
     Rule,
     parse_rule,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import AnyTool, Touches
-from robota.policy.mode_file import ModeProblem, parse_modes
-from robota.policy.task_modes import allows, known_modes
+from robota.policy.modes.mode_file import ModeProblem, parse_modes
+from robota.policy.modes.task_modes import allows, known_modes
 from robota.tools.registry import builtin_tools
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from robota.clients.headless import exit_codes
-from robota.log.kinds import KINDS
-from robota.protocol.asks import KNOWN_ASKS
+from robota.log.kinds.kinds import KINDS
+from robota.protocol.asks.kinds import KNOWN_ASKS
 from robota.protocol.codec import COMMAND_TYPES, EVENT_TYPES
 from robota.protocol.state import AgentState
-from robota.providers.scripted_script import FAULT_KINDS, ScriptedTurn, load_script
+from robota.providers.scripted.script import FAULT_KINDS, ScriptedTurn, load_script
 from tests.harness.cli import Robota
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.protocol.asks import (
+from robota.protocol.asks.kinds import (
     IDLE_ASKS,
     INTERACTIVE_ASKS,
     KNOWN_ASKS,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, Turn, UserTurn
 from robota.providers.chunks import (
     CallArgumentsChunk,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from robota.app import open_session
-from robota.config.profiles import Profile
-from robota.config.wishes import Wishes
+from robota.config.launch_options import LaunchOptions
+from robota.config.profiles.profile import Profile
 from tests.engine.stage import Stage
 from tests.providers.raw_server import STREAM_HEAD, Answering, RawServer, raw_server, whole
 
@@ -94,7 +94,7 @@ def live(
                 options=options,
             )
             home = {"ROBOTA_HOME": str(workspace.parent / "robota-home")}
-            opened = open_session(Wishes(cwd=workspace, profile=profile, **wishes), home)
+            opened = open_session(LaunchOptions(cwd=workspace, profile=profile, **wishes), home)
             try:
                 await story(Stage(opened), server)
             finally:

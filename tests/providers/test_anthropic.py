@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robota.config.errors import ConfigError
-from robota.providers.anthropic import model_info
+from robota.providers.kinds.anthropic import model_info
 from robota.providers.registry import create
 from tests.fakellm.server import running
 from tests.providers.conversing import reply_then_close

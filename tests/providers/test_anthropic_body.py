@@ -14,10 +14,10 @@ from robota.protocol.conversation import (
     Turn,
     UserTurn,
 )
-from robota.providers.anthropic_body import AnthropicBody
-from robota.providers.anthropic_thoughts import Redacted, Thought, sealed
 from robota.providers.chunks import ModelRequest
-from robota.providers.seals import seal
+from robota.providers.wire.anthropic.body import AnthropicBody
+from robota.providers.wire.anthropic.thinking import Redacted, Thought, sealed
+from robota.providers.wire.opaque_signatures import seal
 from tests.providers.conversing import READ_FILE, calling, request, result, user
 
 MARK = {"type": "ephemeral"}

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.protocol.conversation import Usage
-from robota.providers.anthropic_reply import anthropic_reply
 from robota.providers.catalogue import Price
 from robota.providers.chunks import (
     CallArgumentsChunk,
@@ -18,6 +17,7 @@ from robota.providers.chunks import (
     UsageChunk,
 )
 from robota.providers.fault import FaultKind
+from robota.providers.wire.anthropic.reply import anthropic_reply
 from tests.providers.conversing import calls_of, finish_of, text_of
 from tests.providers.wire_shapes import event, in_pieces, json_of, read, shape
 

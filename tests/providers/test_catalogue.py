@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import Usage
 from robota.providers.catalogue import Price, catalogue, cost, lookup
 from robota.providers.chunks import UsageChunk

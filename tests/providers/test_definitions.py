@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import fields
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import (
     AssistantTurn,
     TextBlock,
@@ -21,10 +21,10 @@ from robota.protocol.conversation import (
 from robota.providers.catalogue import ModelFacts
 from robota.providers.chunks import ModelRequest, ThinkingChunk, UsageChunk
 from robota.providers.definition import ProviderDefinition
-from robota.providers.openai_chat_body import ChatQuirks
-from robota.providers.openai_chat_reply import chat_reply
-from robota.providers.openai_compatible import ChatOptions
+from robota.providers.kinds.openai_compatible import ChatOptions
 from robota.providers.registry import FIELDS, create, definition, definitions, ready
+from robota.providers.wire.chat.body import ChatQuirks
+from robota.providers.wire.chat.reply import chat_reply
 from tests.fakellm.server import running
 from tests.providers.conversing import reply_then_close, request, text_of, user
 

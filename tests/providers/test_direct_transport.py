@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from robota.providers.fault import ProviderFault
-from robota.providers.http import Http
+from robota.providers.http.client import Http
 from tests.providers.raw_server import STREAM_HEAD, Answering, raw_server, whole
 
 GOOD = whole("200 OK", b"hello")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.definition import ProviderDefinition
-from robota.providers.discovery import Found, discover, find_servers
+from robota.providers.local.discovery import Found, discover, find_servers
 from robota.providers.registry import create, definition, definitions
 from tests.fakellm.server import running
 from tests.providers.conversing import reply_then_close, request, text_of

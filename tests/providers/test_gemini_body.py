@@ -17,8 +17,8 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest, ToolSpec
-from robota.providers.gemini_body import GeminiBody
-from robota.providers.gemini_thoughts import Signatures, sealed
+from robota.providers.wire.gemini.body import GeminiBody
+from robota.providers.wire.gemini.thinking import Signatures, sealed
 from tests.providers.conversing import calling, request, result, user
 
 PNG = ImageSource(media_type="image/png", data="AAAA")

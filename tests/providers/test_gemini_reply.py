@@ -16,8 +16,8 @@ from robota.providers.chunks import (
     UsageChunk,
 )
 from robota.providers.fault import FaultKind
-from robota.providers.gemini_reply import gemini_reply
-from robota.providers.gemini_thoughts import Signatures, sealed
+from robota.providers.wire.gemini.reply import gemini_reply
+from robota.providers.wire.gemini.thinking import Signatures, sealed
 from tests.providers.conversing import calls_of, finish_of, text_of
 from tests.providers.wire_shapes import event, in_pieces, json_of, read, shape
 

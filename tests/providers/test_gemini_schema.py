@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from robota.providers.gemini_schema import KEPT, gemini_schema
+from robota.providers.wire.gemini.schema import KEPT, gemini_schema
 from robota.tools.registry import builtin_tools, schema_of
 from tests.providers.wire_shapes import json_of
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, ThinkingChunk
-from robota.providers.gemma_call import QUOTES, GemmaCall, parse_call
-from robota.providers.gemma_text import GemmaText, Piece, Thought, Visible
 from robota.providers.registry import create
+from robota.providers.wire.gemma.call import QUOTES, GemmaCall, parse_call
+from robota.providers.wire.gemma.text import GemmaText, Piece, Thought, Visible
 from tests.providers.conversing import READ_FILE, calls_of, finish_of, reply_then_close, request, text_of
 from tests.providers.raw_server import STREAM_HEAD, raw_server
 

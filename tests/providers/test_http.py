@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.http import Http
+from robota.providers.http.client import Http
 from tests.providers.raw_server import STREAM_HEAD, raw_server, whole
 
 KEY = "sk-very-secret"

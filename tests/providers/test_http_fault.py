@@ -3,7 +3,7 @@
 import pytest
 
 from robota.providers.fault import FaultKind
-from robota.providers.http_fault import fault_of_error_object, fault_of_status, server_message
+from robota.providers.http.faults import fault_of_error_object, fault_of_status, server_message
 
 NOW = 1_700_000_000.0
 TOO_LONG = "This model's maximum context length is 8192 tokens, however you requested 9000."

@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.chunks import FinishChunk, TextChunk, UsageChunk
 from robota.providers.fault import ProviderFault
-from robota.providers.local import LocalModel
-from robota.providers.local_server import LocalServer, missing_packages
+from robota.providers.local.provider import LocalModel
+from robota.providers.local.server import LocalServer, missing_packages
 from robota.providers.registry import create, definition, ready
 from tests.cli.scripts import write_settings
 from tests.harness.cli import Robota

@@ -14,7 +14,7 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest
-from robota.providers.openai_chat_body import ChatBody
+from robota.providers.wire.chat.body import ChatBody
 from tests.providers.conversing import READ_FILE, calling, request, result, user
 
 PNG = ImageSource(media_type="image/png", data="AAAA")

@@ -18,7 +18,7 @@ from robota.providers.chunks import (
     UsageChunk,
 )
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.openai_chat_reply import chat_reply
+from robota.providers.wire.chat.reply import chat_reply
 from tests.providers.conversing import calls_of, finish_of, text_of
 
 DONE = b"data: [DONE]\n\n"

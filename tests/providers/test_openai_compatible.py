@@ -6,10 +6,10 @@ import json
 import pytest
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, TextChunk, UsageChunk
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.openai_compatible import DEFINITION, probe
+from robota.providers.kinds.openai_compatible import DEFINITION, probe
 from robota.providers.registry import create
 from tests.fakellm.server import running
 from tests.fakellm.shapes import HELLO

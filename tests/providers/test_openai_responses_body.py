@@ -15,8 +15,8 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest
-from robota.providers.openai_responses_body import ResponsesBody
-from robota.providers.openai_responses_reasoning import ReasoningItem, sealed
+from robota.providers.wire.responses.body import ResponsesBody
+from robota.providers.wire.responses.thinking import ReasoningItem, sealed
 from tests.providers.conversing import READ_FILE, calling, request, result, user
 
 PNG = ImageSource(media_type="image/png", data="AAAA")

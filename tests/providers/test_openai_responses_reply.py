@@ -16,8 +16,8 @@ from robota.providers.chunks import (
     UsageChunk,
 )
 from robota.providers.fault import FaultKind
-from robota.providers.openai_responses_reasoning import ReasoningItem, sealed
-from robota.providers.openai_responses_reply import responses_reply
+from robota.providers.wire.responses.reply import responses_reply
+from robota.providers.wire.responses.thinking import ReasoningItem, sealed
 from tests.providers.conversing import calls_of, finish_of, text_of
 from tests.providers.wire_shapes import event, in_pieces, json_of, read, shape
 

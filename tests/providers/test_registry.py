@@ -3,7 +3,7 @@
 import pytest
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.registry import ALIASES, PLACES, create, definition, definitions, ready
 
 

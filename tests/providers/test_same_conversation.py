@@ -10,15 +10,15 @@ import msgspec
 import pytest
 
 from robota.app import open_session
-from robota.config.profiles import Profile
-from robota.config.wishes import Wishes
-from robota.log.projection import TaskHistory
+from robota.config.launch_options import LaunchOptions
+from robota.config.profiles.profile import Profile
+from robota.log.replay.projection import TaskHistory
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn, Usage
-from robota.providers.anthropic_body import AnthropicBody
 from robota.providers.chunks import ModelRequest
-from robota.providers.gemini_body import GeminiBody
-from robota.providers.openai_responses_body import ResponsesBody
-from robota.providers.wire_client import Body
+from robota.providers.wire.anthropic.body import AnthropicBody
+from robota.providers.wire.client import Body
+from robota.providers.wire.gemini.body import GeminiBody
+from robota.providers.wire.responses.body import ResponsesBody
 from tests.engine.stage import Stage
 from tests.fakellm.server import running
 from tests.providers.shape_server import ShapeServer, shape_server
@@ -43,7 +43,7 @@ STORY = [
 
 async def told(profile: Profile, workspace: Path) -> TaskHistory:
     """The task as the log has it, once the story has come to its end."""
-    wishes = Wishes(cwd=workspace, profile=profile, permission_mode="bypassPermissions")
+    wishes = LaunchOptions(cwd=workspace, profile=profile, permission_mode="bypassPermissions")
     opened = open_session(wishes, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
     try:
         stage = Stage(opened)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import Usage
 from robota.providers.chunks import Chunk, FinishChunk, ThinkingChunk, UsageChunk
 from robota.providers.definition import Provider

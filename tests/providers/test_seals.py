@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.providers.seals import is_sealed, opened, seal
+from robota.providers.wire.opaque_signatures import is_sealed, opened, seal
 from tests.providers.wire_shapes import json_of
 
 OWNERS = st.sampled_from(["anthropic", "openai", "gemini"])

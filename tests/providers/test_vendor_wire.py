@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, TextChunk, UsageChunk
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.registry import create, definition, ready

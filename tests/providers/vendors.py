@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 
 # Type, what follows the server's address, and options.
 DIALECTS: dict[str, tuple[str, str, dict[str, Any]]] = {

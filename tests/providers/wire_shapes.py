@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from robota.providers.chunks import CallArgumentsChunk, Chunk, TextChunk, ThinkingChunk, UsageChunk
 from robota.providers.fault import ProviderFault
-from robota.providers.wire_reply import WireReply
+from robota.providers.wire.json_reply import WireReply
 
 SHAPES = Path(__file__).with_name("shapes")
 
 NewReply = Callable[[], WireReply[Any]]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ShapeResult(msgspec.Struct, frozen=True):
     """What came out of a reply: chunks, and the fault it ended in, if any."""
 
     chunks: list[Chunk]
@@ -31,13 +31,13 @@ def event(data: Any) -> bytes:
     return b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
-def read(new_reply: NewReply, *reads: bytes) -> Outcome:
+def read(new_reply: NewReply, *reads: bytes) -> ShapeResult:
     """The chunks of a reply that arrived in these pieces, neighbours of a kind joined."""
     reply = new_reply()
     chunks = [chunk for data in reads for chunk in reply.feed(data)]
     if not reply.complete and reply.fault is None:
         chunks += reply.finish()
-    return Outcome(joined(chunks), reply.fault)
+    return ShapeResult(joined(chunks), reply.fault)
 
 
 def joined(chunks: Sequence[Chunk]) -> list[Chunk]:

@@ -9,7 +9,7 @@ import pytest
 
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import Profile, workspace_profile
-from robota.workspace.sandbox.walls import Kind, Sandbox
+from robota.workspace.sandbox.sandbox import Kind, Sandbox
 
 # Not the one of a virtual environment: that may lie in /tmp, which commands in the sandbox see as their own.
 PYTHON = str(Path(sys.executable).resolve())

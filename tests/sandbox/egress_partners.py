@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.name_lookup import Resolve, resolve_name
-from robota.workspace.sandbox.egress import Egress, WaysOut
-from robota.workspace.sandbox.egress_bounds import Bounds
-from robota.workspace.sandbox.egress_list import AllowList
+from robota.workspace.sandbox.egress.allow_list import AllowList
+from robota.workspace.sandbox.egress.gateway import Egress, WaysOut
+from robota.workspace.sandbox.egress.limits import Bounds
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.web.name_lookup import Resolve, resolve_name
 
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal

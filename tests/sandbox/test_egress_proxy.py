@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.workspace.sandbox.egress_bounds import Bounds
-from robota.workspace.sandbox.egress_list import LOOKUPS_AT_ONCE, AllowList, HostRefused
-from robota.workspace.sandbox.egress_request import NotServed, wish_of
-from robota.workspace.web_address import parse_address
+from robota.workspace.sandbox.egress.allow_list import LOOKUPS_AT_ONCE, AllowList, HostRefused
+from robota.workspace.sandbox.egress.limits import Bounds
+from robota.workspace.sandbox.egress.request import NotServed, wish_of
+from robota.workspace.web.address import parse_address
 from tests.sandbox.egress_partners import OK, Proxy, Server, proxy, server
 
 T = TypeVar("T")

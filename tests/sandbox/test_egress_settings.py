@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.config.allowed_hosts import AllowedAddress, AllowedName, NamesBelow, NoHost, allowed_host
-from robota.workspace.web_address import AddressRefused, parse_address
+from robota.config.settings.allowed_hosts import AllowedAddress, AllowedName, NamesBelow, NoHost, allowed_host
+from robota.workspace.web.address import AddressRefused, parse_address
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.harness.cli import Robota
 from tests.sandbox.cells import PYTHON

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.foreground import CommandOutcome
-from robota.workspace.processes import Processes
-from robota.workspace.sandbox.command_walls import CommandWalls
-from robota.workspace.sandbox.egress import interpreter_inside
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.processes import Processes
+from robota.workspace.sandbox.command_sandbox import CommandSandbox
+from robota.workspace.sandbox.egress.gateway import interpreter_inside
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import PYTHON
 from tests.sandbox.egress_partners import require_bubblewrap
 from tests.workspace.commanding import Witness, open_descriptors
@@ -37,7 +37,7 @@ class Cell:
 
     def run(self, command: str) -> CommandOutcome:
         async def running() -> CommandOutcome:
-            walls = CommandWalls(self.root, home=None, allowed_hosts=self._allowed)
+            walls = CommandSandbox(self.root, home=None, allowed_hosts=self._allowed)
             processes = Processes(wrap=walls.wrap, environment=self._environment)
             try:
                 return await processes.run(command, self.root, 60, lambda _: None)
@@ -191,7 +191,7 @@ def test_nothing_stays_open_in_robota(root: Path, web: Web) -> None:
 
 def test_several_commands_at_once_do_not_hear_of_each_others_refusals(root: Path) -> None:
     async def both() -> list[CommandOutcome]:
-        walls = CommandWalls(root, home=None, allowed_hosts=["ok.example"])
+        walls = CommandSandbox(root, home=None, allowed_hosts=["ok.example"])
         processes = Processes(wrap=walls.wrap)
         try:
             runs = (
@@ -221,7 +221,7 @@ def test_n04_where_the_list_cannot_be_enforced_there_is_no_network(
         far.bind(("127.0.0.1", 0))
         far.listen()
         port = far.getsockname()[1]
-        walls = CommandWalls(tmp_path, home=None, network=network, allowed_hosts=[f"127.0.0.1:{port}"])
+        walls = CommandSandbox(tmp_path, home=None, network=network, allowed_hosts=[f"127.0.0.1:{port}"])
         try:
             if walls.sandbox.kind is not Kind.LANDLOCK:
                 pytest.skip("no Landlock")
@@ -232,7 +232,7 @@ def test_n04_where_the_list_cannot_be_enforced_there_is_no_network(
 
 
 def test_with_a_list_the_network_is_not_simply_on(root: Path, web: Web) -> None:
-    walls = CommandWalls(root, home=None, network=True, allowed_hosts=["ok.example"])
+    walls = CommandSandbox(root, home=None, network=True, allowed_hosts=["ok.example"])
     try:
         assert not walls.sandbox.profile.network
     finally:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.ending import StopReason
-from robota.workspace.foreground import CommandOutcome
-from robota.workspace.processes import Processes
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.process.ending import StopReason
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.processes import Processes
+from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import KINDS, Cell
 from tests.workspace.commanding import Witness
 

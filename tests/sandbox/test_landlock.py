@@ -14,7 +14,7 @@ import pytest
 from robota.workspace.sandbox.landlock import LAUNCHER
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import PYTHON, Cell, landlock_abi
 from tests.workspace.commanding import Witness
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.sandbox.cells import Cell

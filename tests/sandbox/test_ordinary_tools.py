@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import KINDS, PYTHON, Cell
 
 PARALLEL = """

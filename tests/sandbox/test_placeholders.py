@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from robota.config.workspace_sources import take_snapshot
-from robota.workspace.ignore import IgnoreFiles
+from robota.config.trust.sources import take_snapshot
+from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import GUARDED_NAMES
-from robota.workspace.sandbox.walls import Kind
-from robota.workspace.sandbox.wrapped import Wrapped
+from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.sandbox.wrapped_command import Wrapped
 from tests.sandbox.cells import Cell
 
 HOLD = """
 import sys
 from pathlib import Path
-from robota.config.workspace_sources import take_snapshot
-from robota.workspace.ignore import IgnoreFiles
+from robota.config.trust.sources import take_snapshot
+from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.sandbox.placeholders import Placeholders
 root = Path(sys.argv[1])
 Placeholders([root / ".robota", root / ".claude"], root / ".robota")

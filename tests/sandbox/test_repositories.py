@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.sandbox.repositories import MOST_DEPTH, MOST_PLACES, git_places
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import Cell
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from robota.tools.command_report import how_it_ended
-from robota.workspace.ending import StopReason
-from robota.workspace.foreground import CommandOutcome
-from robota.workspace.memory_use import memory_in_use, memory_of, whole_memory
-from robota.workspace.processes import Processes
-from robota.workspace.sandbox.walls import Kind
-from robota.workspace.sandbox.wrapped import Wrap, unwrapped
-from robota.workspace.watchdog import CommandLimits
+from robota.tools.command.report import how_it_ended
+from robota.workspace.process.ending import StopReason
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.memory_use import memory_in_use, memory_of, whole_memory
+from robota.workspace.process.processes import Processes
+from robota.workspace.process.watchdog import CommandLimits
+from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.sandbox.wrapped_command import Wrap, unwrapped
 from tests.sandbox.cells import KINDS, PYTHON, Cell
 from tests.workspace.commanding import Witness
 

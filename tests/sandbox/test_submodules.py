@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.sandbox.sandbox import Kind
 from robota.workspace.sandbox.submodules import find_submodules
-from robota.workspace.sandbox.walls import Kind
 from tests.sandbox.cells import Cell
 
 GIT = ("git", "-c", "user.email=a@example.com", "-c", "user.name=a", "-c", "protocol.file.allow=always")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.command_walls import CommandWalls
+from robota.workspace.sandbox.command_sandbox import CommandSandbox
 from robota.workspace.sandbox.temporary import PREFIX, Temporary
 
 HOLD = """
@@ -43,7 +43,7 @@ def grown_old(directory: Path) -> Path:
     ],
 )
 def test_nothing_stays_whatever_was_left_in_it(place: Path, leave: str) -> None:
-    walls = CommandWalls(place, home=None)
+    walls = CommandSandbox(place, home=None)
     temporary = walls.sandbox.profile.temporary
     subprocess.run(["bash", "-c", leave.format(temporary)], check=True)
     walls.close()

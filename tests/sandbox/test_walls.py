@@ -10,7 +10,7 @@ import pytest
 
 from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.walls import Kind
+from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import KINDS, PYTHON, Cell
 
 
@@ -57,7 +57,7 @@ def test_the_network_is_off(cell: Cell) -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 3)"
-        done = cell.run(f"{PYTHON} -c \"{connect}\"")
+        done = cell.run(f'{PYTHON} -c "{connect}"')
     assert done.returncode != 0
 
 
@@ -68,7 +68,7 @@ def test_the_network_can_be_allowed(kind: Kind, tmp_path: Path) -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 3)"
-        assert cell.run(f"{PYTHON} -c \"{connect}\"").returncode == 0
+        assert cell.run(f'{PYTHON} -c "{connect}"').returncode == 0
 
 
 def test_dangerous_system_calls_are_refused(cell: Cell) -> None:

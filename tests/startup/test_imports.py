@@ -24,14 +24,14 @@ UI_LIBRARIES = {"rich", "prompt_toolkit", "textual", "pygments", "markdown_it"}
 SERVERS_AND_PROTOCOLS = {"starlette", "uvicorn", "mcp", "acp", "aiohttp"}
 # What only a call of a tool needs.
 NEEDED_LATER = {
-    "robota.tools.change",
-    "robota.tools.diff",
-    "robota.tools.find_text",
-    "robota.tools.patch_format",
-    "robota.workspace.output_page",
-    "robota.workspace.output_search",
-    "robota.workspace.search",
-    "robota.workspace.search_names",
+    "robota.tools.editing.change",
+    "robota.tools.editing.diff",
+    "robota.tools.editing.find_text",
+    "robota.tools.editing.patch_format",
+    "robota.workspace.output.page",
+    "robota.workspace.output.search",
+    "robota.workspace.search.content",
+    "robota.workspace.search.names",
 }
 SCRIPT = {"turns": [{"text": "Hello."}]}
 
@@ -78,7 +78,7 @@ def test_print_mode_with_a_script_needs_no_network_and_no_yaml(one_shot: set[str
 def test_print_mode_imports_one_client(one_shot: set[str]) -> None:
     clients = {name for name in one_shot if name.startswith("robota.clients.")}
     assert clients
-    assert {name.split(".")[2] for name in clients} <= {"headless", "lines", "view"}
+    assert {name.split(".")[2] for name in clients} <= {"headless", "render", "view"}
 
 
 def test_print_mode_leaves_the_slow_standard_library_alone(one_shot: set[str]) -> None:
@@ -86,7 +86,7 @@ def test_print_mode_leaves_the_slow_standard_library_alone(one_shot: set[str]) -
 
 
 def test_print_mode_loads_tools_but_not_what_they_work_with(one_shot: set[str]) -> None:
-    assert "robota.tools.search_files" in one_shot
+    assert "robota.tools.files.search_files" in one_shot
     assert one_shot & NEEDED_LATER == set()
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolError
 from robota.protocol.views import DiffView
-from robota.tools import apply_patch
-from robota.tools.patch_format import BadPatch, paths_of, read_patch
+from robota.tools.editing import apply_patch
+from robota.tools.editing.patch_format import BadPatch, paths_of, read_patch
 from tests.tools.casebook import Case, cases_of
 from tests.tools.workbench import Workbench
 

@@ -9,8 +9,8 @@ import pytest
 
 from robota.contracts.tool import ToolError, ToolResult
 from robota.protocol.views import TableView, TerminalView
-from robota.tools import background_process
-from robota.tools.background_process import BackgroundProcessParams, touches
+from robota.tools.command import background_process
+from robota.tools.command.background_process import BackgroundProcessParams, touches
 from tests.tools.workbench import Workbench
 
 Act = Callable[..., Awaitable[ToolResult]]
@@ -35,7 +35,7 @@ def converse(bench: Workbench, scenario: Callable[[Act], Awaitable[None]], tool:
 def test_start_read_send_stop_list(bench: Workbench) -> None:
     async def scenario(act: Act) -> None:
         assert (await act(action="list")).content == "There are no background processes."
-        command = "echo hello; while read x; do echo \"<$x>\"; done"
+        command = 'echo hello; while read x; do echo "<$x>"; done'
         started = await act(action="start", command=command, wait=60)
         assert started.content.startswith("Started as bg1. It is stopped at the latest when the session ends.\n")
         assert started.content.endswith("New output:\nhello\n")

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.protocol.views import DiffView
-from robota.tools.diff import difference, difference_by
-from robota.workspace.line_index import LineIndex
-from robota.workspace.source import Span
+from robota.tools.editing.diff import difference, difference_by
+from robota.workspace.text.line_index import LineIndex
+from robota.workspace.text.source import Span
 
 # Few different lines, so that many are equal and hunks join and part.
 TEXTS = st.lists(st.sampled_from(["a", "b", "", "c", "\x0c"]), max_size=40).map(

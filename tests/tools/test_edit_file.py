@@ -59,10 +59,18 @@ def test_trailing_blanks_of_the_new_text_are_kept(bench: Workbench, tmp_path: Pa
     ("content", "old", "new", "expected"),
     [
         # Indentation: the quotation has too little or none, or blanks for tabs; new lines move along.
-        ("class A:\n    def f(self):\n        pass\n", "def f(self):\n    pass", "def f(self):\n    x = 1\n    pass",
-         "class A:\n    def f(self):\n        x = 1\n        pass\n"),
-        ("\tif x:\n\t\ty()\n", "    if x:\n        y()", "    if x:\n        z()\n        y()",
-         "\tif x:\n\t\tz()\n\t\ty()\n"),
+        (
+            "class A:\n    def f(self):\n        pass\n",
+            "def f(self):\n    pass",
+            "def f(self):\n    x = 1\n    pass",
+            "class A:\n    def f(self):\n        x = 1\n        pass\n",
+        ),
+        (
+            "\tif x:\n\t\ty()\n",
+            "    if x:\n        y()",
+            "    if x:\n        z()\n        y()",
+            "\tif x:\n\t\tz()\n\t\ty()\n",
+        ),
         ("if x:\n  y()\n", "    if x:\n      y()", "    if x:\n      z()", "if x:\n  z()\n"),
         # Blanks at line ends: those of lines that stay, stay.
         ("a  \nb\t\nc\n", "a\nb\nc", "a\nB\nc", "a  \nB\nc\n"),
@@ -93,9 +101,7 @@ def test_a_near_miss_in_one_place_only_is_found(
         ("“a”\n„a‟\n", '"a"'),
     ],
 )
-def test_a_near_miss_in_several_places_is_not_guessed(
-    bench: Workbench, tmp_path: Path, content: str, old: str
-) -> None:
+def test_a_near_miss_in_several_places_is_not_guessed(bench: Workbench, tmp_path: Path, content: str, old: str) -> None:
     (tmp_path / "f").write_text(content)
     told = refusal(bench, old, "other")
     assert "2 places" in told and "Copy the text exactly" in told
@@ -153,8 +159,15 @@ def test_a_file_changed_since_it_was_read_is_refused(bench: Workbench, tmp_path:
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("bin", "binary"), (".", "directory"), ("../x", "outside"), ("ro", "write-protected"), ("pipe", "named pipe"),
-     ("big", "at most"), ("hidden", "kept from you")],
+    [
+        ("bin", "binary"),
+        (".", "directory"),
+        ("../x", "outside"),
+        ("ro", "write-protected"),
+        ("pipe", "named pipe"),
+        ("big", "at most"),
+        ("hidden", "kept from you"),
+    ],
 )
 def test_what_must_not_be_edited_is_left_alone(bench: Workbench, tmp_path: Path, path: str, message: str) -> None:
     """R16, P15"""

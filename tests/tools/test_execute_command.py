@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolError, ToolResult
 from robota.protocol.views import TerminalView
-from robota.tools.command_output import MAX_CHARACTERS, shortened
-from robota.tools.execute_command import TOOL, ExecuteCommandParams
-from robota.workspace.output import HeadAndTail
-from robota.workspace.processes import Processes
-from robota.workspace.watchdog import CommandLimits
+from robota.tools.command.execute_command import TOOL, ExecuteCommandParams
+from robota.tools.command.output_text import MAX_CHARACTERS, shortened
+from robota.workspace.output.buffer import HeadAndTail
+from robota.workspace.process.processes import Processes
+from robota.workspace.process.watchdog import CommandLimits
 from tests.tools.workbench import Workbench
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.tools.matching import Match, SearchedLines
-from robota.workspace.files import FileData
-from robota.workspace.source import Source
+from robota.tools.editing.matching import Match, SearchedLines
+from robota.workspace.files.files import FileData
+from robota.workspace.text.source import Source
 
 FEW_LINES = st.lists(st.sampled_from(["a", "b", "", "ab"]), max_size=10)
 

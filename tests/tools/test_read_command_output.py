@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolError
-from robota.tools.read_command_output import TOOL, ReadCommandOutputParams
-from robota.workspace.output_page import read_page
+from robota.tools.command.read_command_output import TOOL, ReadCommandOutputParams
+from robota.workspace.output.page import read_page
 from tests.tools.workbench import Workbench
 
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from robota.contracts.tool import Effect, ToolError, ToolResult
-from robota.tools.web_fetch import TOOL, WebFetchParams, web_fetch_tool
-from robota.workspace.web_address import AddressRules
+from robota.tools.web.web_fetch import TOOL, WebFetchParams, web_fetch_tool
+from robota.workspace.web.address import AddressRules
 from tests.tools.workbench import Workbench
 from tests.workspace.web_server import Page, Web, web_server
 

@@ -11,8 +11,8 @@ from robota.contracts.tool import AnyTool, Preview, ToolError, ToolResult
 from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file
 from robota.log.errors import ArtifactMissing
 from robota.tools.registry import builtin_tools, by_name
-from robota.workspace.files import Files
-from robota.workspace.processes import Processes
+from robota.workspace.files.files import Files
+from robota.workspace.process.processes import Processes
 
 T = TypeVar("T")
 

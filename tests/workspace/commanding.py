@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from robota.workspace.foreground import CommandOutcome
-from robota.workspace.processes import Processes
-from robota.workspace.watchdog import CommandLimits
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.processes import Processes
+from robota.workspace.process.watchdog import CommandLimits
 
 T = TypeVar("T")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.background import BackgroundProcess, NotSent
-from robota.workspace.ending import Ending, StopReason
-from robota.workspace.foreground import CommandOutcome
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.processes import MOST_IN_BACKGROUND, Processes
-from robota.workspace.watchdog import CommandLimits
+from robota.workspace.process.background import BackgroundProcess, NotSent
+from robota.workspace.process.ending import Ending, StopReason
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.processes import MOST_IN_BACKGROUND, Processes
+from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.commanding import Witness, leaving_nothing, with_processes
 
 FOREVER = 60.0  # far longer than what it stands for

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.change_set import NotAllDone, Remove, Write, make_changes
-from robota.workspace.files import Files
+from robota.workspace.files.change_set import NotAllDone, Remove, Write, make_changes
+from robota.workspace.files.files import Files
 
 
 @pytest.fixture

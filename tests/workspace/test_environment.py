@@ -2,7 +2,7 @@
 
 import sys
 
-from robota.workspace.environment import COMMAND_MARK, command_environment, marked, unmarked
+from robota.workspace.process.environment import COMMAND_MARK, command_environment, marked, unmarked
 
 
 def test_nothing_in_it_makes_a_command_ask_or_page() -> None:

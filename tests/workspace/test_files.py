@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.beneath import DirectoryOpener, walk_to_directory
-from robota.workspace.files import Files
-from robota.workspace.openat2 import openat2_or_walk
+from robota.workspace.files.confined_paths import DirectoryOpener, walk_to_directory
+from robota.workspace.files.files import Files
+from robota.workspace.files.openat2 import openat2_or_walk
 from robota.workspace.problems import (
     Changed,
     FileProblem,

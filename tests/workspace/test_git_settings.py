@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.git_settings import git_only_looks
+from robota.workspace.git.read_only import git_only_looks
 
 IDENTITY = ("-c", "user.name=n", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
 

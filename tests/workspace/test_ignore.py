@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.files import Files
+from robota.workspace.files.files import Files
 from robota.workspace.problems import Ignored
 
 

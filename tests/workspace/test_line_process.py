@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.line_process import LAST_WORDS_BYTES, LONGEST_LINE, LineProcess
 from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.line_process import LAST_WORDS_BYTES, LONGEST_LINE, LineProcess
 
 
 def talk(program: str, story: Callable[[LineProcess], Awaitable[None]], **environment: str) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.ending import StopReason
-from robota.workspace.processes import Processes
-from robota.workspace.watchdog import CommandLimits
+from robota.workspace.process.ending import StopReason
+from robota.workspace.process.processes import Processes
+from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.commanding import leaving_nothing, run, with_processes
 
 # Gives a program a terminal of its own, as expect and script do, and types nothing.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.background import BackgroundProcess
-from robota.workspace.processes import Processes
-from robota.workspace.watchdog import CommandLimits
+from robota.workspace.process.background import BackgroundProcess
+from robota.workspace.process.processes import Processes
+from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.commanding import Witness, leaving_nothing, with_processes
 
 AT_ONCE = 40

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.ending import Ending, StopReason
-from robota.workspace.foreground import CommandOutcome
-from robota.workspace.processes import Processes
-from robota.workspace.watchdog import CommandLimits
+from robota.workspace.process.ending import Ending, StopReason
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.processes import Processes
+from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.commanding import Witness, leaving_nothing, run, with_processes
 
 DAEMON = """
@@ -72,7 +72,7 @@ def test_who_left_the_group_may_clean_up_too(tmp_path: Path) -> None:
 
 def test_r08_who_ignores_term_and_holds_the_output_through_a_grandchild_does_not_hold_us(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
-    stubborn = "trap \"\" TERM; (setsid sleep 1000 & sleep 1000 & wait) & wait"
+    stubborn = 'trap "" TERM; (setsid sleep 1000 & sleep 1000 & wait) & wait'
     outcome = run(f"bash -c '{stubborn}' 3> witness; echo never", tmp_path, 1)
     assert outcome.ending.stopped_for is StopReason.TIME_OUT
     assert "never" not in outcome.output_head
@@ -118,7 +118,7 @@ def test_abort_ends_also_who_ignores_term(tmp_path: Path) -> None:
 KILLED = """
 import asyncio, sys
 from pathlib import Path
-from robota.workspace.processes import Processes
+from robota.workspace.process.processes import Processes
 
 async def main():
     processes = Processes()

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.ending import Ending, StopReason
-from robota.workspace.foreground import CommandOutcome
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.processes import Processes
+from robota.workspace.process.ending import Ending, StopReason
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.processes import Processes
 from tests.workspace.commanding import Witness, leaving_nothing, run
 
 

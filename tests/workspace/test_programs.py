@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.git import open_git
-from robota.workspace.programs import find_program
+from robota.workspace.git.run import open_git
+from robota.workspace.process.programs import find_program
 
 
 @pytest.fixture

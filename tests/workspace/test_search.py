@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.ripgrep import MAX_RECORD_BYTES, RipgrepMissing, ripgrep_program, run_ripgrep
-from robota.workspace.search import Query, search
-from robota.workspace.search_names import find_names
-from robota.workspace.search_pattern import PathPattern
+from robota.workspace.search.content import Query, search
+from robota.workspace.search.names import find_names
+from robota.workspace.search.pattern import PathPattern
+from robota.workspace.search.ripgrep import MAX_RECORD_BYTES, RipgrepMissing, ripgrep_program, run_ripgrep
 
 
 def nothing(path: str) -> bool:

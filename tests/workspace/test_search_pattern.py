@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.search_pattern import InvalidPattern, PathPattern
+from robota.workspace.search.pattern import InvalidPattern, PathPattern
 
 MATCHES = [
     ("*.py", "a.py", True),

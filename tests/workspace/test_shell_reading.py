@@ -50,8 +50,8 @@ def test_quoted_words_are_taken_as_they_are(texts: list[str]) -> None:
         ("a&&b;c|d", [("a",), ("b",), ("c",), ("d",)]),
         ("a;\n\n b &&\n c;", [("a",), ("b",), ("c",)]),
         ("g\"i\"'t' lo\\g", [("git", "log")]),
-        ("a 'b c' \"d e\" \"f\\\"g\" 'h\"i'", [("a", "b c", "d e", 'f"g', 'h"i')]),
-        ("a \"b\\\\c\" \"d\\ne\" ''", [("a", "b\\c", "d\\ne", "")]),
+        ('a \'b c\' "d e" "f\\"g" \'h"i\'', [("a", "b c", "d e", 'f"g', 'h"i')]),
+        ('a "b\\\\c" "d\\ne" \'\'', [("a", "b\\c", "d\\ne", "")]),
         ("a b=c --d=e HEAD~1 x#y", [("a", "b=c", "--d=e", "HEAD~1", "x#y")]),
         ("a ';' '&&' \"|\"", [("a", ";", "&&", "|")]),
         ("a # b; c\nd", [("a",), ("d",)]),
@@ -92,12 +92,51 @@ def test_patterns_are_marked() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "", "  ", "# only words", "a &&", "&& a", "a ;; b", "a | | b", "a >", "> b", "a > b*", "a <<< b", "a << b",
-        "a <> b", "a >& b", "a 2>&-", "a {fd}> b", "~/x", "~me/x", "a ~me", "a '~/x'", "a x=~", "a x:~", "*",
-        "a*b c", "x=1", "x+=1 y", "a[0]=1 y", "time x=1 y", "time if", "time *", "[[ a ]]", "[ a ]", "((1))",
-        "a .*", "a b/.?", "a */../b", "ls\u00a0-la", "ls é", "a \\\n b", "a\\", "set -e", "exec a", "read x",
+        "",
+        "  ",
+        "# only words",
+        "a &&",
+        "&& a",
+        "a ;; b",
+        "a | | b",
+        "a >",
+        "> b",
+        "a > b*",
+        "a <<< b",
+        "a << b",
+        "a <> b",
+        "a >& b",
+        "a 2>&-",
+        "a {fd}> b",
+        "~/x",
+        "~me/x",
+        "a ~me",
+        "a '~/x'",
+        "a x=~",
+        "a x:~",
+        "*",
+        "a*b c",
+        "x=1",
+        "x+=1 y",
+        "a[0]=1 y",
+        "time x=1 y",
+        "time if",
+        "time *",
+        "[[ a ]]",
+        "[ a ]",
+        "((1))",
+        "a .*",
+        "a b/.?",
+        "a */../b",
+        "ls\u00a0-la",
+        "ls é",
+        "a \\\n b",
+        "a\\",
+        "set -e",
+        "exec a",
+        "read x",
         "if a; then b; fi",
-    ]
+    ],
 )
 def test_what_is_not_plain(command: str) -> None:
     assert isinstance(read_script(command), Opaque)
@@ -110,7 +149,7 @@ def test_no_character_crashes_the_grammar(command: str) -> None:
 
 
 def test_what_could_be_seen_in_an_opaque_command_is_told() -> None:
-    script = read_script("for x in $(git push); do rm \"$x\" & done")
+    script = read_script('for x in $(git push); do rm "$x" & done')
     assert isinstance(script, Opaque)
     assert ("git", "push") in script.possible
     assert any(argv[0] == "rm" for argv in script.possible)

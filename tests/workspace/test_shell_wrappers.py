@@ -41,9 +41,16 @@ def test_the_command_within(command: str, inner: str, faithful: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [
-        "env", "timeout 5", "env -S ls", "timeout --what 5 ls", "command -p ls", "nohup export x", "env eval ls",
-    ]
+    "command",
+    [
+        "env",
+        "timeout 5",
+        "env -S ls",
+        "timeout --what 5 ls",
+        "command -p ls",
+        "nohup export x",
+        "env eval ls",
+    ],
 )
 def test_what_cannot_be_found_is_not_guessed(command: str) -> None:
     unwrapped = unwrap(tuple(command.split()))

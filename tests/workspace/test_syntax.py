@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.syntax import LANGUAGES, SyntaxBreak, check, syntax_note
-from robota.workspace.syntax_tree import Unknown, first_error
+from robota.workspace.text.syntax import LANGUAGES, SyntaxBreak, check, syntax_note
+from robota.workspace.text.syntax_tree import Unknown, first_error
 
 BREAKS = {
     "a.py": ("def f():\n    return (1)\n", "def f():\n    return (1\n"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.workspace.problems import BinaryContent, Unencodable
-from robota.workspace.text import TextForm, decode, encode
+from robota.workspace.text.encoding import TextForm, decode, encode
 
 MARKS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff"]
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.files import FileData, Files
+from robota.workspace.files.files import FileData, Files
 from robota.workspace.problems import BinaryContent, Changed, NotRead, Unencodable
-from robota.workspace.source import Edit, Source, Span, common_prefix, common_suffix, read_source
+from robota.workspace.text.source import Edit, Source, Span, common_prefix, common_suffix, read_source
 
 MARKS = {"utf-8": b"", "utf-8-sig": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-32-be": b"\x00\x00\xfe\xff"}
 LINES = st.lists(st.tuples(st.text("ab é", max_size=4), st.sampled_from(["\n", "\r\n", "\r"])), max_size=12)

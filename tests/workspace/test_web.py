@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from robota.workspace.web import Fetched, Fetcher, FetchFailed, Redirected
-from robota.workspace.web_address import AddressRefused, AddressRules
+from robota.workspace.web.address import AddressRefused, AddressRules
+from robota.workspace.web.fetch import Fetched, Fetcher, FetchFailed, Redirected
 from tests.workspace.web_server import Page, Web, web_server
 
 LOOPBACK = AddressRules(exempt=("127.0.0.0/8", "::1/128"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.web_address import AddressRefused, AddressRules, parse_address
+from robota.workspace.web.address import AddressRefused, AddressRules, parse_address
 
 REFUSED_ADDRESSES = [
     "127.0.0.1",

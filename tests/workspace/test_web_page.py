@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from robota.workspace.web_markdown import to_markdown
-from robota.workspace.web_page import is_text, readable
+from robota.workspace.web.markdown import to_markdown
+from robota.workspace.web.page import is_text, readable
 
 URL = "https://example.com/docs/page"
 

@@ -28,7 +28,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
         code: int = import_module(SUBCOMMANDS[arguments[0]][0]).main(arguments[1:])
         return code
-    from robota.cli.prompt import run
+    from robota.cli.run.prompt import run
 
     return run(arguments)
 

@@ -10,7 +10,7 @@ from robota.contracts.tool import AnyTool, ToolCall, ToolResult
 from robota.contracts.verdict import Verdict
 
 
-class Occasion(msgspec.Struct, frozen=True, kw_only=True):
+class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     """What differs from one call to the next: the mode of now, and who is at work. `tell` reaches the person.
 
     `agent_id` and `agent_type` are there in a subtask; `prompt_id` names the words of the person it all began with.
@@ -52,7 +52,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 class PreToolHook(Protocol):
     """Runs before policy. Cannot allow anything that policy denies."""
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: Occasion) -> Proceed | Block | Halt: ...
+    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: HookContext) -> Proceed | Block | Halt: ...
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 class PostToolHook(Protocol):
     """Sees every result, also of failed calls, and may replace it."""
 
-    async def after_tool(self, ran: Ran, occasion: Occasion) -> ToolResult | Halt: ...
+    async def after_tool(self, ran: Ran, occasion: HookContext) -> ToolResult | Halt: ...
 
 
 class Checkpoint(Protocol):
@@ -76,7 +76,7 @@ class Checkpoint(Protocol):
     async def before_change(self, tool: AnyTool, call: ToolCall) -> None: ...
 
 
-class Moment(StrEnum):
+class HookEvent(StrEnum):
     """Points in the life of a session at which hooks run. The values are the names people write in settings."""
 
     PRE_TOOL_USE = "PreToolUse"
@@ -94,7 +94,7 @@ class Moment(StrEnum):
     WORKTREE_REMOVE = "WorktreeRemove"
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class HookResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the hooks of a moment said, taken together.
 
     `blocked` is the reason of a hook that says no; `stopped` that of one that wants everything to end.
@@ -114,19 +114,19 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
 
 
-NOTHING_SAID = Outcome()
+NOTHING_SAID = HookResult()
 
 
 class LifecycleHooks(Protocol):
     """The hooks of a session, beside those around calls."""
 
     async def fire(
-        self, moment: Moment, target: str = "", *, occasion: Occasion | None = None, **fields: Any
-    ) -> Outcome:
+        self, moment: HookEvent, target: str = "", *, occasion: HookContext | None = None, **fields: Any
+    ) -> HookResult:
         """Run the hooks of a moment. `target` is what their matchers look at: a source, a reason, an agent."""
         ...
 
-    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, occasion: Occasion) -> Outcome:
+    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, occasion: HookContext) -> HookResult:
         """Run those that may answer in the person's place when a verdict is to ask."""
         ...
 

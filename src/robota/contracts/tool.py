@@ -10,8 +10,8 @@ import msgspec
 from robota.protocol.conversation import ImageSource
 from robota.protocol.message import TodoItem
 from robota.protocol.views import View
-from robota.workspace.files import Files
-from robota.workspace.processes import Processes
+from robota.workspace.files.files import Files
+from robota.workspace.process.processes import Processes
 
 
 class Effect(StrEnum):

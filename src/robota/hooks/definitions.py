@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from robota.contracts.hook import Moment
+from robota.contracts.hook import HookEvent
 
 TIMEOUT_S: Final = 600.0
 PROMPT_TIMEOUT_S: Final = 30.0
@@ -15,9 +15,9 @@ LONGEST_ENDING_S: Final = 60.0
 
 # What these are about has no name that a matcher could look at.
 WITHOUT_TARGET: Final = frozenset(
-    {Moment.USER_PROMPT_SUBMIT, Moment.STOP, Moment.WORKTREE_CREATE, Moment.WORKTREE_REMOVE}
+    {HookEvent.USER_PROMPT_SUBMIT, HookEvent.STOP, HookEvent.WORKTREE_CREATE, HookEvent.WORKTREE_REMOVE}
 )
-ABOUT_CALLS: Final = frozenset({Moment.PRE_TOOL_USE, Moment.POST_TOOL_USE, Moment.PERMISSION_REQUEST})
+ABOUT_CALLS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.PERMISSION_REQUEST})
 HANDLER_TYPES: Final = ("command", "http")
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -65,7 +65,7 @@ Handler = CommandHandler | HttpHandler
 class HookRule(msgspec.Struct, frozen=True, kw_only=True):
     """Handlers for one moment; `matcher` says for which tools, sources or reasons."""
 
-    moment: Moment
+    moment: HookEvent
     handlers: tuple[Handler, ...]
     matcher: str = ""
 
@@ -95,23 +95,23 @@ def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule
     rules: list[HookRule] = []
     problems: list[HookProblem] = []
     for name, groups in settings.items():
-        if name not in set(Moment):
-            problems.append(HookProblem(where=name, reason=f"there is no such event; known are {', '.join(Moment)}"))
+        if name not in set(HookEvent):
+            problems.append(HookProblem(where=name, reason=f"there is no such event; known are {', '.join(HookEvent)}"))
             continue
         for place, group in enumerate(groups if isinstance(groups, list) else [groups]):
-            read = _read_group(Moment(name), f"{name}[{place}]", group, check_rule)
+            read = _read_group(HookEvent(name), f"{name}[{place}]", group, check_rule)
             rules += read.rules
             problems += read.problems
     return HookSet(rules=tuple(rules), problems=tuple(problems))
 
 
-def timeout_of(handler: Handler, moment: Moment) -> float:
-    if moment is Moment.SESSION_END:
+def timeout_of(handler: Handler, moment: HookEvent) -> float:
+    if moment is HookEvent.SESSION_END:
         return min(handler.timeout or ENDING_TIMEOUT_S, LONGEST_ENDING_S)
-    return handler.timeout or (PROMPT_TIMEOUT_S if moment is Moment.USER_PROMPT_SUBMIT else TIMEOUT_S)
+    return handler.timeout or (PROMPT_TIMEOUT_S if moment is HookEvent.USER_PROMPT_SUBMIT else TIMEOUT_S)
 
 
-def is_meant(rule: HookRule, moment: Moment, names: Sequence[str]) -> bool:
+def is_meant(rule: HookRule, moment: HookEvent, names: Sequence[str]) -> bool:
     """Whether a rule is about this moment and one of these names, where the moment has names at all."""
     return rule.moment is moment and (moment in WITHOUT_TARGET or matches(rule.matcher, names))
 
@@ -136,7 +136,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-def _read_group(moment: Moment, where: str, group: Any, check_rule: CheckRule) -> HookSet:
+def _read_group(moment: HookEvent, where: str, group: Any, check_rule: CheckRule) -> HookSet:
     if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
         return _problem(where, 'it must be an object with a list "hooks"')
     matcher = group.get("matcher") or ""
@@ -154,7 +154,7 @@ def _read_group(moment: Moment, where: str, group: Any, check_rule: CheckRule) -
     return HookSet(rules=rules, problems=tuple(problems))
 
 
-def _read_handler(moment: Moment, raw: Any, check_rule: CheckRule) -> Handler | str:
+def _read_handler(moment: HookEvent, raw: Any, check_rule: CheckRule) -> Handler | str:
     """The handler, or why it cannot be used."""
     kind = raw.get("type") if isinstance(raw, dict) else None
     if isinstance(kind, str) and kind not in HANDLER_TYPES:

@@ -7,21 +7,21 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.hook import Moment, Outcome
+from robota.contracts.hook import HookEvent, HookResult
 from robota.hooks.answers import NoAnswer, answer_of_command, answer_of_text
 from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeout_of
-from robota.workspace.filter_process import run_filter
-from robota.workspace.guardian import Watch
-from robota.workspace.programs import absolute_path
+from robota.workspace.process.filter_process import run_filter
+from robota.workspace.process.guardian import Watch
+from robota.workspace.process.programs import absolute_path
 
 PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "ROBOTA_PROJECT_DIR")
 VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
+class HookInput(msgspec.Struct, frozen=True, kw_only=True):
     """What the handlers of a moment are told."""
 
-    moment: Moment
+    moment: HookEvent
     body: bytes
 
 
@@ -33,14 +33,14 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     watch: Watch
 
 
-async def ask_handler(handler: Handler, event: HookEvent, around: Surroundings) -> Outcome:
+async def ask_handler(handler: Handler, event: HookInput, around: Surroundings) -> HookResult:
     """What it says, or `NoAnswer`."""
     if isinstance(handler, CommandHandler):
         return await _ask_command(handler, event, around)
     return await _ask_server(handler, event, around)
 
 
-async def _ask_command(handler: CommandHandler, event: HookEvent, around: Surroundings) -> Outcome:
+async def _ask_command(handler: CommandHandler, event: HookInput, around: Surroundings) -> HookResult:
     project = dict.fromkeys(PROJECT_VARIABLES, str(around.cwd))
     timeout_s = timeout_of(handler, event.moment)
     try:
@@ -69,8 +69,8 @@ def _with_project(word: str, project: Mapping[str, str]) -> str:
     return word
 
 
-async def _ask_server(handler: HttpHandler, event: HookEvent, around: Surroundings) -> Outcome:
-    from robota.workspace.post import PostFailed, post_json
+async def _ask_server(handler: HttpHandler, event: HookInput, around: Surroundings) -> HookResult:
+    from robota.workspace.web.post import PostFailed, post_json
 
     allowed = {name: around.env.get(name, "") for name in handler.allowed_env_vars}
     headers = {name: _filled(value, allowed) for name, value in handler.headers.items()}

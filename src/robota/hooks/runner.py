@@ -9,16 +9,16 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import NOTHING_SAID, Block, Halt, Moment, Occasion, Outcome, Proceed, Ran
+from robota.contracts.hook import NOTHING_SAID, Block, Halt, HookContext, HookEvent, HookResult, Proceed, Ran
 from robota.contracts.tool import AnyTool, ToolCall, ToolResult
 from robota.contracts.verdict import Verdict
 from robota.hooks.answers import NoAnswer, refusal, together
 from robota.hooks.definitions import Handler, HookRule, HookSet, is_meant
-from robota.hooks.handlers import HookEvent, Surroundings, ask_handler
+from robota.hooks.handlers import HookInput, Surroundings, ask_handler
 from robota.hooks.long_text import Keep, previewed
 from robota.hooks.permission_updates import permission_suggestions
 from robota.hooks.tool_names import for_hooks, from_hooks, matched_names, name_for_hooks
-from robota.workspace.guardian import Watch
+from robota.workspace.process.guardian import Watch
 
 MOST_IN_BACKGROUND: Final = 20
 REPLACED: Final = "A hook replaced what the tool returned; this is not the tool's own output."
@@ -50,22 +50,20 @@ class Hooks:
         self._rules = hooks.rules
         self._facts = facts
         self._watch = Watch()
-        self._around = Surroundings(
-            cwd=facts.cwd, env=dict(os.environ if env is None else env), watch=self._watch
-        )
+        self._around = Surroundings(cwd=facts.cwd, env=dict(os.environ if env is None else env), watch=self._watch)
         self._speaks_of = speaks_of
         self._keep = keep
-        self._running: set[asyncio.Task[Outcome]] = set()
-        self._background: set[asyncio.Task[Outcome]] = set()  # those of them that nobody waits for
+        self._running: set[asyncio.Task[HookResult]] = set()
+        self._background: set[asyncio.Task[HookResult]] = set()  # those of them that nobody waits for
 
     async def fire(
-        self, moment: Moment, target: str = "", *, occasion: Occasion | None = None, **fields: Any
-    ) -> Outcome:
+        self, moment: HookEvent, target: str = "", *, occasion: HookContext | None = None, **fields: Any
+    ) -> HookResult:
         rules = [rule for rule in self._rules if is_meant(rule, moment, (target,))]
         return await self._ask(moment, _handlers(rules), occasion, fields)
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: Occasion) -> Proceed | Block | Halt:
-        said = await self._about_call(Moment.PRE_TOOL_USE, tool, call, occasion, {"tool_use_id": call.id})
+    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: HookContext) -> Proceed | Block | Halt:
+        said = await self._about_call(HookEvent.PRE_TOOL_USE, tool, call, occasion, {"tool_use_id": call.id})
         if said.stopped is not None:
             return Halt(reason=said.stopped)
         denied = (said.reason or "A hook denied it.") if said.decision == "deny" else None
@@ -79,16 +77,16 @@ class Hooks:
             context=said.context,
         )
 
-    async def after_tool(self, ran: Ran, occasion: Occasion) -> ToolResult | Halt:
+    async def after_tool(self, ran: Ran, occasion: HookContext) -> ToolResult | Halt:
         response = {"content": ran.result.content, "is_error": ran.result.is_error}
         more = {"tool_use_id": ran.call.id, "tool_response": response, "duration_ms": ran.duration_ms}
-        said = await self._about_call(Moment.POST_TOOL_USE, ran.tool, ran.call, occasion, more)
+        said = await self._about_call(HookEvent.POST_TOOL_USE, ran.tool, ran.call, occasion, more)
         result = _with_words(ran.result, said)
         return result if said.stopped is None else Halt(reason=said.stopped, result=result)
 
-    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, occasion: Occasion) -> Outcome:
+    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, occasion: HookContext) -> HookResult:
         more = {"permission_suggestions": permission_suggestions(verdict.suggestions)}
-        said = await self._about_call(Moment.PERMISSION_REQUEST, tool, call, occasion, more)
+        said = await self._about_call(HookEvent.PERMISSION_REQUEST, tool, call, occasion, more)
         updated = self._changed(tool, call, said.updated_input)
         return msgspec.structs.replace(said, updated_input=updated if said.decision == "allow" else None)
 
@@ -108,8 +106,8 @@ class Hooks:
         return from_hooks(tool.label, updated, self._facts.cwd)
 
     async def _about_call(
-        self, moment: Moment, tool: AnyTool, call: ToolCall, occasion: Occasion, more: Mapping[str, Any]
-    ) -> Outcome:
+        self, moment: HookEvent, tool: AnyTool, call: ToolCall, occasion: HookContext, more: Mapping[str, Any]
+    ) -> HookResult:
         rules = [rule for rule in self._rules if is_meant(rule, moment, matched_names(tool))]
         handlers = [
             handler
@@ -121,14 +119,14 @@ class Hooks:
         return await self._ask(moment, handlers, occasion, fields)
 
     async def _ask(
-        self, moment: Moment, handlers: list[Handler], occasion: Occasion | None, fields: Mapping[str, Any]
-    ) -> Outcome:
+        self, moment: HookEvent, handlers: list[Handler], occasion: HookContext | None, fields: Mapping[str, Any]
+    ) -> HookResult:
         if not handlers:
             return NOTHING_SAID
-        event = HookEvent(moment=moment, body=self._event(moment, {**_fields_of(occasion), **fields}))
-        awaited: list[asyncio.Task[Outcome]] = []
+        event = HookInput(moment=moment, body=self._event(moment, {**_fields_of(occasion), **fields}))
+        awaited: list[asyncio.Task[HookResult]] = []
         for handler in handlers:
-            if not handler.in_background or moment is Moment.SESSION_END:
+            if not handler.in_background or moment is HookEvent.SESSION_END:
                 awaited.append(self._start(handler, event))
             elif len(self._background) < MOST_IN_BACKGROUND:
                 task = self._start(handler, event)
@@ -140,7 +138,7 @@ class Hooks:
                 occasion.tell(message)
         return said
 
-    def _event(self, moment: Moment, fields: Mapping[str, Any]) -> bytes:
+    def _event(self, moment: HookEvent, fields: Mapping[str, Any]) -> bytes:
         facts = self._facts
         event = {
             "session_id": facts.session_id,
@@ -149,26 +147,26 @@ class Hooks:
             "hook_event_name": moment,
             **fields,
         }
-        if moment is Moment.SUBAGENT_STOP:
+        if moment is HookEvent.SUBAGENT_STOP:
             event.setdefault("agent_transcript_path", facts.transcript_path)
         return json.dumps(event).encode()
 
-    async def _answer(self, handler: Handler, event: HookEvent) -> Outcome:
+    async def _answer(self, handler: Handler, event: HookInput) -> HookResult:
         try:
             return await ask_handler(handler, event, self._around)
         except NoAnswer as problem:
             told = f"The {event.moment} hook {handler.name!r} gave no decision: {problem}."
-        if handler.fail_closed or event.moment is Moment.WORKTREE_CREATE:
+        if handler.fail_closed or event.moment is HookEvent.WORKTREE_CREATE:
             return refusal(event.moment, told)
-        return Outcome(messages=(told,))
+        return HookResult(messages=(told,))
 
-    def _start(self, handler: Handler, event: HookEvent) -> asyncio.Task[Outcome]:
+    def _start(self, handler: Handler, event: HookInput) -> asyncio.Task[HookResult]:
         task = asyncio.create_task(self._answer(handler, event))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
 
-    def _shortened(self, said: Outcome) -> Outcome:
+    def _shortened(self, said: HookResult) -> HookResult:
         def short(text: str) -> str:
             return previewed(text, self._keep)
 
@@ -183,7 +181,7 @@ class Hooks:
         )
 
 
-def _fields_of(occasion: Occasion | None) -> dict[str, str]:
+def _fields_of(occasion: HookContext | None) -> dict[str, str]:
     """What hooks are told of the occasion."""
     if occasion is None:
         return {}
@@ -204,7 +202,7 @@ def _handlers(rules: list[HookRule]) -> list[Handler]:
     return handlers
 
 
-def _with_words(result: ToolResult, said: Outcome) -> ToolResult:
+def _with_words(result: ToolResult, said: HookResult) -> ToolResult:
     """The result with what hooks have to add, or in place of it what they want the model to see."""
     replaced = REPLACED if said.updated_output is not None else ""
     words = "\n".join(part for part in (replaced, said.blocked, said.context) if part)

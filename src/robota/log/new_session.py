@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from robota.config.redaction import Redactor
+from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogExists
 from robota.log.store import check_session_id, fallback_directory, new_session_id, prepare_project_directory
-from robota.log.writer import SessionLog
+from robota.secrets.redaction import Redactor
 
 SESSION_ID_BYTES: Final = 10
 

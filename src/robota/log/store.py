@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
+from robota.log.chain.reader import LOG_NAME
+from robota.log.chain.record import Record, unseal
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
-from robota.log.kinds import PayloadError, SessionHeader, payload_of
-from robota.log.reader import LOG_NAME
-from robota.log.record import Record, unseal
+from robota.log.kinds.kinds import PayloadError, SessionHeader, payload_of
 
 PROJECT_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 
 from robota.contracts.verdict import Subject, Verdict
-from robota.policy.modes import PermissionMode
-from robota.policy.places import Places
-from robota.policy.rules import Rule
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.rule import Rule
 
 ScopeCheck = Callable[[Subject], Verdict | None]
 

@@ -7,9 +7,9 @@ import msgspec
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.context import PolicyContext
-from robota.policy.modes import PermissionMode
-from robota.policy.protected import hides_what_it_is, secret_pattern, steering_pattern
-from robota.policy.rules import possibly_matches, surely_matches
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.protected.protected_paths import hides_what_it_is, secret_pattern, steering_pattern
+from robota.policy.rules.rule import possibly_matches, surely_matches
 from robota.policy.stages import Stage, allow, ask, deny, first_opinion
 
 FETCHING: Final = "web_fetch"
@@ -25,7 +25,7 @@ def decide(subject: Subject, context: PolicyContext) -> Verdict:
 
 def _decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
     # Reading shell commands is a good part of policy; a task without one need not load it.
-    from robota.policy.command import decide_command
+    from robota.policy.shell.command import decide_command
 
     limit = _by_hard_limits(subject, context)
     if limit is not None:
@@ -57,7 +57,7 @@ def _by_host(subject: Subject) -> Verdict | None:
     if host is None:
         return deny("The address names no host that could be judged.") if subject.tool == FETCHING else None
     # Only the few calls that leave the machine need to know about addresses.
-    from robota.policy.hosts import problem_with_host
+    from robota.policy.rules.hosts import problem_with_host
 
     problem = problem_with_host(host)
     return deny(f"Nothing is fetched from {host!r}: {problem}.") if problem else None
@@ -116,7 +116,7 @@ def _by_mode(subject: Subject, context: PolicyContext) -> Verdict | None:
         return allow("Reading inside the workspace and talking to the person need no permission.")
     if mode is PermissionMode.ACCEPT_EDITS and subject.effects and subject.effects <= LOOKING | {Effect.WRITE}:
         return allow("In acceptEdits mode files inside the workspace may be edited.")
-    from robota.policy.suggest import call_suggestions
+    from robota.policy.rules.suggest import call_suggestions
 
     verdict = ask(f"In {mode} mode a person decides about {subject.label}.")
     return msgspec.structs.replace(verdict, suggestions=call_suggestions(subject, context.places))

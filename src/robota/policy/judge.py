@@ -8,11 +8,11 @@ from robota.contracts.tool import Effect
 from robota.contracts.verdict import Subject, Verdict
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.leaving import leaving_the_sandbox
-from robota.policy.modes import PermissionMode
-from robota.policy.permissions import RuleSet, rules_granted
-from robota.policy.places import Places
-from robota.policy.rules import READ
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.rule import READ
+from robota.policy.rules.sources import RuleSet, rules_granted
+from robota.policy.unsandboxed import leaving_the_sandbox
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):

@@ -74,9 +74,7 @@ class UserTurn(msgspec.Struct, frozen=True, kw_only=True, tag_field="role", tag=
     content: tuple[UserBlock, ...]
 
 
-class AssistantTurn(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="role", tag="assistant"
-):
+class AssistantTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="role", tag="assistant"):
     content: tuple[AssistantBlock, ...]
     id: str = ""
     model: str = ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-from robota.protocol.asks import IDLE_ASKS, INTERACTIVE_ASKS, NON_BLOCKING_ASKS, RESUMABLE_ASKS
+from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, NON_BLOCKING_ASKS, RESUMABLE_ASKS
 from robota.protocol.message import Message
 from robota.protocol.wire import Value
 

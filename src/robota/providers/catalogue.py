@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import Usage
 
 # What a vendor appends to the name of a model without making it another one: a date, a version, a tag.

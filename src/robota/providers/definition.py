@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import ModelFacts, entry_of, unknown_model
 from robota.providers.chunks import Chunk, ModelRequest
 from robota.providers.profile_options import ModelOptions, options_of

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 from robota.providers.definition import Probed
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.http import Http
+from robota.providers.http.client import Http
 
 
 async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.profiles.profile import Profile
 
 Shape = TypeVar("Shape")
 

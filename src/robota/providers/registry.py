@@ -7,30 +7,30 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.api_key import resolve_key
 from robota.config.errors import ConfigError
-from robota.config.profiles import Profile
+from robota.config.keys.api_key import resolve_key
+from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import OVERRIDES, Price, entry_of
 from robota.providers.definition import Provider, ProviderDefinition
 from robota.providers.priced import Priced
 
 # In the order in which a person is offered them.
 PLACES: Final = {
-    "anthropic": "robota.providers.anthropic:DEFINITION",
-    "openai": "robota.providers.openai:DEFINITION",
-    "gemini": "robota.providers.gemini:DEFINITION",
-    "openrouter": "robota.providers.compatible_kinds:OPENROUTER",
-    "deepseek": "robota.providers.compatible_kinds:DEEPSEEK",
-    "mistral": "robota.providers.compatible_kinds:MISTRAL",
-    "groq": "robota.providers.compatible_kinds:GROQ",
-    "qwen": "robota.providers.qwen:DEFINITION",
-    "ollama": "robota.providers.compatible_kinds:OLLAMA",
-    "lmstudio": "robota.providers.compatible_kinds:LMSTUDIO",
-    "llamacpp": "robota.providers.compatible_kinds:LLAMACPP",
-    "gemma": "robota.providers.gemma:DEFINITION",
-    "local": "robota.providers.local:DEFINITION",
-    "openai-compatible": "robota.providers.openai_compatible:DEFINITION",
-    "scripted": "robota.providers.scripted:DEFINITION",
+    "anthropic": "robota.providers.kinds.anthropic:DEFINITION",
+    "openai": "robota.providers.kinds.openai:DEFINITION",
+    "gemini": "robota.providers.kinds.gemini:DEFINITION",
+    "openrouter": "robota.providers.kinds.compatible:OPENROUTER",
+    "deepseek": "robota.providers.kinds.compatible:DEEPSEEK",
+    "mistral": "robota.providers.kinds.compatible:MISTRAL",
+    "groq": "robota.providers.kinds.compatible:GROQ",
+    "qwen": "robota.providers.kinds.qwen:DEFINITION",
+    "ollama": "robota.providers.kinds.compatible:OLLAMA",
+    "lmstudio": "robota.providers.kinds.compatible:LMSTUDIO",
+    "llamacpp": "robota.providers.kinds.compatible:LLAMACPP",
+    "gemma": "robota.providers.kinds.gemma:DEFINITION",
+    "local": "robota.providers.local.provider:DEFINITION",
+    "openai-compatible": "robota.providers.kinds.openai_compatible:DEFINITION",
+    "scripted": "robota.providers.scripted.provider:DEFINITION",
 }
 ALIASES: Final = {"claude": "anthropic", "google": "gemini", "openai-compat": "openai-compatible"}
 

@@ -6,25 +6,11 @@ from typing import Any
 import msgspec
 
 from robota.contracts.tool import AnyTool
-from robota.tools import (
-    apply_diff,
-    apply_patch,
-    ask_followup_question,
-    attempt_completion,
-    background_process,
-    edit_file,
-    execute_command,
-    glob,
-    list_files,
-    new_task,
-    read_command_output,
-    read_file,
-    search_files,
-    switch_mode,
-    update_todo_list,
-    web_fetch,
-    write_to_file,
-)
+from robota.tools.command import background_process, execute_command, read_command_output
+from robota.tools.editing import apply_diff, apply_patch, edit_file, write_to_file
+from robota.tools.files import glob, list_files, read_file, search_files
+from robota.tools.task import ask_followup_question, attempt_completion, new_task, switch_mode, update_todo_list
+from robota.tools.web import web_fetch
 
 REFERENCE = "#/$defs/"
 

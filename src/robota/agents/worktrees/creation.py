@@ -12,10 +12,10 @@ from robota.agents.worktrees.name import branch_of
 from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository
-from robota.config.problems import shown
-from robota.config.workspace_sources import Snapshot
+from robota.config.settings.problems import shown
+from robota.config.trust.sources import Snapshot
 from robota.contracts.hook import LifecycleHooks
-from robota.workspace.git import GitError, open_git
+from robota.workspace.git.run import GitError, open_git
 
 CHECKOUT_S: Final = 600.0
 

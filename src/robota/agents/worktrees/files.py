@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from robota.config.workspace_sources import Snapshot
-from robota.workspace.beneath import directory_beneath, walk_to_directory
-from robota.workspace.git import Git, GitFailed
+from robota.config.trust.sources import Snapshot
+from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
+from robota.workspace.git.run import Git, GitFailed
 
 INCLUDE_FILE: Final = ".worktreeinclude"
 HIDES_SETTINGS: Final = ".robota/.gitignore"

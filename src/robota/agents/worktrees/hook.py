@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from robota.agents.worktrees.problems import WorktreeError
-from robota.config.problems import shown
-from robota.contracts.hook import LifecycleHooks, Moment
+from robota.config.settings.problems import shown
+from robota.contracts.hook import HookEvent, LifecycleHooks
 
 
 async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Path) -> Path:
     """The directory that the hook names in its last line. Raises `WorktreeError`."""
-    said = await hooks.fire(Moment.WORKTREE_CREATE, name=name)
+    said = await hooks.fire(HookEvent.WORKTREE_CREATE, name=name)
     refused = said.blocked or said.stopped
     if refused is not None:
         raise WorktreeError(f"The WorktreeCreate hook made no worktree: {shown(refused, 500)} Nothing was started.")
@@ -31,7 +31,7 @@ async def tell_of_removal(hooks: LifecycleHooks | None, path: Path) -> str:
     """Tell the hooks that a worktree is about to go. Returns what they want the person to know."""
     if hooks is None:
         return ""
-    said = await hooks.fire(Moment.WORKTREE_REMOVE, worktree_path=str(path))
+    said = await hooks.fire(HookEvent.WORKTREE_REMOVE, worktree_path=str(path))
     return "".join(f"\n{shown(message, 500)}" for message in said.messages)
 
 

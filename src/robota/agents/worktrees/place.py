@@ -8,8 +8,8 @@ from typing import Final
 from robota.agents.worktrees.name import NAME
 from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.repository import Repository
-from robota.config.linked_worktree import proven_repository
 from robota.config.paths import user_directory
+from robota.config.trust.linked_worktree import proven_repository
 from robota.log.store import fallback_directory, prepare_project_directory
 
 WORKTREES: Final = Path(".robota/worktrees")

@@ -8,7 +8,7 @@ from typing import Final
 
 from robota.agents.worktrees.repository import Repository
 from robota.agents.worktrees.state import commits_only_on
-from robota.workspace.git import GitError
+from robota.workspace.git.run import GitError
 
 REMOVE_S: Final = 600.0
 

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from robota.agents.worktrees.problems import WorktreeError
-from robota.config.problems import shown
-from robota.workspace.git import Git, GitError, GitMissing, open_git
+from robota.config.settings.problems import shown
+from robota.workspace.git.run import Git, GitError, GitMissing, open_git
 
 UNTOUCHED: Final = "Nothing was changed."
 

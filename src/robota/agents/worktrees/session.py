@@ -15,9 +15,9 @@ from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository, base_commit, find_repository
 from robota.agents.worktrees.state import look_at
-from robota.config.problems import shown
+from robota.config.settings.problems import shown
 from robota.contracts.hook import LifecycleHooks
-from robota.workspace.git import GitError
+from robota.workspace.git.run import GitError
 
 
 class Worktree(msgspec.Struct, frozen=True, kw_only=True):

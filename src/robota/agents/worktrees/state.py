@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from robota.config.problems import shown
-from robota.workspace.git import Git, GitError, open_git
+from robota.config.settings.problems import shown
+from robota.workspace.git.run import Git, GitError, open_git
 
 # Files of git that say that something was begun and not ended.
 UNFINISHED: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply")

@@ -14,7 +14,7 @@ from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository, find_repository
 from robota.agents.worktrees.state import WorktreeState, look_at
 from robota.contracts.hook import LifecycleHooks
-from robota.workspace.git import GitError
+from robota.workspace.git.run import GitError
 
 
 class FoundWorktree(msgspec.Struct, frozen=True, kw_only=True):

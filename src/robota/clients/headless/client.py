@@ -8,15 +8,15 @@ from typing import Any
 from robota.clients.headless import exit_codes
 from robota.clients.headless.formats import printer_for
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.headless.outcome import Interruption, Outcome, outcome_of, refused
+from robota.clients.headless.outcome import Interruption, RunOutcome, outcome_of, refused
 from robota.clients.headless.output import BinaryOutput, OutputLost
 from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import result_of
 from robota.clients.headless.tally import Tally
-from robota.clients.lines.diagnostics import Diagnostics
-from robota.clients.lines.safe_text import Handlers, TextOutput
-from robota.clients.lines.signals import signals_to
-from robota.protocol.asks import is_non_blocking_ask
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.safe_text import Handlers, TextOutput
+from robota.clients.render.signals import signals_to
+from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.commands import AskResponse, CancelTask, NewTask, Refused
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, State, TaskAborted
 from robota.protocol.message import Message
@@ -190,7 +190,7 @@ class HeadlessRun:
         if not self._left.done():
             self._left.set_result(None)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> RunOutcome:
         if self._refusal is not None and self._interruption is None:
             return refused(self._refusal.message)
         return outcome_of(

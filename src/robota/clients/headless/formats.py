@@ -8,8 +8,8 @@ from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import failure
 from robota.clients.headless.stream_json import StreamJsonPrinter
 from robota.clients.headless.text_format import TextPrinter
-from robota.clients.lines.diagnostics import Diagnostics
-from robota.clients.lines.safe_text import TextOutput
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.safe_text import TextOutput
 
 
 def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) -> Printer:

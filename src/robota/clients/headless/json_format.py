@@ -2,8 +2,8 @@
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.lines.diagnostics import Diagnostics
-from robota.clients.lines.safe_text import Handlers
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.safe_text import Handlers
 from robota.protocol.events import Notice, Sandbox
 
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.lines.diagnostics import Diagnostics
-from robota.clients.lines.safe_text import Handlers
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.safe_text import Handlers
 from robota.protocol.events import MessageCreated, MessageUpdated, Notice, PartialMessage, Sandbox, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import detect_agent_state, is_request_row

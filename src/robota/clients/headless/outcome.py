@@ -19,7 +19,7 @@ NO_ANSWER: Final = "The task ended without a complete answer. Its session is kep
 ANSWERS: Final = frozenset({"text", "completion_result"})
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a run. `result` is the answer, or what there is of it if `is_error`."""
 
     exit_code: int
@@ -44,7 +44,7 @@ def outcome_of(
     prompt_ts: int | None,
     aborted_during: str = "aborted_streaming",
     interruption: Interruption | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """The outcome that the final ask tells.
 
     `prompt_ts` is the row that repeats the prompt: an answer stands after it. An interruption counts only if
@@ -66,7 +66,7 @@ def outcome_of(
         return _limit_reached(last, partial)
     if ask == "mistake_limit_reached":
         return _mistakes(last, partial)
-    return Outcome(
+    return RunOutcome(
         exit_code=exit_codes.TASK_FAILED,
         terminal_reason="internal_error",
         result=partial,
@@ -74,23 +74,25 @@ def outcome_of(
     )
 
 
-def refused(message: str) -> Outcome:
+def refused(message: str) -> RunOutcome:
     """The engine did not take the prompt."""
-    return Outcome(exit_code=exit_codes.TASK_FAILED, terminal_reason="turn_setup_failed", errors=(message,))
+    return RunOutcome(exit_code=exit_codes.TASK_FAILED, terminal_reason="turn_setup_failed", errors=(message,))
 
 
-def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message, partial: str) -> Outcome:
+def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message, partial: str) -> RunOutcome:
     """Done only with a whole answer in hand: an empty or cut one must never look like success."""
     answer = _answer_of_last_request(messages, prompt_ts)
     text = (answer.text if answer is not None else None) or last.text or ""
     if not text.strip() or (answer is not None and answer.interrupted):
-        return Outcome(
+        return RunOutcome(
             exit_code=exit_codes.TASK_FAILED,
             terminal_reason="model_error",
             result=partial,
             errors=(_stopped_by(messages) or NO_ANSWER,),
         )
-    return Outcome(exit_code=exit_codes.DONE, terminal_reason="completed", subtype=SUCCESS, is_error=False, result=text)
+    return RunOutcome(
+        exit_code=exit_codes.DONE, terminal_reason="completed", subtype=SUCCESS, is_error=False, result=text
+    )
 
 
 def _stopped_by(messages: Sequence[Message]) -> str:
@@ -99,11 +101,11 @@ def _stopped_by(messages: Sequence[Message]) -> str:
     return (said.text or "") if said is not None and said.say == "error" else ""
 
 
-def _provider_failed(last: Message, partial: str) -> Outcome:
+def _provider_failed(last: Message, partial: str) -> RunOutcome:
     fault = last.fault
     retryable = fault is not None and fault.retryable
     said = (fault.message if fault is not None else None) or last.text or "The request to the model failed."
-    return Outcome(
+    return RunOutcome(
         exit_code=exit_codes.PROVIDER_RETRYABLE if retryable else exit_codes.PROVIDER_PERMANENT,
         terminal_reason=_fault_reason(fault.kind if fault is not None else ""),
         result=partial,
@@ -116,9 +118,9 @@ def _fault_reason(kind: str) -> str:
     return "prompt_too_long" if kind == "context_too_long" else "api_error"
 
 
-def _question(last: Message) -> Outcome:
+def _question(last: Message) -> RunOutcome:
     question = _question_text(last.text or "")
-    return Outcome(
+    return RunOutcome(
         exit_code=exit_codes.NEEDS_HUMAN,
         terminal_reason="needs_input",
         result=question,
@@ -136,16 +138,16 @@ def _question_text(text: str) -> str:
     return question if isinstance(question, str) else text
 
 
-def _limit_reached(last: Message, partial: str) -> Outcome:
+def _limit_reached(last: Message, partial: str) -> RunOutcome:
     if '"cost"' in (last.text or ""):
-        return Outcome(
+        return RunOutcome(
             exit_code=exit_codes.BUDGET_LIMIT,
             terminal_reason="budget_exhausted",
             subtype=ERROR_MAX_BUDGET,
             result=partial,
             errors=("The budget is used up. What was done stays done; allow more with --max-budget-usd.",),
         )
-    return Outcome(
+    return RunOutcome(
         exit_code=exit_codes.TURN_LIMIT,
         terminal_reason="max_turns",
         subtype=ERROR_MAX_TURNS,
@@ -154,8 +156,8 @@ def _limit_reached(last: Message, partial: str) -> Outcome:
     )
 
 
-def _mistakes(last: Message, partial: str) -> Outcome:
-    return Outcome(
+def _mistakes(last: Message, partial: str) -> RunOutcome:
+    return RunOutcome(
         exit_code=exit_codes.TASK_FAILED,
         terminal_reason="malformed_tool_use_exhausted",
         result=partial,
@@ -163,10 +165,10 @@ def _mistakes(last: Message, partial: str) -> Outcome:
     )
 
 
-def _unfinished(ask: str | None, partial: str, aborted_during: str, interruption: Interruption | None) -> Outcome:
+def _unfinished(ask: str | None, partial: str, aborted_during: str, interruption: Interruption | None) -> RunOutcome:
     """The task is paused, or broke off without saying how."""
     if interruption is not None:
-        return Outcome(
+        return RunOutcome(
             exit_code=interruption.exit_code,
             terminal_reason=aborted_during,
             result=partial,
@@ -174,9 +176,13 @@ def _unfinished(ask: str | None, partial: str, aborted_during: str, interruption
         )
     if ask is not None:
         said = "The task was cancelled. What was done stays done; the session is kept."
-        return Outcome(exit_code=exit_codes.TASK_FAILED, terminal_reason=aborted_during, result=partial, errors=(said,))
+        return RunOutcome(
+            exit_code=exit_codes.TASK_FAILED, terminal_reason=aborted_during, result=partial, errors=(said,)
+        )
     said = "The session broke off without an end (this is a bug in robota). What was done stays done; see its log."
-    return Outcome(exit_code=exit_codes.TASK_FAILED, terminal_reason="internal_error", result=partial, errors=(said,))
+    return RunOutcome(
+        exit_code=exit_codes.TASK_FAILED, terminal_reason="internal_error", result=partial, errors=(said,)
+    )
 
 
 def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> Message | None:

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from robota.clients.lines.safe_text import without_controls, without_surrogates
+from robota.clients.render.safe_text import without_controls, without_surrogates
 from robota.protocol.codec import encode
 
 

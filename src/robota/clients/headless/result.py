@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from robota.clients.headless.identifiers import new_uuid
-from robota.clients.headless.outcome import ERROR, Outcome
+from robota.clients.headless.outcome import ERROR, RunOutcome
 from robota.clients.headless.tally import ModelShare, PermissionDenial, Tally
 from robota.protocol.conversation import Usage
 
@@ -45,7 +45,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     api_error_status: int | UnsetType = UNSET
 
 
-def result_of(outcome: Outcome, tally: Tally) -> Result:
+def result_of(outcome: RunOutcome, tally: Tally) -> Result:
     """The result of a run that had a session."""
     return Result(
         subtype=outcome.subtype,

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from robota.clients.lines.safe_text import Handlers
+from robota.clients.render.safe_text import Handlers
 from robota.protocol.conversation import Usage
 from robota.protocol.events import (
     ContextUpdate,

@@ -6,10 +6,10 @@ from msgspec import UNSET
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.lines.diagnostics import Diagnostics
-from robota.clients.lines.progress import Progress
-from robota.clients.lines.retry_words import retry_in_words
-from robota.clients.lines.safe_text import Handlers
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.progress import Progress
+from robota.clients.render.retry_words import retry_in_words
+from robota.clients.render.safe_text import Handlers
 from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
 
 # A shorter pause is over before a person wonders what is going on.

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.clients.lines.diagnostics import BOLD, DIM, RED, Diagnostics
-from robota.clients.lines.safe_text import TextOutput
-from robota.clients.lines.signals import signals_to
 from robota.clients.plain.answers import HINT, Again, ChangeIt, ShowAll, changed_input, meaning_of
-from robota.clients.plain.orders import HELP, order_in
 from robota.clients.plain.permission import Line, Shown, choices_of, cut, reasons_of, subject_of
 from robota.clients.plain.prompter import Prompter
+from robota.clients.plain.slash_commands import HELP, order_in
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import answer_to, words_for
 from robota.clients.plain.transcript import Transcript
-from robota.protocol.asks import is_non_blocking_ask
+from robota.clients.render.diagnostics import BOLD, DIM, RED, Diagnostics
+from robota.clients.render.safe_text import TextOutput
+from robota.clients.render.signals import signals_to
+from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.commands import (
     AskResponse,
     CancelTask,

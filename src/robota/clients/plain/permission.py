@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.clients.lines.diagnostics import BOLD, DIM, GREEN, RED
 from robota.clients.plain.answers import suggestions_of
 from robota.clients.plain.ask_text import object_in
 from robota.clients.plain.visible_text import visible
+from robota.clients.render.diagnostics import BOLD, DIM, GREEN, RED
 from robota.protocol.message import Message
 
 LINES_SHOWN: Final = 200

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from robota.clients.lines.diagnostics import DIM, RED, Diagnostics
 from robota.clients.plain.console import LONGEST_LINE_BYTES, Console, was_cut
+from robota.clients.render.diagnostics import DIM, RED, Diagnostics
 
 SIGN: Final = "> "
 FORGOTTEN_SHOWN: Final = 200

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.lines.diagnostics import DIM, Diagnostics
-from robota.clients.lines.safe_text import Handlers
+from robota.clients.render.diagnostics import DIM, Diagnostics
+from robota.clients.render.safe_text import Handlers
 from robota.protocol.events import (
     MessageCreated,
     PartialMessage,
@@ -22,21 +22,21 @@ INSET: Final = "    "
 LONGEST: Final = 100
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
+class WaitNotice(msgspec.Struct, frozen=True, kw_only=True):
     """After how many seconds what is said; from the last one on it is said that often."""
 
     words: str
     seconds: tuple[float, ...]
 
 
-WITH_CALLS: Final = Patience(words="still running", seconds=(3, 10, 30, 60))
-WITH_THE_MODEL: Final = Patience(words="waiting for the model", seconds=(10, 30, 60))
+WITH_CALLS: Final = WaitNotice(words="still running", seconds=(3, 10, 30, 60))
+WITH_THE_MODEL: Final = WaitNotice(words="waiting for the model", seconds=(10, 30, 60))
 
 
 class StillRunning:
     """Watches the newest call, or the model. Whoever is asked something is not told that it takes long."""
 
-    def __init__(self, diagnostics: Diagnostics, with_calls: Patience = WITH_CALLS) -> None:
+    def __init__(self, diagnostics: Diagnostics, with_calls: WaitNotice = WITH_CALLS) -> None:
         self._diagnostics = diagnostics
         self._with_calls = with_calls
         self._patience = with_calls
@@ -62,7 +62,7 @@ class StillRunning:
         self._call = None
         self._pause()
 
-    def _begin(self, patience: Patience, call: str | None) -> None:
+    def _begin(self, patience: WaitNotice, call: str | None) -> None:
         self._pause()
         self._patience, self._call, self._output = patience, call, ""
         self._since = monotonic()

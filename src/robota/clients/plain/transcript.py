@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.lines.diagnostics import DIM, RED, Diagnostics
-from robota.clients.lines.progress import Progress
-from robota.clients.lines.safe_text import Handlers
+from robota.clients.render.diagnostics import DIM, RED, Diagnostics
+from robota.clients.render.progress import Progress
+from robota.clients.render.safe_text import Handlers
 from robota.protocol.events import (
     MessageCreated,
     MessageUpdated,

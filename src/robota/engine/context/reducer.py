@@ -15,8 +15,8 @@ from robota.engine.context.span import (
     oldest_exchanges,
     shortened_results,
 )
-from robota.engine.scope import TaskScope
-from robota.log.kinds import CondenseRecord, TruncateRecord
+from robota.engine.task.runtime import TaskRuntime
+from robota.log.kinds.kinds import CondenseRecord, TruncateRecord
 from robota.protocol.conversation import UserTurn
 from robota.protocol.message import TodoItem
 
@@ -48,7 +48,7 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
 class Reducer:
     """Shortens the history of one task. What it hides from the model stays in the log."""
 
-    def __init__(self, scope: TaskScope, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]) -> None:
+    def __init__(self, scope: TaskRuntime, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]) -> None:
         self._scope = scope
         self._history = scope.history
         self._gauge = gauge

@@ -5,14 +5,14 @@ from typing import Literal
 
 import msgspec
 
-from robota.contracts.hook import Moment
+from robota.contracts.hook import HookEvent
 from robota.engine.context.kept import reminder
 from robota.engine.context.reducer import CannotCondense, Reducer, Sizes
 from robota.engine.context.size import Gauge
 from robota.engine.context.summary import Summariser
-from robota.engine.patience import Patience
-from robota.engine.scope import TaskScope
-from robota.engine.usage import tell_usage
+from robota.engine.model.request_retry import RequestRetry
+from robota.engine.record.usage import tell_usage
+from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.events import ContextReduced
 from robota.protocol.message import Message, TodoItem
 from robota.providers.fault import ProviderFault
@@ -24,7 +24,7 @@ class Shortening:
     """Condenses the conversation of one task, or leaves out its oldest part."""
 
     def __init__(
-        self, scope: TaskScope, patience: Patience, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
+        self, scope: TaskRuntime, patience: RequestRetry, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
     ) -> None:
         self._scope = scope
         self._summariser = Summariser(scope, patience)
@@ -49,7 +49,7 @@ class Shortening:
         finally:
             tell_usage(self._scope)
         model = self._scope.options.model
-        said = await self._scope.fire(Moment.SESSION_START, "compact", source="compact", model=model)
+        said = await self._scope.fire(HookEvent.SESSION_START, "compact", source="compact", model=model)
         self._scope.history.add_user([reminder(said.context)] if said.context else [])
         return True
 
@@ -73,7 +73,7 @@ class Shortening:
         scope, cost = self._scope, self._scope.meter.cost
         if not self._reducer.can_condense:
             raise CannotCondense("there is not enough of it yet.")
-        said = await scope.fire(Moment.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
+        said = await scope.fire(HookEvent.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
         veto = said.blocked or said.stopped
         if veto is not None:
             raise CannotCondense(f"a hook does not want it: {veto}")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from robota.engine.context.cut import shorter
-from robota.engine.patience import Patience
-from robota.engine.scope import TaskScope
+from robota.engine.model.request_retry import RequestRetry
+from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.conversation import (
     AssistantTurn,
     Block,
@@ -33,7 +33,7 @@ FOCUS: Final = "What the summary must keep above all:"
 class Summariser:
     """Asks for summaries for one task. What a try cost is counted, also if it failed."""
 
-    def __init__(self, scope: TaskScope, patience: Patience) -> None:
+    def __init__(self, scope: TaskRuntime, patience: RequestRetry) -> None:
         self._scope = scope
         self._patience = patience
 

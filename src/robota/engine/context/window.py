@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from robota.engine.context.size import Gauge, room_for_input
-from robota.engine.meter import total_in
-from robota.engine.patience import Patience
-from robota.engine.scope import TaskScope
+from robota.engine.model.request_retry import RequestRetry
+from robota.engine.record.meter import total_in
+from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.conversation import Usage
 from robota.protocol.message import TodoItem
 
@@ -28,7 +28,7 @@ class Context:
     """The context window of one task."""
 
     def __init__(
-        self, scope: TaskScope, patience: Patience, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
+        self, scope: TaskRuntime, patience: RequestRetry, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
     ) -> None:
         self._scope = scope
         self._patience = patience

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.json_text import NotAnObject, read_object
-from robota.config.settings import Settings
-from robota.config.workspace_sources import Snapshot
+from robota.config.settings.json_text import NotAnObject, read_object
+from robota.config.settings.load import Settings
+from robota.config.trust.sources import Snapshot
 from robota.extensions.mcp.definitions import Server, read_server
 
 FILES: Final = (".mcp.json", ".robota/mcp.json")

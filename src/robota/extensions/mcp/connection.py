@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from robota.contracts.tool import ToolResult
 from robota.extensions.mcp.definitions import HttpServer, Server, StdioServer
 from robota.extensions.mcp.remote_tool import RemoteTool, visible
-from robota.workspace.line_process import LineProcess
 from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.line_process import LineProcess
 
 if TYPE_CHECKING:
     from robota.extensions.mcp.sdk import RemoteSession

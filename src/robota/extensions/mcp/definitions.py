@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.problems import shown
+from robota.config.settings.problems import shown
 from robota.extensions.mcp.variables import expanded
 
 # The name is part of the names of tools, which rules speak of: `a__b` would pass for a tool of `a`.

@@ -16,7 +16,7 @@ from robota.extensions.mcp.definitions import HttpServer
 from robota.extensions.mcp.http_client import http_client
 from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool
 from robota.version import VERSION
-from robota.workspace.line_process import LONGEST_LINE, LineProcess
+from robota.workspace.process.line_process import LONGEST_LINE, LineProcess
 
 MOST_PAGES: Final = 50
 # What goes wrong on the way is told by whoever called; on standard error it would only be in the way.

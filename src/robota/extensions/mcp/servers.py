@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.problems import shown
+from robota.config.settings.problems import shown
 from robota.contracts.tool import AnyTool
 from robota.extensions.mcp.connection import Connection, ServerFailed
 from robota.extensions.mcp.definitions import Server

@@ -11,7 +11,7 @@ from typing import Final
 
 from robota.workspace.sandbox.profile import Profile
 from robota.workspace.sandbox.seccomp import filter_program
-from robota.workspace.sandbox.wrapped import Wrapped
+from robota.workspace.sandbox.wrapped_command import Wrapped
 
 # Without links, and looked up before a command runs: one in a virtual environment in the workspace could be replaced.
 INTERPRETER: Final = os.path.realpath(sys.executable)

@@ -5,9 +5,9 @@ import subprocess
 from typing import Final
 
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.programs import find_program
+from robota.workspace.process.programs import find_program
 from robota.workspace.sandbox.profile import Profile
-from robota.workspace.sandbox.walls import Kind, Sandbox
+from robota.workspace.sandbox.sandbox import Kind, Sandbox
 
 PROBE: Final = ("/bin/true",)
 PROBE_SECONDS: Final = 5.0

@@ -1,0 +1,263 @@
+"""`robota config`: what is set, who set it, and how to change it."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.cli.command_parser import CommandParser, did_you_mean
+from robota.cli.print_json import print_json
+from robota.config.errors import ConfigError
+from robota.config.paths import LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, settings_path
+from robota.config.settings.key_path import KeyPath, join_key, split_key
+from robota.config.settings.layers import Layer, Origin
+from robota.config.settings.load import Settings, load_settings
+from robota.config.settings.masking import masked
+from robota.config.settings.merge import Entry, is_gathered, nested
+from robota.config.settings.problems import shown
+from robota.config.settings.schema import settings_schema
+from robota.config.settings.validation import checked, type_of
+from robota.config.settings.workspace_filter import AFTER_TRUST, ALWAYS
+from robota.config.settings.workspace_layers import WORKSPACE_FILES
+from robota.config.settings.writer import read_raw, remove_value, set_value
+from robota.config.trust.decision import remember
+
+DONE: Final = 0
+NOT_SET: Final = 1
+CONFIGURATION: Final = 3
+SCOPES: Final = {"user": None, "project": PROJECT_SETTINGS, "local": LOCAL_SETTINGS}
+SHARED_MODE: Final = 0o644
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota config …`; the arguments begin after `config`."""
+    options = _parser().read(argv)
+    try:
+        code: int = options.run(options, os.environ)
+        return code
+    except ConfigError as error:
+        print(f"robota: {error}", file=sys.stderr)
+        return CONFIGURATION
+
+
+def _parser() -> CommandParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    parser = CommandParser(prog="robota config", description="What is set, who set it, how to change it.")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    show = _action(actions, shared, "show", _show, "print all settings that hold")
+    show.add_argument("--origin", action="store_true", help="say which file, variable or option set each")
+    show.add_argument("--json", action="store_true", help="print JSON")
+    get = _action(actions, shared, "get", _get, "print one setting")
+    get.add_argument("key", metavar="KEY", help='for example permissions.deny, or models."gpt-4.1".contextWindow')
+    change = _action(actions, shared, "set", _set, "change one setting")
+    change.add_argument("key", metavar="KEY")
+    change.add_argument("value", metavar="VALUE", help="text, or JSON where the setting is not a text")
+    change.add_argument("--add", action="store_true", help="add VALUE to the list instead of replacing it")
+    unset = _action(actions, shared, "unset", _unset, "remove one setting")
+    unset.add_argument("key", metavar="KEY")
+    for action in (change, unset):
+        action.add_argument("--scope", choices=SCOPES, default="user", help="which file (default: user)")
+    _action(actions, shared, "path", _path, "print where settings come from, lowest first")
+    _action(actions, shared, "schema", _schema, "print the JSON Schema of a settings file")
+    return parser
+
+
+def _action(actions: Any, shared: argparse.ArgumentParser, name: str, run: Any, help: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, parents=[shared], help=help)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _show(options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    settings = _loaded(options, env)
+    if options.json:
+        print_json(_with_origins(settings) if options.origin else masked(nested(settings.entries)))
+        return DONE
+    lines = [(shown(join_key(entry.key), 200), _written(entry), entry.origin) for entry in settings.entries]
+    width = max(len(key) for key, _, _ in lines)
+    for key, value, origin in lines:
+        source = f"   [{_origin_in_words(origin)}]" if options.origin else ""
+        print(f"{key:<{width}}  {value}{source}")
+    return DONE
+
+
+def _origin_in_words(origin: Origin) -> str:
+    return "built-in" if origin.layer is Layer.BUILT_IN else f"{origin.layer}: {shown(origin.where, 4096)}"
+
+
+def _get(options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    settings = _loaded(options, env)
+    key = split_key(options.key)
+    value: Any = nested(settings.entries)
+    for part in key:
+        value = value.get(part) if isinstance(value, dict) else None
+    if value is None:
+        print(f"robota: {join_key(key)} is not set.{_unknown_key(key)}", file=sys.stderr)
+        return NOT_SET
+    value = masked(value, key[-1])
+    if isinstance(value, str):
+        print(value)
+    else:
+        print_json(value)
+    return DONE
+
+
+def _unknown_key(key: KeyPath) -> str:
+    """What to add if there is no setting of that name at all."""
+    known = settings_schema()["properties"]
+    return "" if key[0] in known else f" There is no setting {key[0]}.{did_you_mean(key[0], known)}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith("?") else f"{sentence}."
+
+
+def _set(options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    key = split_key(options.key)
+    path = _target(options, env, key)
+    value = _value(key, options.value, path, add=options.add)
+    _check(key, value)
+    _write(options, env, path, lambda mode: set_value(path, key, value, mode=mode))
+    print(f"{join_key(key)} was set in {path}.")
+    _say_if_overruled(options, env, key)
+    return DONE
+
+
+def _unset(options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    key = split_key(options.key)
+    path = _target(options, env, key)
+    _write(options, env, path, lambda mode: remove_value(path, key, mode=mode))
+    print(f"{join_key(key)} is not set in {path} any more.")
+    return DONE
+
+
+def _path(options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    root = _root(options)
+    places = [
+        (Layer.USER, settings_path(env)),
+        *((layer, root / path) for layer, path in WORKSPACE_FILES.items()),
+        (Layer.MANAGED, MANAGED_SETTINGS),
+    ]
+    for layer, path in places:
+        print(f"{layer:<8} {path}{'' if path.exists() else '   (not there)'}")
+    return DONE
+
+
+def _schema(options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    print_json(settings_schema())
+    return DONE
+
+
+def _loaded(options: argparse.Namespace, env: Mapping[str, str]) -> Settings:
+    settings = load_settings(_root(options), env)
+    for line in (*(problem.message for problem in settings.errors), *settings.notices):
+        print(f"robota: {line}", file=sys.stderr)
+    return settings
+
+
+def _root(options: argparse.Namespace) -> Path:
+    try:
+        root: Path = options.cwd.resolve(strict=True)
+    except OSError as error:
+        raise ConfigError(f"{options.cwd} cannot be used: {error.strerror}. Nothing was changed.") from error
+    return root
+
+
+def _target(options: argparse.Namespace, env: Mapping[str, str], key: KeyPath) -> Path:
+    """The file to write, if that file may hold this setting."""
+    inside = SCOPES[options.scope]
+    if inside is None:
+        return settings_path(env)
+    if not {key[:1], key[:2]} & (ALWAYS | AFTER_TRUST):
+        raise ConfigError(
+            f"{join_key(key)} has no effect in {inside}: a repository cannot set that. Nothing was written. "
+            "Use --scope user."
+        )
+    path = _root(options) / inside
+    if path.resolve() != path:
+        raise ConfigError(f"{path} is a link to somewhere else. Nothing was written.")
+    return path
+
+
+def _value(key: KeyPath, text: str, path: Path, *, add: bool) -> Any:
+    if add:
+        before: Any = read_raw(path)
+        for part in key:
+            before = before.get(part, {}) if isinstance(before, dict) else {}
+        if before and not isinstance(before, list):
+            raise ConfigError(f"{join_key(key)} is not a list. Nothing was written.")
+        return [*before, text]
+    kind = type_of(key)
+    for candidate in (lambda: text, lambda: msgspec.json.decode(text.encode())):
+        try:
+            value = candidate()
+            msgspec.convert(value, kind)
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError):
+            continue
+        return _as_json(text) if kind is Any else value
+    return _as_json(text)
+
+
+def _as_json(text: str) -> Any:
+    """JSON if it is JSON, else the text itself."""
+    try:
+        return msgspec.json.decode(text.encode())
+    except (msgspec.DecodeError, UnicodeError):
+        return text
+
+
+def _check(key: KeyPath, value: Any) -> None:
+    """Refuse what the next start would complain about."""
+    raw: Any = value
+    for part in reversed(key):
+        raw = {part: raw}
+    for flaw in checked(raw)[1]:
+        # One field of a profile alone lacks the others; that is no mistake here.
+        if tuple(flaw.place[: len(key)]) == key:
+            raise ConfigError(f"{join_key(flaw.place)}: {_ended(flaw.text)} Nothing was written.")
+
+
+def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, write: Callable[[int], None]) -> None:
+    """A person who changes a workspace they trust, or one that brought nothing, trusts their own change."""
+    if options.scope == "user":
+        write(0o600)
+        return
+    root = _root(options)
+    before = load_settings(root, env).trust
+    made = not path.parent.exists()
+    write(SHARED_MODE if options.scope == "project" else 0o600)
+    if made:
+        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+    after = load_settings(root, env).trust
+    if before is not None and before.is_given and after is not None:
+        remember("yes", after.snapshot, env, time.time_ns() // 1_000_000)
+    if options.scope == "project":
+        print(f"git ignores {path.parent.name}/. To share the file: git add --force {PROJECT_SETTINGS}")
+
+
+def _say_if_overruled(options: argparse.Namespace, env: Mapping[str, str], key: KeyPath) -> None:
+    origin = load_settings(_root(options), env).origin(key)
+    if origin is not None and origin.layer != options.scope and not is_gathered(key):
+        print(f"It has no effect here: {origin.where} ({origin.layer}) sets it too, and wins.", file=sys.stderr)
+
+
+def _with_origins(settings: Settings) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": join_key(entry.key),
+            "value": masked(entry.value, entry.key[-1]),
+            "layer": entry.origin.layer,
+            "where": entry.origin.where,
+        }
+        for entry in settings.entries
+    ]
+
+
+def _written(entry: Entry) -> str:
+    return shown(msgspec.json.encode(masked(entry.value, entry.key[-1])).decode(), 2000)

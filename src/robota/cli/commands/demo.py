@@ -1,0 +1,103 @@
+"""`robota demo`: a real task on the built-in scripted model, in a project made for it. No key, no network."""
+
+import asyncio
+import json
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.app import OpenSession, open_session
+from robota.cli.command_parser import CommandParser
+from robota.cli.commands import sessions
+from robota.clients.headless.client import run_headless
+from robota.clients.headless.options import HeadlessOptions
+from robota.config.launch_options import LaunchOptions
+from robota.config.profiles.profile import Profile
+from robota.workspace.process.processes import Processes
+
+MATERIAL: Final = Path(__file__).parent / "demo_project"
+TASK: Final = "There is a failing test in this project. Find out why and fix it."
+MAKE_REPOSITORY: Final = (
+    "git init -q && git add -A && git -c user.name=demo -c user.email=demo@localhost -c commit.gpgsign=false "
+    "commit -qm 'A small shop'"
+)
+
+NEXT: Final = """\
+How to use it with a model of your own:
+
+  robota --configure      # asks a few questions; or, without questions:
+  robota --configure-provider mine --type openai-compatible \\
+      --base-url http://127.0.0.1:11434/v1 --model YOUR_MODEL --set-current
+  cd your/project
+  robota "explain what this project does"      # with -p it only prints the answer, and asks nothing
+
+Any server with an OpenAI-compatible API works; --api-key-env NAME names the variable that holds a key.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    about = "A real task on the built-in scripted model, in a project made for it. No key, no network."
+    parser = CommandParser(prog="robota demo", description=about)
+    parser.add_argument("--keep", action="store_true", help="keep the project to look at")
+    keep = parser.parse_args(argv).keep
+    project = Path(tempfile.mkdtemp(prefix="robota-demo-"))
+    try:
+        return asyncio.run(_demo(project))
+    finally:
+        if keep:
+            print(f"\nThe project is in {project}")
+        else:
+            shutil.rmtree(project, ignore_errors=True)
+
+
+async def _demo(project: Path) -> int:
+    for file in MATERIAL.glob("*.py.txt"):
+        (project / file.name.removesuffix(".txt")).write_bytes(file.read_bytes())
+    await _shell(MAKE_REPOSITORY, project)
+    print("A small project with a failing test, and Robota on its built-in scripted model.")
+    print("The model's words come from a script; the tools, the files and the tests are real.\n")
+    print(f'$ robota -p "{TASK}" --permission-mode bypassPermissions --verbose\n', flush=True)
+    opened = open_session(_wishes(project), {"ROBOTA_HOME": str(project / ".home")})
+    try:
+        code = await run_headless(opened.session, TASK, HeadlessOptions(verbose=True), sys.stdout.buffer, sys.stdout)
+    finally:
+        await opened.close()
+    await _show_what_happened(project, opened)
+    return code
+
+
+def _wishes(project: Path) -> LaunchOptions:
+    script = (MATERIAL / "script.json").read_text(encoding="utf-8")
+    if shutil.which("python3") is None:
+        script = script.replace("python3", shlex.quote(sys.executable))
+    profile = Profile(type="scripted", name="demo", model="scripted", options=json.loads(script))
+    return LaunchOptions(cwd=project, profile=profile, permission_mode="bypassPermissions", attended=False, name="demo")
+
+
+async def _show_what_happened(project: Path, opened: OpenSession) -> None:
+    print("\n$ git diff --stat")
+    print(await _shell("git --no-pager diff --stat", project))
+    session = opened.log.path.parent.name
+    print(f"\n$ robota sessions verify {session}", flush=True)
+    sessions.main(["verify", session, "--cwd", str(project)])
+    print(f"\n{NEXT}{_how_to_find_the_command()}", end="")
+
+
+def _how_to_find_the_command() -> str:
+    """After `make run` the command is installed, but the shell does not know where."""
+    command = Path(sys.argv[0]).absolute()
+    if shutil.which("robota") is not None or command.name != "robota":
+        return ""
+    return f'Your shell does not find robota yet: export PATH="{command.parent}:$PATH"\n'
+
+
+async def _shell(command: str, cwd: Path) -> str:
+    processes = Processes()
+    outcome = await processes.run(command, cwd, 30, lambda text: None)
+    if outcome.exit_code != 0:
+        print(f"robota: {command!r} failed; going on without it.\n{outcome.output_head}", file=sys.stderr)
+    return outcome.output_head.rstrip("\n")

@@ -1,0 +1,46 @@
+"""`robota doctor`: looks at everything Robota needs and says what is wrong and what to do."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from robota.cli.columns import print_columns
+from robota.cli.command_parser import CommandParser
+from robota.cli.commands.doctor_checks import Check, Health, examine
+
+MARKS = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota doctor …`; exit code 0 if nothing is bad."""
+    parser = CommandParser(prog="robota doctor", description="Checks everything that Robota needs.")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    options = parser.parse_args(argv)
+    try:
+        root = options.cwd.resolve(strict=True)
+    except OSError as error:
+        print(f"robota: {options.cwd} cannot be used: {error.strerror}.", file=sys.stderr)
+        return 1
+    checks = asyncio.run(examine(root, os.environ))
+    is_well = all(check.health is not Health.BAD for check in checks)
+    if options.json:
+        report = msgspec.json.encode({"ok": is_well, "checks": checks})
+        print(msgspec.json.format(report, indent=2).decode())
+    else:
+        _print(checks, is_well)
+    return 0 if is_well else 1
+
+
+def _print(checks: Sequence[Check], is_well: bool) -> None:
+    rows = []
+    for check in checks:
+        rows.append((MARKS[check.health], check.name, check.text))
+        if check.advice:
+            rows.append(("", "", f"→ {check.advice}"))
+    print_columns(rows)
+    print("\nEverything Robota needs is there." if is_well else "\nSomething is wrong; the lines marked BAD say what.")

@@ -1,0 +1,225 @@
+"""The single checks of `robota doctor`. They look; they change nothing."""
+
+import asyncio
+import os
+import platform
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.cli.configure.interactive import probe
+from robota.config.errors import ConfigError, NoProviderError
+from robota.config.paths import home_directory, user_directory
+from robota.config.profiles.choice import select_profile
+from robota.config.settings.load import Settings, load_settings
+from robota.config.settings.problems import Severity, shown
+from robota.config.trust.decision import TrustState
+from robota.providers.fault import ProviderFault
+from robota.version import VERSION
+from robota.workspace.problems import FileProblem
+from robota.workspace.process.filter_process import run_filter
+from robota.workspace.process.programs import find_program
+from robota.workspace.sandbox.egress.gateway import interpreter_inside
+from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.profile import workspace_profile
+from robota.workspace.sandbox.sandbox import Kind, Sandbox
+from robota.workspace.search.ripgrep import ripgrep_program
+
+OLDEST_PYTHON: Final = (3, 11)
+PROGRAM_SECONDS: Final = 5.0
+PROBE_SECONDS: Final = 10.0
+NEAR_MODELS: Final = 3
+LEAST_FREE_BYTES: Final = 200 * 1024 * 1024
+
+
+class Health(StrEnum):
+    GOOD = "good"
+    NOTE = "note"
+    BAD = "bad"
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that was looked at."""
+
+    name: str
+    health: Health
+    text: str
+    advice: str = ""
+
+
+async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
+    """All checks, in the order they are shown; the slow ones run side by side."""
+    settings = load_settings(root, env)
+    git, ripgrep, sandbox, provider = await asyncio.gather(
+        _git(env), _ripgrep(env), _sandbox(settings, root, env), _provider(settings, env)
+    )
+    return [
+        Check(name="robota", health=Health.GOOD, text=VERSION),
+        _python(),
+        _terminal(env),
+        git,
+        ripgrep,
+        sandbox,
+        *_settings(settings),
+        _trust(settings),
+        provider,
+        _disk(root, env),
+    ]
+
+
+def _python() -> Check:
+    text = f"{platform.python_version()} ({sys.executable})"
+    if sys.version_info >= OLDEST_PYTHON:
+        return Check(name="python", health=Health.GOOD, text=text)
+    return Check(name="python", health=Health.BAD, text=text, advice="Robota needs Python 3.11 or newer.")
+
+
+def _terminal(env: Mapping[str, str]) -> Check:
+    name = env.get("TERM") or "unset"
+    encoding = (sys.stdout.encoding or "").lower()
+    if not sys.stdout.isatty():
+        return Check(name="terminal", health=Health.NOTE, text=f"output goes to no terminal (TERM is {shown(name)})")
+    if encoding not in ("utf-8", "utf8"):
+        advice = "Set LANG to a UTF-8 locale, for example C.UTF-8."
+        return Check(name="terminal", health=Health.NOTE, text=f"{shown(name)}, encoding {encoding}", advice=advice)
+    size = os.get_terminal_size(sys.stdout.fileno())
+    return Check(name="terminal", health=Health.GOOD, text=f"{shown(name)}, {size.columns}x{size.lines}, UTF-8")
+
+
+async def _git(env: Mapping[str, str]) -> Check:
+    program = find_program("git", env)
+    if program is None:
+        return Check(name="git", health=Health.BAD, text="not found", advice="Install git.")
+    return await _version_of("git", program, env)
+
+
+async def _ripgrep(env: Mapping[str, str]) -> Check:
+    try:
+        program = ripgrep_program()
+    except FileProblem:
+        advice = "Install ripgrep; without it the model cannot search files."
+        return Check(name="ripgrep", health=Health.BAD, text="not found", advice=advice)
+    return await _version_of("ripgrep", program, env)
+
+
+async def _version_of(name: str, program: str, env: Mapping[str, str]) -> Check:
+    done = await run_filter(f"{shlex.quote(program)} --version", b"", Path("/"), env, PROGRAM_SECONDS)
+    if done.exit_code != 0:
+        advice = f"Try it yourself: {shlex.quote(program)} --version"
+        return Check(name=name, health=Health.BAD, text=f"{program} does not work", advice=advice)
+    return Check(name=name, health=Health.GOOD, text=f"{shown(done.stdout.partition(chr(10))[0])} ({program})")
+
+
+async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Check:
+    """The walls that a command in this workspace would really get, tried."""
+    name = "sandbox"
+    if not settings.values.sandbox.enabled:
+        advice = "Commands run with all your rights. Switch it on again: robota config unset sandbox.enabled"
+        return Check(name=name, health=Health.NOTE, text="switched off by the settings", advice=advice)
+    found = await asyncio.to_thread(_found_sandbox, root, env)
+    reason = shown(found.reason, 300)
+    unreachable = _why_no_host_is_reached(found, settings)
+    if found.kind is Kind.BUBBLEWRAP:
+        health = Health.NOTE if unreachable else Health.GOOD
+        return Check(name=name, health=health, text=f"bubblewrap ({found.executable})", advice=unreachable)
+    if found.kind is Kind.LANDLOCK:
+        advice = (
+            "It confines writing and the network and closes your secrets, but it protects no single names in the "
+            "workspace, such as .git, and hides no processes. bubblewrap does, where user namespaces are allowed."
+        )
+        advice = f"{advice} {unreachable}".rstrip()
+        return Check(name=name, health=Health.NOTE, text=f"Landlock, because {reason}", advice=advice)
+    advice = "Every command is asked about. Install bubblewrap; user namespaces may have to be switched on."
+    return Check(name=name, health=Health.NOTE, text=f"none, because {reason}", advice=advice)
+
+
+def _why_no_host_is_reached(found: Sandbox, settings: Settings) -> str:
+    """Nothing, if the hosts on the list of the settings are reached, or if there is no list."""
+    if not settings.values.sandbox.allowed_hosts:
+        return ""
+    if found.kind is Kind.LANDLOCK:
+        return "It cannot enforce sandbox.allowedHosts, so commands have no network at all."
+    if found.kind is Kind.BUBBLEWRAP and interpreter_inside(found.profile) is None:
+        return "No Python is seen inside, which sandbox.allowedHosts needs, so commands have no network at all."
+    return ""
+
+
+def _found_sandbox(root: Path, env: Mapping[str, str]) -> Sandbox:
+    with tempfile.TemporaryDirectory(prefix="robota-doctor-") as temporary:
+        secrets = (user_directory(env),)
+        return find_sandbox(workspace_profile(root, Path(temporary), home=home_directory(env), secrets=secrets))
+
+
+def _settings(settings: Settings) -> list[Check]:
+    problems = [
+        Check(
+            name="settings",
+            health=Health.BAD if problem.severity is Severity.ERROR else Health.NOTE,
+            text=problem.message,
+        )
+        for problem in settings.problems
+    ]
+    ignored = [Check(name="settings", health=Health.NOTE, text=line) for line in settings.ignored]
+    files = sorted({entry.origin.where for entry in settings.entries if entry.origin.where != "built in"})
+    text = f"read from {', '.join(shown(file, 200) for file in files)}" if files else "nothing is set"
+    return [Check(name="settings", health=Health.GOOD, text=text), *problems, *ignored]
+
+
+def _trust(settings: Settings) -> Check:
+    trust = settings.trust
+    if trust is None:
+        return Check(name="trust", health=Health.NOTE, text="no project: nothing is loaded from here")
+    health = Health.GOOD if trust.is_given else Health.NOTE
+    advice = "Look at it and decide: robota trust" if not trust.is_given else ""
+    if trust.state is TrustState.REFUSED:
+        advice = "To decide again: robota trust"
+    return Check(name="trust", health=health, text=f"this workspace: {trust.state}", advice=advice)
+
+
+async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
+    name = "provider"
+    try:
+        profile = select_profile(settings)
+        probed = await probe(profile, env, PROBE_SECONDS)
+    except NoProviderError:
+        return Check(name=name, health=Health.BAD, text="none is configured", advice="Set one up: robota --configure")
+    except (ConfigError, ProviderFault) as error:
+        advice = "Correct the profile: robota --configure"
+        return Check(name=name, health=Health.BAD, text=shown(str(error), 500), advice=advice)
+    model = f", model {profile.model}" if profile.model else ""
+    text = f"{profile.name} (type {profile.type}{model}): {shown(probed.text, 300)}"
+    if probed.offers_model:
+        return Check(name=name, health=Health.GOOD, text=text)
+    return Check(name=name, health=Health.NOTE, text=text, advice=_other_models(profile.model or "", probed.models))
+
+
+def _other_models(wanted: str, offered: Sequence[str]) -> str:
+    """What to do about a model that the server does not have. Some servers have more than they list."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, offered, n=NEAR_MODELS, cutoff=0.4) or list(offered[:NEAR_MODELS])
+    names = ", ".join(shown(name) for name in near)
+    correct = "Correct the profile: robota --configure"
+    return f"The nearest it offers: {names}. {correct}" if names else correct
+
+
+def _disk(root: Path, env: Mapping[str, str]) -> Check:
+    places = [root, user_directory(env)]
+    free = {place: shutil.disk_usage(_existing(place)).free for place in places}
+    least = min(free, key=lambda place: free[place])
+    text = f"{free[least] >> 20:,} MiB free for {least}"
+    if free[least] >= LEAST_FREE_BYTES:
+        return Check(name="disk", health=Health.GOOD, text=text)
+    advice = "Make room: a session's log cannot be written to a full disk."
+    return Check(name="disk", health=Health.BAD, text=text, advice=advice)
+
+
+def _existing(place: Path) -> Path:
+    return next(path for path in (place, *place.parents) if path.exists())

@@ -1,0 +1,232 @@
+"""`robota policy`: explain a verdict, test the rules, and try other rules on past sessions."""
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.cli.command_parser import CommandParser
+from robota.cli.print_json import print_json
+from robota.config.errors import ConfigError
+from robota.contracts.verdict import Decision, Verdict
+from robota.log.errors import LogError
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.testing.cases import Case, CaseFile, CaseProblem, CaseResult, read_cases, run_cases
+from robota.policy.testing.replay import Changed, RecordedCall, Replayed, recorded_calls, replay
+from robota.text.visible import make_visible
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+TEST_FILES: Final = (".robota/policy-tests.yaml", ".robota/policy-tests.yml", ".robota/policy-tests.json")
+SHELL: Final = "execute_command"
+LONGEST_LINE: Final = 100
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota policy …`; the arguments begin after `policy`."""
+    own, command = _split(argv)
+    options = _parser().read(own)
+    options.words = [*getattr(options, "words", []), *command]
+    try:
+        return _action(options.action)(options)
+    except (ConfigError, CaseProblem, LogError) as error:
+        print(f"robota: {error}", file=sys.stderr)
+        return EXIT_USAGE
+
+
+def _action(name: str) -> Callable[[argparse.Namespace], int]:
+    return {"explain": _explain, "test": _test, "simulate": _simulate}[name]
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What comes after the first `--` is the command, whatever it looks like."""
+    words = list(argv)
+    place = words.index("--") if "--" in words else len(words)
+    return words[:place], words[place + 1 :]
+
+
+def _parser() -> CommandParser:
+    shared = CommandParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    shared.add_argument(
+        "--mode", choices=list(PermissionMode), help="the permission mode (default: that of the settings)"
+    )
+    rules_help = "use only the permissions of this settings file"
+    parser = CommandParser(prog="robota policy", description="What may run, and why.")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    explain = actions.add_parser("explain", parents=[shared], help="say what would be decided about a call, and why")
+    explain.add_argument("--rules", type=Path, metavar="FILE", help=rules_help)
+    explain.add_argument("--tool", metavar="NAME", help="a tool instead of a command")
+    explain.add_argument("--args", default="{}", metavar="JSON", help="the arguments of the tool")
+    explain.add_argument("words", nargs="*", metavar="-- COMMAND", help="a shell command")
+    test = actions.add_parser("test", parents=[shared], help="run policy tests; exit with 1 if one fails")
+    test.add_argument("--rules", type=Path, metavar="FILE", help=rules_help)
+    test.add_argument("file", nargs="?", type=Path, metavar="FILE", help=f"default: {TEST_FILES[0]}")
+    simulate = actions.add_parser("simulate", parents=[shared], help="judge the calls of past sessions by other rules")
+    simulate.add_argument("--rules", type=Path, metavar="FILE", required=True, help=rules_help)
+    return parser
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from robota.cli.commands.policy_bench import PolicyBench
+
+    if bool(options.tool) == bool(options.words):
+        raise ConfigError("Give either a command after -- or --tool NAME with --args JSON. Nothing was judged.")
+    bench = PolicyBench.open(options.cwd, os.environ, options.rules)
+    command = options.words[0] if len(options.words) == 1 else shlex.join(options.words)
+    tool = options.tool or SHELL
+    arguments = _arguments(options.args) if options.tool else {"command": command}
+    verdict = bench.judge(tool, arguments, options.mode)
+    if options.json:
+        print_json(_verdict_json(verdict))
+    else:
+        _print_verdict(verdict)
+    return EXIT_OK
+
+
+def _test(options: argparse.Namespace) -> int:
+    from robota.cli.commands.policy_bench import PolicyBench
+
+    path = options.file or _default_test_file(options.cwd)
+    cases = _read_case_file(path)
+    beside = path.parent / cases.rules if cases.rules else path.with_name("settings.json")
+    rules = options.rules or (beside if cases.rules or (cases.permissions is None and beside.exists()) else None)
+    bench = PolicyBench.open(options.cwd, os.environ, rules, cases.permissions)
+
+    def judge(case: Case) -> Verdict:
+        arguments = {"command": case.command} if case.command is not None else case.args
+        return bench.judge(case.tool or SHELL, arguments, case.mode or options.mode or cases.mode)
+
+    outcomes = run_cases(cases.tests, judge)
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    if options.json:
+        print_json({"passed": len(outcomes) - len(failed), "failed": [_outcome_json(one) for one in failed]})
+    else:
+        for outcome in failed:
+            print(f"FAILED  {_line(outcome.case.title)}\n        {_difference(outcome)}")
+        print(f"{len(outcomes) - len(failed)} of {len(outcomes)} policy tests passed.")
+    return EXIT_FAILED if failed else EXIT_OK
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    from robota.cli.commands.policy_bench import PolicyBench, past_sessions
+
+    bench = PolicyBench.open(options.cwd, os.environ, options.rules)
+    sessions = past_sessions(options.cwd, os.environ)
+    calls = [call for session, records in sessions for call in recorded_calls(session, records)]
+    replayed = replay(calls, lambda call: bench.judge_again(call, options.mode))
+    if options.json:
+        print_json(
+            {
+                "sessions": len(sessions),
+                "calls": replayed.calls,
+                "unknown": replayed.unknown,
+                "changed": [_changed_json(changed) for changed in replayed.changed],
+            }
+        )
+    else:
+        _print_replayed(replayed, len(sessions))
+    return EXIT_OK
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    print(f"{verdict.decision}: {verdict.reason}")
+    if verdict.rule:
+        print(f"rule:  {verdict.rule}")
+    print(f"path:  {' → '.join(verdict.steps)}")
+    for part in verdict.parts:
+        print(f"part:  {part.decision:5}  {_line(part.text)}  ({part.reason})")
+    for suggestion in verdict.suggestions:
+        print(f"to allow {suggestion.covers}:  {'  '.join(suggestion.rules)}")
+
+
+def _print_replayed(replayed: Replayed, sessions: int) -> None:
+    for changed in replayed.changed:
+        before, after = changed.call.decision, changed.verdict.decision
+        print(f"{before:5} → {after:5}  {_line(_call_text(changed.call))}  ({changed.verdict.reason})")
+    print(f"{replayed.calls} calls of {sessions} sessions: {len(replayed.changed)} would be judged otherwise.")
+    if replayed.unknown:
+        print(f"{replayed.unknown} could not be judged again: the log does not say what they were called with.")
+
+
+def _default_test_file(cwd: Path) -> Path:
+    found = next((cwd / name for name in TEST_FILES if (cwd / name).is_file()), None)
+    if found is None:
+        raise ConfigError(f"There are no policy tests here. Write {TEST_FILES[0]}, or name a file.")
+    return found
+
+
+def _read_case_file(path: Path) -> CaseFile:
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            # A few lines of them can stand for more than any memory holds.
+            raise CaseProblem("aliases are not read; write each value where it belongs")
+        return read_cases(yaml.safe_load(text))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise ConfigError(f"The policy tests in {path} cannot be read: {error}") from error
+    except CaseProblem as problem:
+        raise CaseProblem(f"{path}: {problem}.") from problem
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text.encode(), type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise ConfigError(f"--args must be a JSON object: {error}. Nothing was judged.") from error
+
+
+def _difference(outcome: CaseResult) -> str:
+    case, verdict = outcome.case, outcome.verdict
+    rule = f" by {case.rule}" if case.rule else ""
+    return f"expected {case.expect}{rule}, got {verdict.decision} by {verdict.rule or 'no rule'}: {verdict.reason}"
+
+
+def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "verdict": verdict.decision,
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "parts": [_part_json(part.text, part.decision, part.reason, part.rule) for part in verdict.parts],
+        "path": verdict.steps,
+        "suggestions": verdict.suggestions,
+    }
+
+
+def _part_json(text: str, decision: Decision, reason: str, rule: str | None) -> dict[str, Any]:
+    return {"command": text, "verdict": decision, "reason": reason, "rule": rule}
+
+
+def _outcome_json(outcome: CaseResult) -> dict[str, Any]:
+    return {"test": outcome.case.title, "expected": outcome.case.expect, **_verdict_json(outcome.verdict)}
+
+
+def _changed_json(changed: Changed) -> dict[str, Any]:
+    call = changed.call
+    return {
+        "session": call.session,
+        "tool": call.tool,
+        "input": call.input,
+        "before": call.decision,
+        **_verdict_json(changed.verdict),
+    }
+
+
+def _call_text(call: RecordedCall) -> str:
+    first = next(iter((call.input or {}).values()), "")
+    return f"{call.tool} {first}"
+
+
+def _line(text: str) -> str:
+    """A command on one line of the screen, whatever is in it."""
+    line = " ".join(make_visible(text).text.split())
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."

@@ -1,0 +1,151 @@
+"""A policy set up for looking at it: the rules of the settings, or of one file, and calls to judge."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.config.paths import home_directory, user_directory
+from robota.config.settings.layers import Layer, check_layer, read_file
+from robota.config.settings.load import load_settings, refuse_errors
+from robota.config.settings.schema import Permissions, SettingsFile
+from robota.contracts.tool import AnyTool
+from robota.contracts.verdict import Subject, Verdict
+from robota.log.chain.reader import LOG_NAME, load
+from robota.log.chain.record import Record
+from robota.log.store import fallback_directory, list_sessions
+from robota.policy.judge import Judge
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.sources import rules_of_settings, rules_to_look_at
+from robota.policy.testing.replay import RecordedCall
+from robota.tools.registry import builtin_tools, by_name
+from robota.workspace.git.read_only import git_only_looks
+from robota.workspace.sandbox.session_sandbox import SessionSandbox
+from robota.workspace.shell.expansion import files_matching
+
+
+class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
+    """Judges calls as a session would, and runs nothing."""
+
+    policy: Judge
+    tools: dict[str, AnyTool]
+    default_mode: str = PermissionMode.DEFAULT
+
+    @classmethod
+    def open(
+        cls, cwd: Path, env: Mapping[str, str], rules: Path | None, permissions: Permissions | None = None
+    ) -> "PolicyBench":
+        """With the rules of one settings file, or these permissions, or the settings as a session has them here.
+
+        In the first two cases the workspace is taken as trusted and the sandbox as working, so that the answer is
+        the same on every machine.
+        """
+        root, tools = cwd.resolve(), by_name(builtin_tools())
+        names = {name: tool.name for name, tool in tools.items()}
+        if rules is not None:
+            permissions = _permissions_of(rules)
+        if permissions is not None:
+            bench = cls._with(root, env, tools, rules=rules_to_look_at(permissions, names), sandbox_works=lambda: True)
+            return msgspec.structs.replace(bench, default_mode=permissions.default_mode or PermissionMode.DEFAULT)
+        settings = load_settings(root, env)
+        refuse_errors(settings)
+        bench = cls._with(
+            root,
+            env,
+            tools,
+            rules=rules_of_settings(settings.entries, names)[0],
+            trusted=settings.is_trusted,
+            git_only_looks=lambda: git_only_looks(root),
+            sandbox_works=_sandbox_of(settings.values, root, env),
+        )
+        default_mode = settings.values.permissions.default_mode or PermissionMode.DEFAULT
+        return msgspec.structs.replace(bench, default_mode=default_mode)
+
+    @classmethod
+    def _with(
+        cls, root: Path, env: Mapping[str, str], tools: dict[str, AnyTool], **circumstances: Any
+    ) -> "PolicyBench":
+        policy = Judge(
+            places=Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching),
+            names={name: tool.name for name, tool in tools.items()},
+            **circumstances,
+        )
+        return cls(policy=policy, tools=tools)
+
+    def judge(self, name: str, arguments: dict[str, Any], mode: str | None) -> Verdict:
+        """The verdict about a call; `ConfigError` if there is no such tool or the arguments do not fit it."""
+        tool = self.tools.get(name)
+        if tool is None:
+            known = ", ".join(sorted({tool.name for tool in self.tools.values()}))
+            raise ConfigError(f"There is no tool {name!r}. The tools are: {known}. Nothing was judged.")
+        try:
+            params = msgspec.convert(arguments, tool.params, strict=False)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"The arguments of {name} do not fit: {error}. Nothing was judged.") from error
+        return self._judged(self._subject(tool, params), mode or self.default_mode)
+
+    def judge_again(self, call: RecordedCall, mode: str | None) -> Verdict | None:
+        """The verdict about a recorded call; None if the tool is gone or has other parameters now."""
+        try:
+            return self.judge(call.tool, call.input or {}, mode or call.permission_mode)
+        except (ConfigError, ValueError):
+            return None
+
+    def _judged(self, subject: Subject, mode: str) -> Verdict:
+        if mode == PermissionMode.BYPASS:
+            # A session that starts in this mode has no sandbox.
+            return msgspec.structs.replace(self.policy, sandbox_works=None)(subject, mode, ())
+        return self.policy(subject, mode, ())
+
+    def _subject(self, tool: AnyTool, params: msgspec.Struct) -> Subject:
+        touches, root = tool.touches(params), self.policy.places.root
+        real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
+        paths = tuple(dict.fromkeys((*touches.paths, *real)))
+        return Subject(
+            tool=tool.name,
+            label=tool.label,
+            effects=tool.effects_of(params),
+            touches=msgspec.structs.replace(touches, paths=paths),
+            mode="code",
+        )
+
+
+def past_sessions(cwd: Path, env: Mapping[str, str]) -> list[tuple[str, tuple[Record, ...]]]:
+    """Every session of a workspace with its records."""
+    root = cwd.resolve()
+    try:
+        fallback = fallback_directory(user_directory(env), root)
+    except ConfigError:
+        fallback = None
+    return [(entry.id, load(entry.directory / LOG_NAME).records) for entry in list_sessions(root, fallback)]
+
+
+def _permissions_of(path: Path) -> Permissions:
+    """The permissions of one settings file; a file that is not as it should be is an error, not no rules."""
+    if not path.is_file():
+        raise ConfigError(f"There is no settings file {path}. Nothing was judged.")
+    checked = check_layer(read_file(Layer.USER, path))
+    if checked.problems:
+        raise ConfigError(" ".join([*(problem.message for problem in checked.problems), "Nothing was judged."]))
+    return msgspec.convert(checked.values, SettingsFile).permissions
+
+
+def _sandbox_of(settings: SettingsFile, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:
+    """Whether the sandbox works on this machine, found out when a command is judged; None if it is switched off."""
+    if not settings.sandbox.enabled:
+        return None
+
+    @cache
+    def works() -> bool:
+        walls = SessionSandbox(root, home=home_directory(env), secrets=(), network=settings.sandbox.network)
+        try:
+            return walls.stand
+        finally:
+            walls.close()
+
+    return works

@@ -1,0 +1,133 @@
+"""`robota trust`: look at what a workspace would load, and decide."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.cli.command_parser import CommandParser
+from robota.cli.configure.questions import Cancelled, at_terminal, confirm
+from robota.config.errors import ConfigError
+from robota.config.settings.load import load_settings
+from robota.config.settings.problems import shown
+from robota.config.trust.decision import Change, Trust, TrustState, changes, forget, remember
+
+TRUSTED: Final = 0
+UNTRUSTED: Final = 1
+CONFIGURATION: Final = 3
+LONGEST_DIFF: Final = 200
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota trust …`; the exit code is 0 if the workspace is trusted afterwards, or brings nothing."""
+    options = _parser().parse_args(argv)
+    try:
+        root = options.cwd.resolve(strict=True)
+        if options.revoke:
+            return _revoke(root, os.environ)
+        return _decide(root, options, os.environ)
+    except OSError as error:
+        print(f"robota: {options.cwd} cannot be used: {error.strerror}.", file=sys.stderr)
+    except ConfigError as error:
+        print(f"robota: {error}", file=sys.stderr)
+    return CONFIGURATION
+
+
+def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
+    """At an interactive start: ask about a workspace that nobody decided on, or that changed since."""
+    trust = load_settings(root, env).trust
+    if trust is None or trust.state not in (TrustState.UNTRUSTED, TrustState.CHANGED):
+        return
+    _describe(trust, env)
+    _ask(trust, env)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = CommandParser(
+        prog="robota trust",
+        description="Settings, hooks, MCP servers and the like of a workspace take effect only if you trust it.",
+    )
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--show", action="store_true", help="only say what it would load and whether it is trusted")
+    what.add_argument("--yes", action="store_true", help="trust it as it is now, without asking")
+    what.add_argument("--revoke", action="store_true", help="trust it no more")
+    return parser
+
+
+def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    settings = load_settings(root, env)
+    trust = settings.trust
+    if trust is None:
+        print(" ".join(settings.ignored))
+        return TRUSTED
+    _describe(trust, env)
+    if trust.is_given or options.show:
+        return TRUSTED if trust.is_given else UNTRUSTED
+    if options.yes:
+        remember("yes", trust.snapshot, env, _now_ms())
+        print("This workspace is now trusted, as it is.")
+        return TRUSTED
+    if not at_terminal():
+        print("Nobody is there to answer. To trust it as it is: robota trust --yes", file=sys.stderr)
+        return UNTRUSTED
+    return TRUSTED if _ask(trust, env) else UNTRUSTED
+
+
+def _ask(trust: Trust, env: Mapping[str, str]) -> bool:
+    if trust.problem is not None:
+        print(f"It cannot be trusted: {trust.problem}")
+        return False
+    try:
+        said = confirm("Do you trust it?", default=False)
+    except Cancelled:
+        print("Not decided; its configuration is ignored this time.")
+        return False
+    remember("yes" if said else "no", trust.snapshot, env, _now_ms())
+    print("Trusted." if said else "Its configuration is ignored. To decide again: robota trust")
+    return said
+
+
+def _describe(trust: Trust, env: Mapping[str, str]) -> None:
+    print(f"{shown(str(trust.snapshot.root), 4096)}: {trust.state}.")
+    if trust.state is TrustState.NOTHING:
+        return
+    if trust.state is TrustState.CHANGED:
+        print("What is different from what you trusted:")
+        for change in changes(trust, env):
+            _print_change(change)
+        return
+    print("It brings configuration that can run commands, allow calls and change what the model is told:")
+    for source in trust.snapshot.sources:
+        size = f"{len(source.data):,} bytes" if source.data is not None else "a link, special or long: not read"
+        print(f"  {shown(source.path, 200)}  ({size})")
+
+
+def _print_change(change: Change) -> None:
+    from difflib import unified_diff
+
+    before, after = _lines(change.before), _lines(change.after)
+    verb = "removed" if change.after is None else "new" if change.before is None else "changed"
+    print(f"  {shown(change.path, 200)}: {verb}")
+    lines = list(unified_diff(before, after, lineterm="", n=2))[2:]
+    for line in lines[:LONGEST_DIFF]:
+        print(f"    {shown(line, 500)}")
+    if len(lines) > LONGEST_DIFF:
+        print(f"    … and {len(lines) - LONGEST_DIFF} lines more")
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return [] if data is None else data.decode("utf-8", "backslashreplace").splitlines()
+
+
+def _revoke(root: Path, env: Mapping[str, str]) -> int:
+    known = forget(root, env)
+    print(f"{shown(str(root), 4096)} {'is trusted no more' if known else 'was not trusted'}.")
+    return TRUSTED
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

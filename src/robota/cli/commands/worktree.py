@@ -1,0 +1,88 @@
+"""`robota worktree`: the worktrees that sessions left behind, and how to be rid of one."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from robota.agents.worktrees.upkeep import FoundWorktree, list_worktrees, remove_worktree
+from robota.cli.columns import print_columns
+from robota.cli.command_parser import CommandParser
+from robota.cli.print_json import print_json
+from robota.config.errors import ConfigError
+from robota.config.launch_options import workspace_root
+from robota.config.settings.problems import shown
+from robota.workspace.git.run import GitError
+
+DONE: Final = 0
+REFUSED: Final = 1
+HEADINGS: Final = ("NAME", "HAS", "BRANCH", "PATH")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota worktree …`; the arguments begin after `worktree`."""
+    options = _parser().read(argv)
+    try:
+        root = workspace_root(options.cwd)
+        if options.action == "list":
+            return _list(root, options)
+        print(asyncio.run(_remove(root, options)))
+    except (ConfigError, GitError) as error:
+        print(f"robota: {error}", file=sys.stderr)
+        return REFUSED
+    return DONE
+
+
+def _parser() -> CommandParser:
+    shared = CommandParser(add_help=False)
+    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)")
+    parser = CommandParser(prog="robota worktree", description="Worktrees that sessions (robota -w) work in or left.")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", parents=[shared], help="show them, and what would be lost with each")
+    listing.add_argument("--json", action="store_true", help="print JSON instead of text")
+    removal = actions.add_parser("remove", parents=[shared], help="remove one; commits always stay")
+    removal.add_argument("name", metavar="NAME", help="which one")
+    removal.add_argument("--force", action="store_true", help="also with changes that were not committed")
+    return parser
+
+
+def _list(root: Path, options: argparse.Namespace) -> int:
+    found = asyncio.run(list_worktrees(root, os.environ))
+    if options.json:
+        print_json([_as_json(worktree) for worktree in found])
+    elif not found:
+        print("There are no worktrees of sessions here.")
+    else:
+        print_columns([HEADINGS, *(_row(worktree) for worktree in found)])
+    return DONE
+
+
+async def _remove(root: Path, options: argparse.Namespace) -> str:
+    from robota.app import hooks_of
+
+    hooks = hooks_of(root, os.environ)
+    try:
+        return await remove_worktree(root, options.name, os.environ, hooks, force=options.force)
+    finally:
+        if hooks is not None:
+            await hooks.close()
+
+
+def _row(worktree: FoundWorktree) -> tuple[str, ...]:
+    has = "a session in it; " * worktree.in_use + worktree.state.words
+    return (worktree.name, has, worktree.branch, shown(str(worktree.path), 4096))
+
+
+def _as_json(worktree: FoundWorktree) -> dict[str, Any]:
+    return {
+        "name": worktree.name,
+        "path": str(worktree.path),
+        "branch": worktree.branch,
+        "inUse": worktree.in_use,
+        "files": worktree.state.files,
+        "commits": worktree.state.branch_commits + worktree.state.loose_commits,
+        "obstacle": worktree.state.obstacle,
+    }

@@ -1,0 +1,35 @@
+"""A conversation at this process's own terminal."""
+
+import os
+import sys
+
+from robota.app import OpenSession
+from robota.clients.plain.client import NotEdited, Terminal, converse
+from robota.clients.render.diagnostics import Diagnostics
+from robota.workspace.process.editor import EditorProblem, edit_text
+
+
+async def converse_here(opened: OpenSession, prompt: str | None) -> int:
+    """Talk with the person at the terminal until they leave; returns the exit code."""
+    if prompt is None:
+        where = f"Robota in {opened.options.cwd}, {opened.options.model}."
+        Diagnostics(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
+    terminal = Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=_edited)
+    code = await converse(opened.session, prompt, terminal)
+    _forget_unwritten()
+    return code
+
+
+async def _edited(text: str) -> str | NotEdited:
+    try:
+        return await edit_text(text, os.environ)
+    except EditorProblem as problem:
+        return NotEdited(str(problem))
+
+
+def _forget_unwritten() -> None:
+    """What a closed window could not show any more is no reason to fail at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

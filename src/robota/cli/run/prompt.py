@@ -1,0 +1,236 @@
+"""`robota [-p] …`: from arguments to a client. A script gets an answer on stdout whatever goes wrong."""
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robota.cli.arguments import Arguments, UsageError, parse
+from robota.cli.run.stdin import StdinProblem, piped_input
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from robota.app import OpenSession
+    from robota.config.launch_options import LaunchOptions
+
+    Client = Callable[[OpenSession], Awaitable[int]]
+
+FAILED, USAGE, CONFIGURATION = 1, 2, 3
+
+
+def run(argv: Sequence[str]) -> int:
+    try:
+        _refuse_misspelt(argv)
+        arguments = parse(argv)
+        code = _upkeep(arguments)
+        if code is not None:
+            return code
+        prompt = _prompt(arguments)
+    except (UsageError, StdinProblem) as error:
+        return _fail(_wanted_format(argv), USAGE, f"{error}\nTry: robota --help")
+    code = None if arguments.print else _greet(arguments)
+    if code is not None:
+        return code
+    if not arguments.print and arguments.output_format == "text" and _at_terminal():
+        return _run(arguments, _conversing(prompt), attended=True)
+    if prompt is None:
+        return _explain()
+    return _run(arguments, _printing(arguments, prompt), attended=False)
+
+
+def _refuse_misspelt(argv: Sequence[str]) -> None:
+    from robota.cli.did_you_mean import problem_with
+
+    problem = problem_with(argv)
+    if problem is not None:
+        raise UsageError(problem)
+
+
+def _prompt(arguments: Arguments) -> str | None:
+    """What was piped in comes first, then the arguments. None if nobody asked for anything."""
+    words = " ".join(arguments.prompt)
+    piped = piped_input(sys.stdin, prompt_given=bool(words), warn=_warn)
+    prompt = "\n\n".join(part for part in (piped, words) if part.strip())
+    if prompt:
+        return prompt
+    if arguments.print:
+        raise UsageError("There is no prompt: give it as an argument or on standard input.")
+    return None
+
+
+def _run(arguments: Arguments, client: "Client", *, attended: bool) -> int:
+    import asyncio
+
+    from robota.config.errors import ConfigError, NoProviderError
+    from robota.log.errors import LogError
+
+    try:
+        return asyncio.run(_session(arguments, client, attended=attended))
+    except NoProviderError as error:
+        from robota.cli.run.first_run import ways_to_configure
+
+        return _fail(arguments.output_format, CONFIGURATION, f"{error}\n{ways_to_configure()}")
+    except (ConfigError, LogError) as error:
+        return _fail(arguments.output_format, CONFIGURATION, str(error))
+    except Exception as error:  # noqa: BLE001 - the last border: a script must get its result even from a bug of ours
+        if arguments.verbose:
+            sys.excepthook(*sys.exc_info())
+        return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
+
+
+async def _session(arguments: Arguments, client: "Client", *, attended: bool) -> int:
+    """One session in the workspace, or in a worktree of its own."""
+    wishes = _wishes(arguments, attended=attended)
+    if arguments.worktree is None:
+        return await _work(wishes, client)
+    from robota.app import in_worktree
+
+    async with in_worktree(wishes, arguments.worktree, os.environ, _warn) as there:
+        return await _work(there, client)
+
+
+async def _work(wishes: "LaunchOptions", client: "Client") -> int:
+    from robota.app import open_session
+
+    opened = open_session(wishes, os.environ)
+    gc.freeze()
+    gc.enable()
+    for notice in opened.notices:
+        _warn(notice)
+    try:
+        return await client(opened)
+    finally:
+        await opened.close()
+
+
+def _printing(arguments: Arguments, prompt: str) -> "Client":
+    """Runs the prompt and prints what comes of it."""
+    from robota.clients.headless.client import run_headless
+    from robota.clients.headless.options import HeadlessOptions, OutputFormat
+
+    options = HeadlessOptions(
+        output_format=OutputFormat(arguments.output_format),
+        include_partial_messages=arguments.include_partial_messages,
+        verbose=arguments.verbose,
+    )
+    return lambda opened: run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
+
+
+def _conversing(prompt: str | None) -> "Client":
+    """Talks with the person at the terminal."""
+    from robota.cli.run.conversation import converse_here
+
+    return lambda opened: converse_here(opened, prompt)
+
+
+def _at_terminal() -> bool:
+    from robota.cli.configure.questions import at_terminal
+
+    return at_terminal()
+
+
+def _wishes(arguments: Arguments, *, attended: bool) -> "LaunchOptions":
+    from robota.config.launch_options import LaunchOptions
+
+    return LaunchOptions(
+        cwd=Path(arguments.cwd or "."),
+        provider=arguments.provider,
+        model=arguments.model,
+        fallback_models=tuple(name for name in (arguments.fallback_model or "").split(",") if name),
+        permission_mode=arguments.permission_mode,
+        mode=arguments.mode,
+        completion=arguments.completion,
+        allowed_tools=arguments.allowed_tools,
+        disallowed_tools=arguments.disallowed_tools,
+        max_turns=arguments.max_turns,
+        max_cost=arguments.max_budget_usd,
+        system_prompt=arguments.system_prompt,
+        append_system_prompt=arguments.append_system_prompt,
+        language=arguments.language,
+        require_trust=arguments.require_trust,
+        session_id=arguments.session_id,
+        name=arguments.name,
+        attended=attended,
+    )
+
+
+def _upkeep(arguments: Arguments) -> int | None:
+    """What is about the settings and not about a task. None: go on."""
+    wants_upkeep = (
+        arguments.check_update
+        or arguments.reset
+        or arguments.configure
+        or arguments.configure_provider is not None
+        or arguments.set_current
+        or (arguments.language is not None and not (arguments.prompt or arguments.print))
+    )
+    if not wants_upkeep:
+        return None
+    from robota.cli.configure.configure import upkeep
+
+    return upkeep(arguments, os.environ)
+
+
+def _greet(arguments: Arguments) -> int | None:
+    """At a terminal: set up a provider if there is none, ask about the workspace, tell of a newer version."""
+    from robota.cli.configure.questions import at_terminal
+
+    if not at_terminal():
+        return None
+    from robota.cli.commands.trust import ask_if_needed
+    from robota.cli.run.first_run import is_first_run, set_up_now
+    from robota.cli.run.update_check import start_up_notice
+
+    root = Path(arguments.cwd or ".")
+    if is_first_run(os.environ):
+        code = set_up_now(os.environ)
+        if code != 0:
+            return code
+    if root.is_dir():
+        ask_if_needed(root, os.environ)
+    notice = start_up_notice(os.environ, disabled=arguments.disable_update_check)
+    if notice is not None:
+        _warn(notice)
+    return None
+
+
+def _fail(output_format: str, code: int, message: str) -> int:
+    """Say what is wrong: to a person on stderr, to a script as the result it waits for."""
+    from robota.clients.headless.formats import print_failure
+    from robota.clients.headless.options import OutputFormat
+
+    known = output_format in set(OutputFormat)
+    print_failure(message, OutputFormat(output_format) if known else OutputFormat.TEXT, sys.stdout.buffer, sys.stderr)
+    if output_format in (OutputFormat.JSON, OutputFormat.STREAM_JSON):
+        _warn(message)
+    return code
+
+
+def _wanted_format(argv: Sequence[str]) -> str:
+    """The output format, from a command line that could not be parsed."""
+    for place, word in enumerate(argv):
+        if word.startswith("--output-format="):
+            return word.partition("=")[2]
+        if word == "--output-format" and place + 1 < len(argv):
+            return argv[place + 1]
+    return "text"
+
+
+def _explain() -> int:
+    print(
+        "Robota, a coding agent for the terminal.\n\n"
+        "  robota                              talk with it, at a terminal\n"
+        '  robota -p "fix the failing test"    run a task and print the answer\n'
+        "  robota demo                         watch it work on a built-in model: no key, no network\n"
+        "  robota --help                       all options"
+    )
+    return USAGE
+
+
+def _warn(message: str) -> None:
+    from robota.clients.render.diagnostics import Diagnostics
+
+    Diagnostics(sys.stderr).prose(f"robota: {message}", indent="  ")

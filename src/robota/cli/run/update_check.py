@@ -1,0 +1,166 @@
+"""Whether there is a newer Robota: asked at most once a day, only by an interactive start, and never in the way."""
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from robota.cli.run.update_check_index import index_address
+from robota.config.durable_file import PRIVATE_DIRECTORY, replace_file
+from robota.config.errors import ConfigError
+from robota.config.paths import user_directory
+from robota.config.settings.load import load_settings
+from robota.config.settings.schema import UpdateCheck
+from robota.version import VERSION
+
+PACKAGE: Final = "robota"
+CACHE_NAME: Final = "update-check.json"
+FRESH_MS: Final = 24 * 60 * 60 * 1000
+PATIENCE_S: Final = 1.5
+HOW_TO_UPDATE: Final = f"pip install --upgrade {PACKAGE}"
+QUIET_VARIABLES: Final = ("CI", "DO_NOT_TRACK")
+SIMPLE_API: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+RELEASE: Final = re.compile(r"\d+(?:\.\d+)*(?:\.?post\d+)?")
+FILE_VERSION: Final = re.compile(rf"{PACKAGE}-([0-9][^-\s\"'<>]*?)(?:-[^\"'<>\s]*\.whl|\.tar\.gz|\.zip)", re.IGNORECASE)
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is remembered of the last look."""
+
+    package_name: str
+    checked_at: int
+    current_version: str
+    latest_version: str | None = None
+    error_message: str | None = None
+
+
+def check_now(env: Mapping[str, str]) -> int:
+    """`--check-update`: look, whatever was remembered, and say what was found."""
+    checked = _look(env, load_settings(None, env).values.update_check, _now_ms())
+    _store(env, checked)
+    if checked.error_message is not None:
+        print(f"robota: whether there is a newer version cannot be found out: {checked.error_message}", file=sys.stderr)
+        return 1
+    print(_notice(checked) or f"Robota {VERSION} is the newest version.")
+    return 0
+
+
+def start_up_notice(env: Mapping[str, str], *, disabled: bool = False) -> str | None:
+    """One line for an interactive start, or None. Never raises and never takes longer than its patience."""
+    wanted = load_settings(None, env).values.update_check
+    if disabled or not wanted.enabled or any(env.get(name, "") not in ("", "0", "false") for name in QUIET_VARIABLES):
+        return None
+    now_ms = _now_ms()
+    checked = _stored(env)
+    if checked is None or checked.current_version != VERSION or not 0 <= now_ms - checked.checked_at < FRESH_MS:
+        checked = _look(env, wanted, now_ms)
+        _store(env, checked)
+    return _notice(checked)
+
+
+def newest(versions: Iterable[str]) -> str | None:
+    """The highest release; previews do not count."""
+    released = [version for version in versions if RELEASE.fullmatch(version)]
+    return max(released, key=_order, default=None)
+
+
+def versions_in(body: bytes) -> list[str]:
+    """The versions that a page of the simple index offers, in JSON or in HTML; withdrawn files are left out."""
+    try:
+        page = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        anchors = re.findall(r"<a\b[^>]*>", body.decode("utf-8", "replace"), re.IGNORECASE)
+        text = "\n".join(anchor for anchor in anchors if "data-yanked" not in anchor)
+    else:
+        files = page.get("files", []) if isinstance(page, dict) else []
+        kept = [file for file in files if isinstance(file, dict) and not file.get("yanked")]
+        text = "\n".join(str(file.get("filename", "")) for file in kept)
+    return FILE_VERSION.findall(text)
+
+
+def _look(env: Mapping[str, str], wanted: UpdateCheck, now_ms: int) -> Checked:
+    latest, problem = None, None
+    try:
+        latest = newest(versions_in(asyncio.run(_page(env, wanted))))
+        problem = None if latest else f"the index knows no release of {PACKAGE}"
+    except (ConfigError, TimeoutError) as error:
+        problem = str(error) or f"no answer in {PATIENCE_S:g} seconds"
+    return Checked(
+        package_name=PACKAGE,
+        checked_at=now_ms,
+        current_version=VERSION,
+        latest_version=latest,
+        error_message=problem,
+    )
+
+
+async def _page(env: Mapping[str, str], wanted: UpdateCheck) -> bytes:
+    index = index_address(env, wanted.index)
+    if index is None:
+        raise ConfigError("neither pip nor uv names a package index; set one with: robota config set updateCheck.index")
+    # Loads the HTTP client, which is slow.
+    from robota.providers.fault import ProviderFault
+    from robota.providers.http.client import Http
+
+    http = Http(idle_timeout_s=PATIENCE_S, secrets=_secrets(index))
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await http.get(f"{index}/{PACKAGE}/", {"accept": SIMPLE_API})
+    except ProviderFault as fault:
+        raise ConfigError(fault.message) from fault
+    finally:
+        await http.close()
+
+
+def _secrets(index: str) -> tuple[str, ...]:
+    parts = urlsplit(index)
+    return tuple(part for part in (parts.password, parts.username) if part)
+
+
+def _notice(checked: Checked) -> str | None:
+    latest = checked.latest_version
+    if latest is None or _order(latest) <= _order(VERSION):
+        return None
+    return f"Robota {latest} is available (this is {VERSION}). To update: {HOW_TO_UPDATE}"
+
+
+def _order(version: str) -> tuple[Any, ...]:
+    """For comparing: the numbers, and a preview comes before its release."""
+    numbers = re.match(r"\d+(?:\.\d+)*", version)
+    release = [int(part) for part in numbers[0].split(".")] if numbers else [0]
+    while release and release[-1] == 0:
+        release.pop()
+    rest = version[numbers.end() :] if numbers else version
+    post = re.search(r"post(\d+)", rest)
+    is_final = rest == "" or post is not None
+    return (tuple(release), is_final, int(post[1]) if post else -1)
+
+
+def _stored(env: Mapping[str, str]) -> Checked | None:
+    try:
+        return msgspec.json.decode(_cache(env).read_bytes(), type=Checked)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, ConfigError):
+        return None
+
+
+def _store(env: Mapping[str, str], checked: Checked) -> None:
+    try:
+        path = _cache(env)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+        replace_file(path, msgspec.json.encode(checked) + b"\n")
+    except (OSError, ConfigError):
+        return
+
+
+def _cache(env: Mapping[str, str]) -> Path:
+    return user_directory(env) / CACHE_NAME
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

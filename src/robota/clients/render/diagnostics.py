@@ -1,0 +1,78 @@
+"""Standard error: lines for a person, never worth failing for."""
+
+import contextlib
+import os
+
+from robota.clients.render.safe_text import TextOutput, without_controls, without_surrogates
+from robota.clients.render.terminal_text import wants_colour, width_of, wrapped
+from robota.protocol.events import Notice, Sandbox
+
+BOLD = "1"
+RED = "31"
+GREEN = "32"
+DIM = "2"
+
+
+class Diagnostics:
+    """Writes lines to standard error, in colour on a terminal. A closed or odd stream is no reason to stop."""
+
+    def __init__(self, err: TextOutput) -> None:
+        self._err = err
+        self._coloured = wants_colour(err, os.environ)
+        self._last = ""
+        self.is_open = False  # whether the cursor stands behind something
+        encoding: str = getattr(err, "encoding", None) or ""
+        self.bullet = "●" if encoding.lower().startswith("utf") else "*"
+
+    def line(self, text: str, colour: str | None = None) -> None:
+        """A line as it is, beneath what stands there."""
+        if self.is_open:
+            self.words("\n")
+        self._last = text
+        shown = without_surrogates(without_controls(text))
+        if colour is not None and self._coloured:
+            shown = f"\x1b[{colour}m{shown}\x1b[0m"
+        self._write(shown + "\n")
+
+    def words(self, text: str) -> None:
+        """A piece of a text that is still coming."""
+        if not text:
+            return
+        so_far = self._last[-1:] + text if self.is_open else text
+        self.is_open = not text.endswith("\n")
+        self._last = so_far.removesuffix("\n").rpartition("\n")[2]
+        self._write(without_surrogates(without_controls(text)))
+
+    def prose(self, text: str, colour: str | None = None, *, indent: str = "    ") -> None:
+        """A sentence or more: on a terminal it is broken between words."""
+        self.line(wrapped(text, width_of(self._err, os.environ), indent), colour)
+
+    def gap(self) -> None:
+        """An empty line between what was written and what comes, never two, and none at the top."""
+        if self._last:
+            self.line("")
+
+    def errors(self, errors: tuple[str, ...]) -> None:
+        for error in errors:
+            self.prose(f"robota: {error}", RED, indent="  ")
+
+    def notice(self, event: Notice) -> None:
+        self.prose(f"robota: {event.text}", indent="  ")
+
+    def warning(self, event: Notice) -> None:
+        """Shown in every output format: something a person should know whatever a script reads."""
+        if event.level == "warning":
+            self.notice(event)
+
+    def sandbox(self, event: Sandbox) -> None:
+        """That nothing confines commands is worth a line; which of the kinds does is not."""
+        if event.kind == "none":
+            self.prose(f"robota: no sandbox works here, so commands run only if a rule names them: {event.reason}.")
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            try:
+                self._err.write(text)
+            except UnicodeEncodeError:
+                self._err.write(text.encode("ascii", "backslashreplace").decode("ascii"))
+            self._err.flush()

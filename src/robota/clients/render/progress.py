@@ -1,0 +1,166 @@
+"""What `--verbose` shows of a run while it goes on."""
+
+from typing import Final
+
+from robota.clients.render.call_title import call_title, error_in_words
+from robota.clients.render.diagnostics import BOLD, DIM, GREEN, RED, Diagnostics
+from robota.clients.render.retry_words import retry_in_words
+from robota.clients.render.safe_text import Handlers
+from robota.protocol.events import (
+    ContextReduced,
+    Notice,
+    RetryScheduled,
+    Sandbox,
+    TaskModeSwitched,
+    TaskSpawned,
+    TaskToolFailed,
+    TodosUpdated,
+    ToolEnd,
+    ToolStart,
+    TurnReply,
+)
+from robota.protocol.views import DiffsView, DiffView, TerminalView, View
+
+DIFF_LINES_SHOWN: Final = 20
+OUTPUT_LINES_SHOWN: Final = 10
+REASON_SHOWN: Final = 400
+WORTH_TELLING_MS: Final = 1000
+DIFF_SIGNS: Final = {"add": ("+", GREEN), "remove": ("-", RED)}
+TODO_SIGNS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
+INSET: Final = "    "
+STEP: Final = "  "
+# Its words are the answer, which goes to standard output.
+COMPLETION: Final = "attempt_completion"
+
+
+class Progress:
+    """The model's words, the calls it makes, and what came of those that are worth a look."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+        self._depths: dict[str, int] = {}
+        self._margin = ""
+        self._titles: dict[str, str] = {}
+        self._newest_call = ""
+        self._failed = ""
+
+    @property
+    def handlers(self) -> Handlers:
+        return {
+            TurnReply: self._reply,
+            ToolStart: self._tool_start,
+            ToolEnd: self._tool_end,
+            TaskToolFailed: self._tool_failed,
+            TaskSpawned: self._task_spawned,
+            TodosUpdated: self._todos,
+            TaskModeSwitched: self._mode_switched,
+            RetryScheduled: self._retry,
+            ContextReduced: self._context_reduced,
+            Notice: self._diagnostics.notice,
+            Sandbox: self._diagnostics.sandbox,
+        }
+
+    def _line(self, text: str, colour: str | None = None) -> None:
+        self._diagnostics.line(self._margin + text, colour)
+
+    def _prose(self, text: str, colour: str | None = None, indent: str = INSET) -> None:
+        self._diagnostics.prose(self._margin + text, colour, indent=self._margin + indent)
+
+    def _reply(self, event: TurnReply) -> None:
+        """Words that come with calls, or end a subtask; the last words are the answer and go to standard output."""
+        self._turn_to(event.task_id)
+        words = event.reply.text.strip()
+        if words and (event.reply.tool_uses or self._margin):
+            self._diagnostics.gap()
+            for line in words.splitlines():
+                self._prose(line, indent="")
+
+    def _tool_start(self, event: ToolStart) -> None:
+        self._turn_to(event.task_id)
+        if event.tool == COMPLETION and not self._margin:
+            return
+        title = call_title(event)
+        self._titles[event.call_id] = title
+        self._newest_call = event.call_id
+        self._prose(f"{self._diagnostics.bullet} {title}", BOLD, indent=STEP)
+
+    def _tool_end(self, event: ToolEnd) -> None:
+        self._turn_to(event.task_id)
+        title = self._titles.pop(event.call_id, f"{event.label} {event.first_arg}".rstrip())
+        if event.status != "success":
+            # Calls that run side by side end in any order, so one that is not the newest is named again.
+            which = "" if event.call_id == self._newest_call else f" {title}"
+            self._failed = f"{event.status}{which}"
+            if event.reason or event.status != "error":
+                why = f": {_shortened(event.reason)}" if event.reason else ""
+                self._prose(f"{INSET}{self._failed}{why}", RED)
+        self._view(event.view)
+        if event.duration_ms >= WORTH_TELLING_MS:
+            self._line(f"{INSET}{event.duration_ms / 1000:.1f} s", DIM)
+
+    def _tool_failed(self, event: TaskToolFailed) -> None:
+        """Comes right after the end of the call and says what that did not."""
+        self._turn_to(event.task_id)
+        self._prose(f"{INSET}{self._failed}: {_shortened(error_in_words(event.error))}", RED)
+
+    def _task_spawned(self, event: TaskSpawned) -> None:
+        self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
+
+    def _turn_to(self, task_id: str) -> None:
+        """What a subtask does stands to the right of what its parent does."""
+        self._margin = STEP * self._depths.get(task_id, 0)
+
+    def _todos(self, event: TodosUpdated) -> None:
+        self._turn_to(event.task_id)
+        for item in event.todos:
+            sign, colour = TODO_SIGNS.get(item.status, ("[ ]", None))
+            self._prose(f"{INSET}{sign} {item.content}", colour, indent=INSET * 2)
+
+    def _mode_switched(self, event: TaskModeSwitched) -> None:
+        self._line(f"{INSET}mode: {event.mode}", DIM)
+
+    def _view(self, view: View | None) -> None:
+        if isinstance(view, DiffView):
+            self._diff(view)
+        elif isinstance(view, DiffsView):
+            for file in view.files:
+                self._diff(file)
+        elif isinstance(view, TerminalView):
+            self._terminal(view)
+
+    def _diff(self, view: DiffView) -> None:
+        self._line(f"{INSET}{view.path} +{view.added} -{view.removed}", DIM)
+        lines = [line for hunk in view.hunks for line in hunk.lines]
+        for line in lines[:DIFF_LINES_SHOWN]:
+            sign, colour = DIFF_SIGNS.get(line.kind, (" ", None))
+            self._line(f"{INSET}{sign} {line.text}".rstrip("\r\n"), colour)
+        if len(lines) > DIFF_LINES_SHOWN:
+            self._line(f"{INSET}({len(lines) - DIFF_LINES_SHOWN} more lines)", DIM)
+
+    def _terminal(self, view: TerminalView) -> None:
+        lines = view.output.splitlines()
+        if len(lines) > OUTPUT_LINES_SHOWN:
+            self._line(f"{INSET}({len(lines) - OUTPUT_LINES_SHOWN} lines before)", DIM)
+        for line in lines[-OUTPUT_LINES_SHOWN:]:
+            self._line(f"{INSET}| {line}".rstrip(), DIM)
+        if view.timed_out:
+            self._line(f"{INSET}timed out", RED)
+        elif view.exit_code:
+            self._line(f"{INSET}exit code {view.exit_code}", RED)
+        elif view.signal is not None:
+            self._line(f"{INSET}ended by {view.signal}", RED)
+
+    def _context_reduced(self, event: ContextReduced) -> None:
+        self._turn_to(event.task_id)
+        done = "condensed" if event.how == "condensed" else "shortened"
+        sizes = f"{event.prev_context_tokens:,} to {event.new_context_tokens:,} tokens"
+        self._line(f"{INSET}conversation {done}: {sizes}", DIM)
+
+    def _retry(self, event: RetryScheduled) -> None:
+        self._turn_to(event.task_id)
+        self._prose(f"! {retry_in_words(event)}", RED, indent=STEP)
+
+
+def _shortened(reason: str) -> str:
+    text = " ".join(reason.split())
+    return text if len(text) <= REASON_SHOWN else f"{text[:REASON_SHOWN]} …"

@@ -1,0 +1,65 @@
+"""How a line for a person looks on the terminal it goes to: its colours and its width."""
+
+import contextlib
+import os
+import unicodedata
+from collections.abc import Mapping
+from typing import Final
+
+from robota.clients.render.safe_text import TextOutput
+
+NARROWEST: Final = 20
+
+
+def wants_colour(err: TextOutput, env: Mapping[str, str]) -> bool:
+    """A terminal gets colours, unless its owner said no (https://no-color.org) or it knows none."""
+    return err.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+
+def width_of(err: TextOutput, env: Mapping[str, str]) -> int | None:
+    """The columns of the terminal; None if it is none, or nobody knows."""
+    if not err.isatty():
+        return None
+    columns = env.get("COLUMNS", "")
+    if columns.isascii() and columns.isdecimal() and int(columns) >= NARROWEST:
+        return int(columns)
+    for descriptor in (2, 1):
+        with contextlib.suppress(OSError):
+            found = os.get_terminal_size(descriptor).columns
+            return found if found >= NARROWEST else None
+    return None
+
+
+def columns_of(text: str) -> int:
+    """How many columns a terminal takes for it: two for a wide character, none for a mark upon another one."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of_character(character) for character in text)
+
+
+def wrapped(text: str, width: int | None, indent: str) -> str:
+    """The text broken between words; what goes on is indented. Words that fit on no line are left whole."""
+    if width is None:
+        return text
+    return "\n".join(_wrapped_line(line, width, indent) for line in text.split("\n"))
+
+
+def _wrapped_line(line: str, width: int, indent: str) -> str:
+    if columns_of(line) < width:
+        return line
+    body = line.lstrip(" ")
+    current, lines = line[: len(line) - len(body)], []
+    fits = width - 1
+    for number, word in enumerate(body.split(" ")):
+        longer = f"{current} {word}" if number else current + word
+        if number and columns_of(longer) > fits:
+            lines.append(current)
+            longer = indent + word
+        current = longer
+    return "\n".join((*lines, current))
+
+
+def _columns_of_character(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

@@ -1,0 +1,1 @@
+"""Where API keys come from: settings, environment, the keyring of the system."""

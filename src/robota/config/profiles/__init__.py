@@ -1,0 +1,1 @@
+"""Provider profiles: what one says, and which of them is meant."""

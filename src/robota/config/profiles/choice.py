@@ -1,0 +1,60 @@
+"""Which provider profile the settings mean."""
+
+from typing import Final
+
+import msgspec
+
+from robota.config.errors import ConfigError, NoProviderError
+from robota.config.profiles.profile import Profile
+from robota.config.settings.key_path import join_key, split_key
+from robota.config.settings.layers import Layer
+from robota.config.settings.load import Settings
+from robota.config.settings.problems import shown
+
+HOW_TO_ADD: Final = "robota --configure (or, without questions, robota --configure-provider NAME --type TYPE …)"
+
+
+def select_profile(settings: Settings) -> Profile:
+    """The current profile, else the only one, with the model that holds."""
+    providers = settings.values.providers
+    wanted = settings.values.current_provider
+    if wanted is None and len(providers) == 1:
+        wanted = next(iter(providers))
+    if wanted is None:
+        raise _nothing_chosen(settings)
+    profile = providers.get(wanted)
+    if profile is None:
+        raise _no_such_profile(settings, wanted)
+    model = _model(settings, profile)
+    return msgspec.structs.replace(profile, name=wanted, model=model)
+
+
+def _model(settings: Settings, profile: Profile) -> str | None:
+    origin = settings.origin(("model",))
+    if origin is None or (origin.layer is Layer.CLAUDE and profile.model):
+        # That file speaks of another product's models; it must not rename those of a profile.
+        return profile.model
+    return settings.values.model
+
+
+def _nothing_chosen(settings: Settings) -> ConfigError:
+    for problem in settings.problems:
+        if problem.key and split_key(problem.key.partition("[")[0])[0] in ("currentProvider", "providers"):
+            return ConfigError(f"No provider can be chosen. {problem.message} The file was left as it is.")
+    known = ", ".join(sorted(settings.values.providers))
+    if known:
+        return ConfigError(f"No provider is chosen. Choose one with --provider: {known}. Add one with: {HOW_TO_ADD}")
+    return NoProviderError("No provider is configured. Set one up with: robota --configure")
+
+
+def _no_such_profile(settings: Settings, wanted: str) -> ConfigError:
+    wrong = join_key(("providers", wanted))
+    for problem in settings.problems:
+        if problem.key == wrong or problem.key.startswith(f"{wrong}."):
+            return ConfigError(f"{problem.message} The file was left as it is. Correct it and try again.")
+    known = ", ".join(sorted(settings.values.providers)) or "none"
+    origin = settings.origin(("currentProvider",))
+    by_flag = origin is None or origin.layer is Layer.FLAGS
+    where = "" if by_flag or origin is None else f" (named by currentProvider, {origin.where})"
+    text = f"There is no provider profile {shown(wanted)!r}{where}. Known: {known}. Add one with: {HOW_TO_ADD}"
+    return ConfigError(text)

@@ -1,0 +1,1 @@
+"""Settings files: schema, layers, validation, merging, writing."""

@@ -1,0 +1,43 @@
+"""The settings that environment variables make."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.settings.layers import Layer, LayerText, LayerValues, Origin, check_layer
+
+VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ROBOTA_PROVIDER": ("currentProvider",),
+    "ROBOTA_MODEL": ("model",),
+    "ROBOTA_LANGUAGE": ("language",),
+    "ROBOTA_COMPLETION": ("completion",),
+    "ROBOTA_PERMISSION_MODE": ("permissions", "defaultMode"),
+}
+NO_UPDATE_CHECK: Final = "ROBOTA_DISABLE_UPDATE_CHECK"
+
+
+def from_environment(env: Mapping[str, str]) -> tuple[LayerValues, ...]:
+    """One layer for each variable that is set, so that each is named as an origin."""
+    layers = [
+        _checked(variable, _nested(key, env[variable])) for variable, key in VARIABLES.items() if env.get(variable)
+    ]
+    if env.get(NO_UPDATE_CHECK, "") not in ("", "0", "false"):
+        layers.append(_checked(NO_UPDATE_CHECK, {"updateCheck": {"enabled": False}}))
+    return tuple(layers)
+
+
+def _checked(variable: str, raw: dict[str, Any]) -> LayerValues:
+    layer = check_layer(LayerText(origin=Origin(Layer.ENVIRONMENT, variable), raw=raw))
+    where = f"environment variable {variable}"
+    return msgspec.structs.replace(
+        layer, problems=tuple(msgspec.structs.replace(problem, where=where) for problem in layer.problems)
+    )
+
+
+def _nested(key: tuple[str, ...], value: str) -> dict[str, Any]:
+    nested: Any = value
+    for part in reversed(key):
+        nested = {part: nested}
+    whole: dict[str, Any] = nested
+    return whole

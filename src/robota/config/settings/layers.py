@@ -1,0 +1,130 @@
+"""The layers that settings come from, lowest first, and how one of them is read."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.settings.json_text import NotAnObject, line_of, read_object
+from robota.config.settings.key_path import join_key
+from robota.config.settings.problems import Problem, Severity
+from robota.config.settings.validation import Flaw, checked
+
+
+class Layer(StrEnum):
+    """In order: a later one wins. Permission rules and hooks of all layers hold together."""
+
+    BUILT_IN = "built-in"
+    USER = "user"
+    CLAUDE = "claude"
+    PROJECT = "project"
+    LOCAL = "local"
+    ENVIRONMENT = "environment"
+    FLAGS = "flags"
+    MANAGED = "managed"
+
+
+WORKSPACE_LAYERS: Final = (Layer.CLAUDE, Layer.PROJECT, Layer.LOCAL)
+PROTECTIVE: Final = frozenset({"permissions", "hooks", "sandbox"})
+BUILT_IN_VALUES: Final[Mapping[str, Any]] = {
+    "completion": "implicit",
+    "permissions": {"defaultMode": "default"},
+    "updateCheck": {"enabled": True},
+}
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Who says so: the layer, and the file, variable or option in it."""
+
+    layer: Layer
+    where: str
+
+
+class LayerValues(msgspec.Struct, frozen=True, kw_only=True):
+    """What one layer says, and what is wrong with it."""
+
+    origin: Origin
+    values: dict[str, Any] = {}
+    problems: tuple[Problem, ...] = ()
+
+
+class LayerText(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that has been parsed but not checked yet."""
+
+    origin: Origin
+    text: str = ""
+    raw: dict[str, Any] = {}
+    problems: tuple[Problem, ...] = ()
+
+
+def read_file(layer: Layer, path: Path) -> LayerText:
+    """A settings file; no file is no settings. A file that cannot be understood is left as it is."""
+    origin = Origin(layer, str(path))
+    try:
+        return parse_file(origin, path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return LayerText(origin=origin)
+    except OSError as error:
+        return _unusable(origin, None, f"the file cannot be read ({error.strerror}); it was left as it is")
+
+
+def parse_file(origin: Origin, data: bytes) -> LayerText:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return _unusable(origin, None, "the file cannot be read, because it is not UTF-8; it was left as it is")
+    try:
+        raw, twice = read_object(text)
+    except NotAnObject as error:
+        return _unusable(origin, error.line, f"{error.problem}; the file was left as it is, and all of it is left out")
+    problems = [_doubled(origin, duplicate.key) for duplicate in twice]
+    return LayerText(origin=origin, text=text, raw=raw, problems=tuple(problems))
+
+
+def check_layer(parsed: LayerText) -> LayerValues:
+    """The settings of a file that are as they should be."""
+    values, flaws = checked(parsed.raw)
+    problems = (*parsed.problems, *(_problem(parsed, flaw) for flaw in flaws))
+    return LayerValues(origin=parsed.origin, values=values, problems=problems)
+
+
+def built_in() -> LayerValues:
+    return LayerValues(origin=Origin(Layer.BUILT_IN, "built in"), values=dict(BUILT_IN_VALUES))
+
+
+def from_flags(values: Mapping[str, Any]) -> LayerValues:
+    """What was said on the command line, under the names of the settings."""
+    return check_layer(LayerText(origin=Origin(Layer.FLAGS, "command line"), raw=dict(values)))
+
+
+def _problem(parsed: LayerText, flaw: Flaw) -> Problem:
+    line = line_of(parsed.text, flaw.place) if parsed.text else None
+    return Problem(
+        where=parsed.origin.where,
+        line=line,
+        key=join_key(flaw.place),
+        text=flaw.text,
+        severity=_severity(parsed.origin.layer, flaw),
+    )
+
+
+def _severity(layer: Layer, flaw: Flaw) -> Severity:
+    if flaw.unknown or layer in WORKSPACE_LAYERS:
+        return Severity.WARNING
+    if layer in (Layer.MANAGED, Layer.FLAGS) or flaw.place[0] in PROTECTIVE:
+        return Severity.ERROR
+    return Severity.WARNING
+
+
+def _unusable(origin: Origin, line: int | None, text: str) -> LayerText:
+    # Without the person's own file their deny rules would be gone too, so nothing starts.
+    severity = Severity.WARNING if origin.layer in WORKSPACE_LAYERS else Severity.ERROR
+    problem = Problem(where=origin.where, line=line, text=text, severity=severity)
+    return LayerText(origin=origin, problems=(problem,))
+
+
+def _doubled(origin: Origin, key: str) -> Problem:
+    text = "it stands twice in one object, and only the last is heard"
+    return Problem(where=origin.where, key=key, text=text, severity=Severity.WARNING)

@@ -1,0 +1,68 @@
+"""Laying the layers over one another, and remembering who said what."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.settings.key_path import KeyPath
+from robota.config.settings.layers import LayerValues, Origin
+
+# Rules and hooks of all layers hold together: a layer can add to them, never take away.
+GATHERED: Final = frozenset({("permissions", "allow"), ("permissions", "ask"), ("permissions", "deny")})
+GATHERED_MAPS: Final = frozenset({"hooks"})
+
+# A later layer replaces a whole entry: half of one profile and half of another would send a key to the wrong place.
+WHOLE_ENTRIES: Final = frozenset({"providers", "mcpServers", "models"})
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting that holds. A gathered list has an entry for each layer that adds to it."""
+
+    key: KeyPath
+    value: Any
+    origin: Origin
+
+
+def merged(layers: Iterable[LayerValues]) -> tuple[Entry, ...]:
+    """What holds when all layers are heard, lowest first."""
+    entries: list[Entry] = []
+    for layer in layers:
+        for key, value in _leaves(layer.values):
+            if not is_gathered(key):
+                entries = [entry for entry in entries if not _overlap(entry.key, key)]
+            entries.append(Entry(key=key, value=value, origin=layer.origin))
+    return tuple(entries)
+
+
+def nested(entries: Sequence[Entry]) -> dict[str, Any]:
+    """The entries as one object, gathered lists joined."""
+    whole: dict[str, Any] = {}
+    for entry in entries:
+        node = whole
+        for part in entry.key[:-1]:
+            node = node.setdefault(part, {})
+        last = entry.key[-1]
+        node[last] = [*node.get(last, ()), *entry.value] if is_gathered(entry.key) else entry.value
+    return whole
+
+
+def is_gathered(key: KeyPath) -> bool:
+    return key in GATHERED or (len(key) == 2 and key[0] in GATHERED_MAPS)
+
+
+def _leaves(values: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    for name, value in values.items():
+        key = (*above, name)
+        if value is None or key == ("$schema",):
+            continue
+        whole = len(key) == 2 and key[0] in WHOLE_ENTRIES
+        if isinstance(value, dict) and not whole:
+            yield from _leaves(value, key)
+        else:
+            yield key, value
+
+
+def _overlap(one: KeyPath, other: KeyPath) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]

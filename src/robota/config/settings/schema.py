@@ -1,0 +1,125 @@
+"""What a settings file may say: the types, and the JSON Schema made from them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from robota.config.profiles.profile import Profile
+
+PermissionModeName = Literal["plan", "default", "acceptEdits", "bypassPermissions"]
+CompletionName = Literal["implicit", "explicit"]
+Rules = tuple[str, ...]
+
+
+class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`. Deny wins over ask, ask over allow."""
+
+    allow: Annotated[Rules, Meta(description="Calls that run without asking.")] = ()
+    ask: Annotated[Rules, Meta(description="Calls that are asked about whatever else allows them.")] = ()
+    deny: Annotated[Rules, Meta(description="Calls that never run.")] = ()
+    default_mode: Annotated[PermissionModeName | None, Meta(description="The permission mode to start in.")] = None
+    disable_bypass_permissions_mode: Annotated[
+        Literal["disable"] | None, Meta(description="Forbids the mode bypassPermissions.")
+    ] = None
+
+
+class Sandbox(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """How commands are confined."""
+
+    enabled: Annotated[bool, Meta(description="Whether commands run in a sandbox.")] = True
+    network: Annotated[bool, Meta(description="Whether commands in the sandbox reach the network.")] = False
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Meta(description="The only hosts that sandboxed commands reach: python.org, *.github.com, example.com:8443."),
+    ] = ()
+
+
+class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether an interactive start looks for a newer version, once a day."""
+
+    enabled: bool = True
+    index: Annotated[
+        str | None, Meta(description="Package index to ask; without it, the one that pip or uv is set up with.")
+    ] = None
+
+
+def _name_in_json(name: str) -> str:
+    """Camel case; needed by the class below, so it stands before it."""
+    first, *rest = name.split("_")
+    return "$schema" if name == "json_schema" else first + "".join(word.capitalize() for word in rest)
+
+
+class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_name_in_json):
+    """One settings file of Robota."""
+
+    json_schema: str | None = None
+    current_provider: Annotated[str | None, Meta(description="Name of the provider profile to use.")] = None
+    providers: Annotated[dict[str, Profile], Meta(description="Provider profiles by name.")] = {}
+    model: Annotated[str | None, Meta(description="Model to use instead of the profile's own.")] = None
+    fallback_models: Annotated[
+        tuple[str, ...], Meta(description="Models to go on with when the first does not answer.")
+    ] = ()
+    models: Annotated[
+        dict[str, dict[str, Any]], Meta(description="What is known of a model (window, price), by its id.")
+    ] = {}
+    language: Annotated[str | None, Meta(description="Language of the answers: a code such as ko, or a name.")] = None
+    auto_compact_threshold: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | bool | None,
+        Meta(description="Share of the context window at which a conversation is condensed; false: never by itself."),
+    ] = None
+    completion: Annotated[CompletionName | None, Meta(description="How a reply without tool calls is read.")] = None
+    permissions: Permissions = Permissions()
+    hooks: Annotated[
+        dict[str, list[dict[str, Any]]], Meta(description="Commands to run at an event, by the event's name.")
+    ] = {}
+    env: Annotated[dict[str, str], Meta(description="Environment variables for commands.")] = {}
+    mcp_servers: Annotated[dict[str, dict[str, Any]], Meta(description="MCP servers by name.")] = {}
+    sandbox: Sandbox = Sandbox()
+    update_check: UpdateCheck = UpdateCheck()
+
+
+def settings_schema() -> dict[str, Any]:
+    """The JSON Schema of a settings file."""
+    schema = msgspec.json.schema(SettingsFile)
+    definitions = schema["$defs"]
+    top = definitions.pop("SettingsFile")
+    top.pop("title", None)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Robota settings",
+        **top,
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+
+
+def allowed_values(key: Sequence[str | int]) -> tuple[str, ...]:
+    """The values that a setting can have, if they can be counted."""
+    schema = settings_schema()
+    node: dict[str, Any] = schema
+    for part in key:
+        node = _below(_resolved(node, schema), part)
+    return tuple(value for option in _options(node, schema) for value in option.get("enum", ()))
+
+
+def _below(node: dict[str, Any], part: str | int) -> dict[str, Any]:
+    if isinstance(part, int):
+        found = node.get("items", {})
+    else:
+        found = node.get("properties", {}).get(part) or node.get("additionalProperties")
+    return found if isinstance(found, dict) else {}
+
+
+def _options(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    node = _resolved(node, schema)
+    return [node, *(_resolved(option, schema) for option in node.get("anyOf", ()))]
+
+
+def _resolved(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    reference = node.get("$ref")
+    if reference is None:
+        return node
+    found: dict[str, Any] = schema["$defs"][reference.rpartition("/")[2]]
+    return found

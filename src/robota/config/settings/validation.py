@@ -1,0 +1,182 @@
+"""Checking what a settings file says, one setting at a time: a wrong one is left out, the others hold."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, get_type_hints
+
+import msgspec
+
+from robota.config.profiles.profile import Profile
+from robota.config.settings.languages import language_problem
+from robota.config.settings.schema import Permissions, SettingsFile, UpdateCheck, allowed_values
+
+Place = tuple[str | int, ...]
+
+# Checked entry by entry, so that one wrong profile does not cost the others.
+MAPS: Final[Mapping[str, Any]] = {
+    "providers": Profile,
+    "models": dict[str, Any],
+    "hooks": list[dict[str, Any]],
+    "env": str,
+    "mcpServers": dict[str, Any],
+}
+RECORDS: Final[Mapping[str, type[msgspec.Struct]]] = {"permissions": Permissions, "updateCheck": UpdateCheck}
+TYPES: Final = {
+    field.encode_name: hint
+    for field, hint in zip(
+        msgspec.structs.fields(SettingsFile),
+        get_type_hints(SettingsFile, include_extras=True).values(),
+        strict=True,
+    )
+}
+
+_WORDS: Final = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "nothing",
+}
+
+
+class Flaw(msgspec.Struct, frozen=True, kw_only=True):
+    """Something wrong at one place of a file. An unknown name is only unknown; anything else was left out."""
+
+    place: Place
+    text: str
+    unknown: bool = False
+
+
+def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Flaw]]:
+    """What of `raw` is as it should be, and what is wrong with the rest."""
+    values: dict[str, Any] = {}
+    flaws: list[Flaw] = []
+    for name, value in raw.items():
+        if value is None:
+            continue
+        if name not in TYPES:
+            flaws.append(_unknown((name,), TYPES))
+        elif name in MAPS and isinstance(value, dict):
+            values[name] = _checked_entries(name, value, flaws)
+        else:
+            sound = _sound_part(value, TYPES[name], (name,), flaws)
+            if sound is not None:
+                values[name] = sound
+                _note_unknown_fields(sound, RECORDS.get(name), (name,), flaws)
+    _check_language(values, flaws)
+    _check_allowed_hosts(values, flaws)
+    return values, flaws
+
+
+def type_of(place: Sequence[str]) -> Any:
+    """The type that a setting must have, as far as it is known."""
+    name, *rest = place
+    if name in MAPS and rest:
+        return MAPS[name] if len(rest) == 1 else _field_type(MAPS[name], rest)
+    return TYPES.get(name, Any) if not rest else _field_type(RECORDS.get(name), rest)
+
+
+def _field_type(record: Any, rest: Sequence[str]) -> Any:
+    if len(rest) != 1 or not isinstance(record, type) or not issubclass(record, msgspec.Struct):
+        return Any
+    names = {field.encode_name: field.name for field in msgspec.structs.fields(record)}
+    return get_type_hints(record, include_extras=True).get(names.get(rest[0], ""), Any)
+
+
+def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[Flaw]) -> dict[str, Any]:
+    kind = MAPS[name]
+    sound_entries: dict[str, Any] = {}
+    for key, value in entries.items():
+        sound = _sound_part(value, kind, (name, key), flaws, whole=name == "providers")
+        if sound is not None:
+            sound_entries[key] = sound
+            _note_unknown_fields(sound, kind, (name, key), flaws)
+    return sound_entries
+
+
+def _sound_part(value: Any, kind: Any, place: Place, flaws: list[Flaw], *, whole: bool = False) -> Any:
+    """The value without the parts that are wrong; None if nothing is left. `whole` takes all or nothing."""
+    rest = value
+    while True:
+        try:
+            msgspec.convert(rest, kind)
+        except msgspec.ValidationError as error:
+            inner = _place_of(error)
+            flaws.append(Flaw(place=(*place, *inner), text=_plain(error, (*place, *inner))))
+            if not inner or whole:
+                return None
+            rest = _without(rest, inner)
+        else:
+            return rest
+
+
+def _place_of(error: msgspec.ValidationError) -> Place:
+    """Where in the value; msgspec writes `$.permissions.deny[1]`, and `[...]` for a place it does not name."""
+    path = str(error).rpartition(" - at `$")[2].removesuffix("`") if " - at `$" in str(error) else ""
+    named = path.partition("[...]")[0]
+    return tuple(int(step[1]) if step[1] else step[2] for step in re.finditer(r"\[(\d+)\]|\.([^.\[]+)", named))
+
+
+def _without(value: Any, place: Place) -> Any:
+    rest = msgspec.json.decode(msgspec.json.encode(value))
+    node = rest
+    for step in place[:-1]:
+        node = node[step]
+    del node[place[-1]]
+    return rest
+
+
+def _plain(error: msgspec.ValidationError, place: Place) -> str:
+    text = str(error).partition(" - at `$")[0]
+    wrong = re.fullmatch(r"Expected `(.+)`, got `(.+)`", text)
+    if wrong:
+        needed = " or ".join(_WORDS.get(word, word) for word in wrong[1].split(" | ") if word != "null")
+        return f"{needed} is needed here, not {_WORDS.get(wrong[2], wrong[2])}"
+    missing = re.fullmatch(r"Object missing required field `(.+)`", text)
+    if missing:
+        return f"{missing[1]} is missing here"
+    allowed = allowed_values(place)
+    return f"it can be {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:]
+
+
+def _note_unknown_fields(value: Any, kind: Any, place: Place, flaws: list[Flaw]) -> None:
+    if not isinstance(value, dict) or not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
+        return
+    known = {field.encode_name for field in msgspec.structs.fields(kind)}
+    flaws.extend(_unknown((*place, name), known) for name in value if name not in known)
+
+
+def _unknown(place: Place, known: Iterable[str]) -> Flaw:
+    # Only for a mistake; it would cost every start some milliseconds.
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(place[-1]), list(known), n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return Flaw(place=place, text=f"there is no such setting, it has no effect{hint}", unknown=True)
+
+
+def _check_language(values: dict[str, Any], flaws: list[Flaw]) -> None:
+    problem = language_problem(values["language"]) if "language" in values else None
+    if problem is not None:
+        del values["language"]
+        flaws.append(Flaw(place=("language",), text=problem))
+
+
+def _check_allowed_hosts(values: dict[str, Any], flaws: list[Flaw]) -> None:
+    sandbox = values.get("sandbox", {})
+    if not sandbox.get("allowedHosts"):
+        return
+    # Few have such a list, and addresses take a while to import.
+    from robota.config.settings.allowed_hosts import NoHost, allowed_host
+
+    sound: list[str] = []
+    for place, text in enumerate(sandbox["allowedHosts"]):
+        try:
+            allowed_host(text)
+        except NoHost as problem:
+            flaws.append(Flaw(place=("sandbox", "allowedHosts", place), text=str(problem)))
+        else:
+            sound.append(text)
+    values["sandbox"] = {**sandbox, "allowedHosts": sound}

@@ -1,0 +1,85 @@
+"""What a repository may set: some things always, some after the person trusts it, the rest never."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.settings.key_path import KeyPath
+from robota.config.settings.layers import Layer
+from robota.config.settings.validation import TYPES
+
+# What can only forbid.
+ALWAYS: Final = frozenset(
+    {("permissions", "deny"), ("permissions", "ask"), ("permissions", "disableBypassPermissionsMode")}
+)
+AFTER_TRUST: Final = frozenset(
+    {
+        ("permissions", "allow"),
+        ("hooks",),
+        ("env",),
+        ("mcpServers",),
+        ("language",),
+        ("model",),
+        ("fallbackModels",),
+        ("models",),
+        ("completion",),
+    }
+)
+
+# Of Claude Code's settings we take these, and name the others that would have had a say in safety.
+CLAUDE_TAKEN: Final = frozenset({"permissions", "hooks", "env", "model"})
+CLAUDE_NAMED: Final = frozenset({"apiKeyHelper", "sandbox", "statusLine", "enableAllProjectMcpServers"})
+CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"})
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a workspace file counts, what a repository can never set, and what waits for trust."""
+
+    raw: dict[str, Any]
+    never: tuple[KeyPath, ...] = ()
+    untrusted: tuple[KeyPath, ...] = ()
+
+
+def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted:
+    never: list[KeyPath] = []
+    untrusted: list[KeyPath] = []
+    kept: dict[str, Any] = {}
+    for key, value in _settings(_of_claude(raw) if layer is Layer.CLAUDE else raw):
+        known = key[0] in TYPES or layer is Layer.CLAUDE
+        if known and key not in ALWAYS | AFTER_TRUST:
+            never.append(key)
+        elif known and key in AFTER_TRUST and not trusted:
+            untrusted.append(key)
+        else:
+            _put(kept, key, value)
+    return Admitted(raw=kept, never=tuple(never), untrusted=tuple(untrusted))
+
+
+def _settings(raw: Mapping[str, Any]) -> list[tuple[KeyPath, Any]]:
+    """Permissions are judged by what stands in them, all else by its name."""
+    found: list[tuple[KeyPath, Any]] = []
+    for name, value in raw.items():
+        if name == "permissions" and isinstance(value, dict):
+            found += [((name, inner), item) for inner, item in value.items()]
+        elif name == "permissions":
+            # Wrong anyway; the check that follows says so.
+            found.append(((name, "deny"), value))
+        elif name != "$schema":
+            found.append(((name,), value))
+    return found
+
+
+def _of_claude(raw: Mapping[str, Any]) -> dict[str, Any]:
+    taken = {name: value for name, value in raw.items() if name in CLAUDE_TAKEN | CLAUDE_NAMED}
+    permissions = taken.get("permissions")
+    if isinstance(permissions, dict):
+        taken["permissions"] = {name: value for name, value in permissions.items() if name in CLAUDE_PERMISSIONS}
+    return taken
+
+
+def _put(kept: dict[str, Any], key: KeyPath, value: Any) -> None:
+    if len(key) == 1:
+        kept[key[0]] = value
+    else:
+        kept.setdefault(key[0], {})[key[1]] = value

@@ -1,0 +1,117 @@
+"""What a workspace adds to the settings: its layers, filtered by trust, and a line about what was not heard."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.config.paths import CLAUDE_SETTINGS, LOCAL_SETTINGS, PROJECT_SETTINGS, home_directory, user_directory
+from robota.config.settings.key_path import KeyPath, join_key
+from robota.config.settings.layers import (
+    WORKSPACE_LAYERS,
+    Layer,
+    LayerText,
+    LayerValues,
+    Origin,
+    check_layer,
+    parse_file,
+)
+from robota.config.settings.problems import Problem, Severity, shown
+from robota.config.settings.workspace_filter import Admitted, admitted
+from robota.config.trust.decision import Trust, TrustState, trust_of
+from robota.config.trust.sources import take_snapshot
+
+WORKSPACE_FILES: Final = {
+    Layer.CLAUDE: CLAUDE_SETTINGS,
+    Layer.PROJECT: PROJECT_SETTINGS,
+    Layer.LOCAL: LOCAL_SETTINGS,
+}
+
+
+class WorkspaceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`trust` is None where no project is. `ignored` are lines for the person."""
+
+    layers: tuple[LayerValues, ...] = ()
+    trust: Trust | None = None
+    ignored: tuple[str, ...] = ()
+
+
+def read_workspace(root: Path, env: Mapping[str, str]) -> WorkspaceSettings:
+    """The settings that the workspace at `root` may make now."""
+    root = root.resolve()
+    broad = _too_broad(root, env)
+    if broad is not None:
+        return WorkspaceSettings(ignored=(broad,))
+    trust = trust_of(take_snapshot(root), env)
+    layers: list[LayerValues] = []
+    kept_out: list[tuple[str, Admitted]] = []
+    for layer in WORKSPACE_LAYERS:
+        path = WORKSPACE_FILES[layer]
+        parsed = _parsed(trust, layer)
+        part = admitted(parsed.raw, layer, trusted=trust.is_given)
+        layers.append(check_layer(msgspec.structs.replace(parsed, raw=part.raw)))
+        kept_out.append((path, part))
+    ignored = (*_never_lines(kept_out), *_untrusted_lines(trust, kept_out))
+    return WorkspaceSettings(layers=tuple(layers), trust=trust, ignored=ignored)
+
+
+def _too_broad(root: Path, env: Mapping[str, str]) -> str | None:
+    """A home directory is no project: what stands in its .robota is the person's own, and is read as that."""
+    if root == Path(root.anchor):
+        place = "the root of the file system"
+    elif root == home_directory(env).resolve():
+        place = "your home directory"
+    elif root / ".robota" == user_directory(env).resolve():
+        place = "the directory that holds your own settings"
+    else:
+        return None
+    return f"You are in {place}. No project configuration is read here; better start in a project."
+
+
+def _parsed(trust: Trust, layer: Layer) -> LayerText:
+    path = WORKSPACE_FILES[layer]
+    origin = Origin(layer, str(trust.snapshot.root / path))
+    if all(source.path != path for source in trust.snapshot.sources):
+        return LayerText(origin=origin)
+    data = trust.snapshot.data_of(path)
+    if data is not None:
+        return parse_file(origin, data)
+    text = "it was not read, because it is a link, not a plain file, or too long"
+    return LayerText(origin=origin, problems=(Problem(where=origin.where, text=text, severity=Severity.WARNING),))
+
+
+def _never_lines(kept_out: list[tuple[str, Admitted]]) -> list[str]:
+    return [
+        f"{path}: ignored {_names(part.never)}: a repository cannot set that. "
+        "If you want it, set it in your own settings: robota config set"
+        for path, part in kept_out
+        if part.never
+    ]
+
+
+def _untrusted_lines(trust: Trust, kept_out: list[tuple[str, Admitted]]) -> list[str]:
+    if trust.is_given:
+        return []
+    settings = {path: part for path, part in kept_out}
+    named = [
+        f"{path} ({_names(settings[path].untrusted)})" if path in settings else shown(path)
+        for source in trust.snapshot.sources
+        if (path := source.path) not in settings or settings[path].untrusted
+    ]
+    if not named:
+        return []
+    why = "has changed since you trusted it" if trust.state is TrustState.CHANGED else "is not trusted"
+    problem = f" {trust.problem}" if trust.problem else ""
+    return [
+        f"This workspace {why}, so its configuration was ignored: {_some(named)}. "
+        f"Deny and ask rules still apply. Look at it and decide with: robota trust{problem}"
+    ]
+
+
+def _names(keys: tuple[KeyPath, ...]) -> str:
+    return ", ".join(shown(join_key(key)) for key in keys)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

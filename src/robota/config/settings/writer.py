@@ -1,0 +1,150 @@
+"""Writing settings: all or nothing, with a copy of what was there before, and everything else kept as it was."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from robota.config.durable_file import PRIVATE, keep_backup, only_writer, replace_file
+from robota.config.errors import ConfigError
+from robota.config.keys.api_key import is_reference
+from robota.config.profiles.profile import Profile
+from robota.config.settings.json_text import NotAnObject, read_object
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def upsert_profile(path: Path, profile: Profile, *, set_current: bool) -> list[str]:
+    """Write one profile under its name, keeping all else. Returns warnings for a person.
+
+    Fields the profile leaves out keep their old value, unless the type changes. Raises `ConfigError` and
+    changes nothing if the file that is there cannot be understood or written.
+    """
+    change_settings(path, lambda raw: _with_profile(raw, profile, set_current, path))
+    return _warnings(profile, path)
+
+
+def set_value(path: Path, key: Sequence[str], value: Any, *, mode: int = PRIVATE) -> None:
+    """Set one setting, keeping all else."""
+    change_settings(path, lambda raw: _with_value(raw, list(key), value, path), mode=mode)
+
+
+def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, mode: int = PRIVATE) -> None:
+    """Add what is not there yet to a list of texts, keeping all else."""
+
+    def change(raw: dict[str, Any]) -> dict[str, Any]:
+        node: Any = raw
+        for name in key:
+            node = node.get(name) if isinstance(node, dict) else None
+        present = node if isinstance(node, list) else []
+        return _with_value(raw, list(key), [*present, *(value for value in values if value not in present)], path)
+
+    change_settings(path, change, mode=mode)
+
+
+def remove_value(path: Path, key: Sequence[str], *, mode: int = PRIVATE) -> None:
+    """Remove one setting, keeping all else."""
+    change_settings(path, lambda raw: _without_value(raw, list(key)), mode=mode)
+
+
+def remove_settings(path: Path) -> Path | None:
+    """Delete the file, keeping a copy beside it; returns the copy, or None if there was nothing."""
+    target = path.resolve()
+    if not target.exists():
+        return None
+    try:
+        with only_writer(target.parent):
+            backup = keep_backup(target)
+            target.unlink(missing_ok=True)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    return backup
+
+
+def stored_profile(path: Path, name: str) -> Profile | None:
+    """The profile of that name in this one file; raises `ConfigError` if what stands there is none."""
+    raw = _object_at(read_raw(path), "providers", path).get(name)
+    if raw is None:
+        return None
+    try:
+        return msgspec.structs.replace(msgspec.convert(raw, Profile), name=name)
+    except msgspec.ValidationError as error:
+        text = f"{path}: providers.{name}: {error}. The file was left as it is. Correct it and try again."
+        raise ConfigError(text) from error
+
+
+def read_raw(path: Path) -> dict[str, Any]:
+    """The object in a settings file, as written; raises `ConfigError` for what cannot be understood."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        return read_object(text)[0]
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The settings file {path} cannot be read: {error}. It was left as it is.") from error
+    except NotAnObject as error:
+        text = f"{path}, line {error.line}: {error.problem}. The file was left as it is. Correct it and try again."
+        raise ConfigError(text) from error
+
+
+def change_settings(path: Path, change: Change, *, mode: int = PRIVATE) -> None:
+    target = path.resolve()
+    try:
+        with only_writer(target.parent):
+            raw = change(read_raw(target))
+            keep_backup(target)
+            replace_file(target, (json.dumps(raw, indent=2, ensure_ascii=False) + "\n").encode(), mode=mode)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"The settings file {path} cannot be written: {error}. What was there is unchanged. "
+        "Check the permissions of its directory, or set ROBOTA_HOME to another."
+    )
+
+
+def _with_profile(raw: dict[str, Any], profile: Profile, set_current: bool, path: Path) -> dict[str, Any]:
+    given = msgspec.to_builtins(profile)
+    given.pop("name", None)
+    before = _object_at(_object_at(raw, "providers", path), profile.name, path)
+    kept = before if before.get("type") == profile.type else {}
+    changed = _with_value(raw, ["providers", profile.name], {**kept, **given}, path)
+    if set_current:
+        changed["currentProvider"] = profile.name
+    return changed
+
+
+def _with_value(raw: dict[str, Any], key: list[str], value: Any, path: Path) -> dict[str, Any]:
+    name, *rest = key
+    if not rest:
+        return {**raw, name: value}
+    return {**raw, name: _with_value(_object_at(raw, name, path), rest, value, path)}
+
+
+def _without_value(raw: dict[str, Any], key: list[str]) -> dict[str, Any]:
+    name, *rest = key
+    inner = raw.get(name)
+    if rest and isinstance(inner, dict):
+        smaller = _without_value(inner, rest)
+        return {**raw, name: smaller} if smaller else {other: raw[other] for other in raw if other != name}
+    return raw if rest else {other: raw[other] for other in raw if other != name}
+
+
+def _object_at(raw: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    inner = raw.get(name, {})
+    if not isinstance(inner, dict):
+        raise ConfigError(f"{path}: {name} must be an object. The file was left as it is. Correct it and try again.")
+    return inner
+
+
+def _warnings(profile: Profile, path: Path) -> list[str]:
+    if not profile.api_key or is_reference(profile.api_key):
+        return []
+    return [
+        f"The API key stands in {path} as plain text (only you can read the file). "
+        "With --api-key-env NAME it stays in the environment."
+    ]

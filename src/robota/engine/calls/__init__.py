@@ -1,0 +1,1 @@
+"""Tool calls: the executor, the stages before a call runs, approval."""

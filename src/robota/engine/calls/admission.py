@@ -1,0 +1,362 @@
+"""The stages before a call runs: may it, with these arguments, now?"""
+
+import os
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.hook import Block, Halt, Proceed
+from robota.contracts.tool import AnyTool, Preview, ToolCall, ToolError, Touches
+from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.engine.calls.answer_changes import ChangedInput, ChosenHunks, with_hunks
+from robota.engine.calls.call_context import CallContext
+from robota.engine.calls.repetition import RepetitionGuard
+from robota.engine.session.asks import Answer
+from robota.engine.task.runtime import TaskRuntime
+from robota.log.kinds.kinds import VerdictRecord
+from robota.protocol.events import Notice
+from robota.protocol.views import DiffView
+from robota.text.visible import make_visible
+from robota.workspace.problems import FileProblem
+from robota.workspace.text.source import read_source
+
+FIRST_ARGUMENT_HEAD: Final = 47
+FIRST_ARGUMENT_TAIL: Final = 30
+
+
+class CallStopped(Exception):
+    """A stage said no. `message` is for the model, `reason` for a person."""
+
+    def __init__(
+        self, status: str, reason: str, message: str = "", *, is_mistake: bool = False, closes_reply: str | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.message = message or reason
+        self.is_mistake = is_mistake
+        self.closes_reply = closes_reply
+
+    @property
+    def is_news(self) -> bool:
+        """Whether a person should be told: a rule said no, and not they themselves."""
+        return self.status == "denied" and self.closes_reply is None
+
+
+class TaskHalted(CallStopped):
+    """A hook or the person wants the task to end with this call, which is not run."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("denied", reason, closes_reply=HALTED)
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that may run, with what the person said when approving it."""
+
+    tool: AnyTool
+    call: ToolCall
+    params: Any
+    feedback: str = ""
+    context: str = ""
+
+
+class Admission:
+    """Takes a call through the stages, in their order."""
+
+    def __init__(self, scope: TaskRuntime) -> None:
+        self._scope = scope
+        self._tools = {name: tool for tool in scope.parts.tools for name in (tool.name, *tool.aliases)}
+        self._repetition = RepetitionGuard(scope.options.mistake_limit)
+
+    def tool(self, name: str) -> AnyTool | None:
+        return self._tools.get(name)
+
+    async def admit(self, call: ToolCall, *, remark: str = "") -> Admitted:
+        """`remark` is told to the person if they have to be asked."""
+        tool, params = self._read(call)
+        refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
+        if refusal is not None:
+            raise _mistake(refusal)
+        await self._guard_repetition(call)
+        said = await self._pre_hooks(tool, call)
+        if said.input is not None:
+            call, params = self._rewritten(tool, call, said.input, "A hook")
+        self._require_log(tool)
+        verdict, call, params = await self._verdict(tool, call, params, said)
+        if verdict.decision is Decision.ALLOW:
+            await self._announce(tool, call, params)
+            return Admitted(tool=tool, call=call, params=params, context=said.context)
+        if remark:
+            verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
+        approved = await self._approval(tool, call, params, verdict)
+        return msgspec.structs.replace(approved, context=said.context)
+
+    def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
+        if call.problem is not None:
+            raise _mistake(call.problem)
+        tool = self._tools.get(call.name)
+        if tool is None:
+            names = ", ".join(tool.name for tool in self._scope.parts.tools)
+            raise _mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
+        return tool, _decoded(tool, call.input)
+
+    async def _guard_repetition(self, call: ToolCall) -> None:
+        if not self._repetition.blocks(call.name, call.input):
+            return
+        told = f"Tool call repetition limit reached for {call.name}. Please try a different approach."
+        if self._scope.options.attended:
+            answer = await self._scope.ask("mistake_limit_reached", REPEATING)
+            if answer.has_words:
+                self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+                told = f"{told} The user says: {answer.text}"
+            elif not answer.is_yes:
+                raise TaskHalted("The user gave up, because the model made the same call over and over.")
+        raise _mistake(told)
+
+    async def _pre_hooks(self, tool: AnyTool, call: ToolCall) -> Proceed:
+        """What the hooks say together; each one sees the input as the one before it left it."""
+        said = Proceed()
+        for hook in self._scope.parts.pre_hooks:
+            outcome = await hook.before_tool(tool, call, self._scope.occasion)
+            if isinstance(outcome, Block):
+                raise CallStopped("denied", outcome.reason)
+            if isinstance(outcome, Halt):
+                raise TaskHalted(outcome.reason)
+            if outcome.input is not None:
+                call = msgspec.structs.replace(call, input=outcome.input)
+            said = Proceed(
+                input=outcome.input if outcome.input is not None else said.input,
+                vouched=outcome.vouched or said.vouched,
+                must_ask=outcome.must_ask or said.must_ask,
+                context="\n".join(part for part in (said.context, outcome.context) if part),
+            )
+        return said
+
+    def _rewritten(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any], who: str) -> tuple[ToolCall, Any]:
+        """Somebody wants another input. It must fit the tool and the mode, as the model's own had to."""
+        try:
+            params = _decoded(tool, changed)
+        except CallStopped as misfit:
+            raise CallStopped("denied", f"{who} changed the input, and it cannot be used: {misfit.reason}") from misfit
+        refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
+        if refusal is not None:
+            raise CallStopped("denied", f"{who} changed the input, and it is not allowed: {refusal}")
+        return msgspec.structs.replace(call, input=changed), params
+
+    def _require_log(self, tool: AnyTool) -> None:
+        trouble = self._scope.journal.trouble
+        if trouble is not None and tool.changes_something:
+            raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
+
+    async def _verdict(
+        self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed
+    ) -> tuple[Verdict, ToolCall, Any]:
+        """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
+        scope = self._scope
+        verdict = _with_hooks(self._judged(tool, params), said)
+        if verdict.decision is Decision.ASK:
+            verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict)
+        if verdict.decision is Decision.ASK and not scope.options.attended:
+            verdict = scope.parts.decline(verdict, self._subject(tool, params))
+        self._record(call, tool, verdict)
+        if verdict.decision is Decision.DENY:
+            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
+        return verdict, call, params
+
+    def _judged(self, tool: AnyTool, params: Any) -> Verdict:
+        scope = self._scope
+        return scope.parts.judge(self._subject(tool, params), scope.permission_mode, scope.grants)
+
+    def _subject(self, tool: AnyTool, params: Any) -> Subject:
+        return Subject(
+            tool=tool.name,
+            label=tool.label,
+            effects=tool.effects_of(params),
+            touches=self._with_real_paths(tool.touches(params)),
+            mode=self._scope.mode,
+        )
+
+    async def _asked_of_hooks(
+        self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict
+    ) -> tuple[Verdict, ToolCall, Any]:
+        """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
+        hooks = self._scope.parts.lifecycle
+        if hooks is None:
+            return verdict, call, params
+        said = await hooks.permission(tool, call, verdict, self._scope.occasion)
+        if said.stopped is not None:
+            self._record(call, tool, Verdict(decision=Decision.DENY, reason=said.stopped))
+            raise TaskHalted(said.stopped)
+        if said.decision == "deny":
+            return Verdict(decision=Decision.DENY, reason=said.reason or "A hook said no."), call, params
+        if said.decision != "allow" or _is_asked_by_rule(verdict):
+            return verdict, call, params
+        if said.updated_input is not None:
+            call, params = self._rewritten(tool, call, said.updated_input, "A hook")
+            verdict = self._judged(tool, params)
+        if verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict):
+            verdict = Verdict(decision=Decision.ALLOW, reason=said.reason or "A hook approved it.")
+        return verdict, call, params
+
+    def _record(self, call: ToolCall, tool: AnyTool, verdict: Verdict) -> None:
+        self._scope.journal.write(
+            VerdictRecord(
+                task_id=self._scope.task_id,
+                call_id=call.id,
+                tool=tool.name,
+                decision=verdict.decision,
+                reason=verdict.reason,
+                rule=verdict.rule,
+            )
+        )
+
+    def _with_real_paths(self, touches: Touches) -> Touches:
+        """Add what the paths lead to: policy, being pure, does not see through a link, nor where one leads outside."""
+        root = self._scope.options.cwd
+        real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
+        return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
+
+    async def _approval(self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict) -> Admitted:
+        """Ask. A no stops the call, and what was planned after it in the same reply."""
+        preview = await self._preview(tool, call, params)
+        shown = make_visible(preview.text)
+        text = shown.text if preview.ask == "command" else preview.text
+        why = _explained(verdict, shown.warnings)
+        answer = await self._scope.ask(preview.ask, text, call_id=call.id, verdict=why)
+        if isinstance(answer.wish, ChangedInput):
+            return await self._with_changed_input(tool, call, answer.wish.input)
+        if isinstance(answer.wish, ChosenHunks) and isinstance(preview.view, DiffView):
+            return await self._with_chosen_hunks(call, preview.view, answer.wish)
+        if answer.has_words:
+            self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+        if answer.is_yes:
+            self._grant(answer, verdict)
+            return Admitted(tool=tool, call=call, params=params, feedback=answer.text)
+        said = _denied(feedback=answer.text) if answer.text else _denied(message="The user denied this operation.")
+        raise CallStopped("denied", "The user said no.", said, closes_reply=REJECTED)
+
+    def _grant(self, answer: Answer, verdict: Verdict) -> None:
+        """Let such calls run from now on. Only rules that were offered count: a client cannot make up wider ones."""
+        offered = {rule for suggestion in verdict.suggestions for rule in suggestion.rules}
+        rules = [rule for rule in answer.grant if rule in offered]
+        if not rules:
+            return
+        self._scope.grants.extend(rules)
+        if answer.grant_scope != "session":
+            problem = self._scope.parts.remember(answer.grant_scope, rules)
+            if problem:
+                self._scope.bus.emit(Notice(level="warning", text=problem))
+
+    async def _with_changed_input(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> Admitted:
+        """The person approved another input. What is forbidden stays so; the model is told what really ran."""
+        call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), changed, "The user")
+        # Hooks saw another input; they may refuse this one, but what the person wrote is not changed again.
+        await self._pre_hooks(tool, call)
+        verdict = self._judged(tool, params)
+        if verdict.decision is Decision.DENY:
+            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
+        note = f"The user changed the input before approving. What ran is {call.name} with {_json(changed)}"
+        return Admitted(tool=tool, call=call, params=params, feedback=note)
+
+    async def _with_chosen_hunks(self, call: ToolCall, view: DiffView, chosen: ChosenHunks) -> Admitted:
+        """The person wants only some of the changes: the file is written with those and no others."""
+        writer = self._tools[WRITER]
+        files = self._scope.parts.files
+        if view.is_new:
+            raise CallStopped("denied", "The user chose hunks of a new file.", _denied(message=NEW_FILE_IS_ONE_PIECE))
+        try:
+            source = read_source(files, view.path)
+        except FileProblem as problem:
+            raise CallStopped("error", str(problem)) from problem
+        files.note_seen(source.file)
+        lines = with_hunks(source.lines, view, chosen.hunks)
+        ending = "\n" if source.text.endswith("\n") else ""
+        admitted = await self._with_changed_input(
+            writer, call, {"path": view.path, "content": "\n".join(lines) + ending}
+        )
+        kept = sum(number in chosen.hunks for number in range(len(view.hunks)))
+        note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
+        return msgspec.structs.replace(admitted, feedback=note)
+
+    async def _announce(self, tool: AnyTool, call: ToolCall, params: Any) -> None:
+        """A row for a call that needed no approval, so that the conversation shows what was done."""
+        preview = await self._preview(tool, call, params)
+        if preview.ask == "tool":
+            self._scope.rows.say("tool", preview.text, call_id=call.id)
+        elif preview.ask == "command":
+            said = _json({"tool": "executeCommand", "command": preview.text})
+            self._scope.rows.say("tool", said, call_id=call.id)
+        elif preview.ask == "use_mcp_server":
+            self._scope.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
+
+    async def _preview(self, tool: AnyTool, call: ToolCall, params: Any) -> Preview:
+        try:
+            return await tool.preview(params, CallContext(self._scope, call))
+        except ToolError as error:
+            # What cannot even be looked at cannot be done: the model learns it now, nobody is asked.
+            raise CallStopped("error", str(error), is_mistake=True) from error
+
+
+WRITER: Final = "write_to_file"
+NEW_FILE_IS_ONE_PIECE: Final = "The user did not approve the new file as it is. Write it differently, or ask."
+REJECTED: Final = "Skipped, because the user rejected an earlier call of this reply."
+HALTED: Final = "Skipped, because a hook stopped the task."
+REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
+
+
+def first_argument(arguments: dict[str, Any]) -> str:
+    """The first argument as one short line, for a list of calls."""
+    if not arguments:
+        return ""
+    value = next(iter(arguments.values()))
+    text = value if isinstance(value, str) else _json(value)
+    text = " ".join(text.split())
+    if len(text) <= FIRST_ARGUMENT_HEAD + FIRST_ARGUMENT_TAIL + 3:
+        return text
+    return f"{text[:FIRST_ARGUMENT_HEAD]}...{text[-FIRST_ARGUMENT_TAIL:]}"
+
+
+def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
+    if verdict.decision is Decision.ALLOW and said.must_ask is not None:
+        return Verdict(decision=Decision.ASK, reason=said.must_ask, rule="hook")
+    is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict) and said.must_ask is None
+    if is_free and said.vouched is not None:
+        return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.vouched}")
+    return verdict
+
+
+def _is_asked_by_rule(verdict: Verdict) -> bool:
+    """Whether a rule, and not only the mode, wants the person; of a command it may speak of any part."""
+    return verdict.rule is not None or any(
+        part.decision is Decision.ASK and part.rule is not None for part in verdict.parts
+    )
+
+
+def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> dict[str, Any]:
+    """Why it is asked, and which rules would stop the asking."""
+    told: dict[str, Any] = msgspec.to_builtins(verdict)
+    return {name: told[name] for name in ("reason", "rule", "parts", "suggestions")} | {"warnings": list(warnings)}
+
+
+def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:
+    try:
+        if tool.read is not None:
+            return tool.read(arguments)
+        # Not strict: models write "30" for 30, and the XML form has only text.
+        return msgspec.convert(arguments, tool.params, strict=False)
+    except msgspec.ValidationError as error:
+        fields = [field.encode_name for field in msgspec.structs.fields(tool.params)]
+        names = ", ".join(fields if tool.schema is None else tool.schema.get("properties", ()))
+        raise _mistake(f"The arguments of {tool.name} do not fit: {error}. Its parameters are: {names}.") from error
+
+
+def _mistake(message: str) -> CallStopped:
+    return CallStopped("error", message, _json({"status": "error", "message": message}), is_mistake=True)
+
+
+def _denied(**why: str) -> str:
+    return _json({"status": "denied", **why})
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

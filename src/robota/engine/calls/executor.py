@@ -1,0 +1,265 @@
+"""The one chokepoint: every tool call of every kind passes here.
+
+parse and validate → mode allows tool → repetition guard → pre-hooks → policy → ask if needed → checkpoint → run →
+post-hooks → result. A stage that stops a call raises `CallStopped`; nothing later has then happened.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import groupby
+from time import monotonic
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.hook import Halt, Ran
+from robota.contracts.tool import Alternative, Complete, Control, Delegate, ToolCall, ToolError, ToolResult
+from robota.engine.calls.admission import HALTED, Admission, Admitted, CallStopped, TaskHalted, first_argument
+from robota.engine.calls.call_context import CallContext
+from robota.engine.task.runtime import TaskRuntime
+from robota.log.kinds.kinds import ToolEndRecord, ToolStartRecord
+from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
+
+PARALLEL_READS: Final = 5
+RESULT_CHARACTERS: Final = 100_000
+EMPTY_RESULT: Final = "(the tool returned nothing)"
+
+
+class Executed(msgspec.Struct, frozen=True, kw_only=True):
+    """How one call ended. `status` is success, error, denied or interrupted."""
+
+    call: ToolCall
+    result: ToolResult
+    status: str
+    is_mistake: bool = False
+    closes_reply: str | None = None  # why the calls after this one must not run
+    reason: str | None = None  # why it was denied, for a person
+    ends_task: str | None = None  # why a hook wants the person to be next
+
+    @property
+    def completion(self) -> str | None:
+        """The result of the task, if this call completed it."""
+        return self.result.control.result if isinstance(self.result.control, Complete) else None
+
+
+class ToolExecutor:
+    """Runs the calls of a reply and returns one result for each, in their order."""
+
+    def __init__(self, scope: TaskRuntime, handle: Callable[[Control, ToolCall], Awaitable[ToolResult]]) -> None:
+        """`handle` does what a tool asks of the engine: question a person, delegate, plan, complete."""
+        self._scope = scope
+        self._handle = handle
+        self._admission = Admission(scope)
+        self._reads = asyncio.Semaphore(PARALLEL_READS)
+
+    async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
+        done: list[Executed] = []
+        for group in self._groups(calls):
+            closed = next((executed.closes_reply for executed in done if executed.closes_reply), None)
+            if closed is not None:
+                done.extend(self._not_run(call, closed) for call in group)
+            elif len(group) == 1:
+                done.append(await self._run_one(group[0], failed_before=any(each.status == "error" for each in done)))
+            else:
+                async with asyncio.TaskGroup() as running:
+                    tasks = [running.create_task(self._run_read(call)) for call in group]
+                done.extend(task.result() for task in tasks)
+        return done
+
+    def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
+        """Neighbouring read-only calls together, everything else alone and in order."""
+
+        def kind(numbered: tuple[int, ToolCall]) -> int:
+            tool = self._admission.tool(numbered[1].name)
+            return -1 if tool is not None and tool.is_read_only else numbered[0]
+
+        for _, group in groupby(enumerate(calls), key=kind):
+            yield [call for _, call in group]
+
+    async def _run_read(self, call: ToolCall) -> Executed:
+        async with self._reads:
+            return await self._run_one(call)
+
+    async def _run_one(self, call: ToolCall, *, failed_before: bool = False) -> Executed:
+        tool = self._admission.tool(call.name)
+        label, first = (tool.label if tool else call.name), first_argument(call.input)
+        task, started = self._scope.task_id, monotonic()
+        self._scope.bus.emit(
+            ToolStart(task_id=task, call_id=call.id, tool=call.name, label=label, first_arg=first, input=call.input)
+        )
+        executed = Executed(call=call, result=ToolResult(content="", is_error=True), status="interrupted")
+        try:
+            executed = await self._through_the_stages(call, failed_before)
+            return executed
+        finally:
+            ended = ToolEnd(
+                task_id=task,
+                call_id=call.id,
+                tool=call.name,
+                label=label,
+                first_arg=first,
+                status=executed.status,
+                duration_ms=round((monotonic() - started) * 1000),
+                reason=executed.reason,
+                input=call.input if executed.status == "denied" else {},
+                view=executed.result.view,
+            )
+            self._record(executed, ended)
+
+    async def _through_the_stages(self, call: ToolCall, failed_before: bool) -> Executed:
+        try:
+            admitted = await self._admission.admit(call)
+        except CallStopped as stop:
+            if stop.is_news:
+                self._scope.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
+            return _stopped(call, stop)
+        started = monotonic()
+        result, is_mistake = await self._run_tool(admitted)
+        if result.alternative is not None:
+            admitted, result = await self._offer(result.alternative, admitted, result)
+        if isinstance(result.control, Complete) and failed_before:
+            result = ToolResult(content=COMPLETED_DESPITE_ERROR, is_error=True)
+        closes = CLOSING.get(type(result.control))
+        if result.control is not None:
+            result = await self._handle(result.control, call)
+        duration_ms = round((monotonic() - started) * 1000)
+        ran = Ran(tool=admitted.tool, call=admitted.call, result=result, duration_ms=duration_ms)
+        result, halted = await self._after_hooks(ran)
+        return Executed(
+            call=call,
+            result=self._capped(_with_words(result, admitted)),
+            status="error" if result.is_error else "success",
+            is_mistake=is_mistake,
+            closes_reply=closes or (HALTED if halted is not None else None),
+            ends_task=halted,
+        )
+
+    async def _after_hooks(self, ran: Ran) -> tuple[ToolResult, str | None]:
+        """The result as hooks leave it, and why the task has to end, if one of them wants that."""
+        halted: str | None = None
+        for hook in self._scope.parts.post_hooks:
+            said = await hook.after_tool(ran, self._scope.occasion)
+            if isinstance(said, Halt):
+                halted = halted or said.reason
+                said = said.result or ran.result
+            ran = msgspec.structs.replace(ran, result=said)
+        return ran.result, halted
+
+    async def _offer(self, other: Alternative, first: Admitted, failed: ToolResult) -> tuple[Admitted, ToolResult]:
+        """Let a person decide whether the call is made again in the other way. Without a yes the failure stands."""
+        if not self._scope.options.attended:
+            return first, _after(other.why, failed)
+        try:
+            second = await self._admission.admit(
+                msgspec.structs.replace(first.call, input=other.input), remark=other.why
+            )
+        except CallStopped as stop:
+            return first, _after(f"{other.why} The user was asked to run it {other.manner}: {stop.message}", failed)
+        result, _ = await self._run_tool(second)
+        return second, _after(f"{other.why} The user let it run {other.manner}, which went like this.", result)
+
+    async def _run_tool(self, admitted: Admitted) -> tuple[ToolResult, bool]:
+        """The result, and whether it is a mistake of the model (a failing test run, say, is not)."""
+        context = CallContext(self._scope, admitted.call)
+        try:
+            ran = await self._run_recorded(admitted, context)
+        except asyncio.CancelledError:
+            context.close(interrupted=True)
+            raise
+        context.close()
+        return ran
+
+    async def _run_recorded(self, admitted: Admitted, context: CallContext) -> tuple[ToolResult, bool]:
+        tool, journal = admitted.tool, self._scope.journal
+        journal.write(
+            ToolStartRecord(
+                task_id=self._scope.task_id, call_id=admitted.call.id, tool=tool.name, input=admitted.call.input
+            )
+        )
+        if tool.changes_something:
+            # What is about to happen must be on the disk before it happens.
+            await journal.sync()
+            if self._scope.parts.checkpoint is not None:
+                await self._scope.parts.checkpoint.before_change(tool, admitted.call)
+        try:
+            async with asyncio.timeout(tool.timeout_s):
+                return await tool.run(admitted.params, context), False
+        except ToolError as error:
+            return ToolResult(content=str(error), is_error=True), True
+        except TimeoutError:
+            return ToolResult(content=f"{tool.name} did not finish within {tool.timeout_s} s.", is_error=True), False
+        except Exception as error:  # noqa: BLE001 - a bug in a tool must not end the task
+            return ToolResult(content=f"{tool.name} failed: {type(error).__name__}: {error}", is_error=True), False
+        finally:
+            if tool.changes_something:
+                journal.sync_soon()
+
+    def _capped(self, result: ToolResult) -> ToolResult:
+        text = result.content or EMPTY_RESULT
+        if len(text) <= RESULT_CHARACTERS:
+            return result if text is result.content else msgspec.structs.replace(result, content=text)
+        kept = self._scope.journal.keep(text.encode("utf-8", "surrogateescape"))
+        half = RESULT_CHARACTERS // 2
+        cut = len(text) - 2 * half
+        note = f"\n[… {cut} characters left out; the whole result is kept as {kept} …]\n"
+        return msgspec.structs.replace(result, content=text[:half] + note + text[-half:])
+
+    def _not_run(self, call: ToolCall, why: str) -> Executed:
+        result = ToolResult(content=why, is_error=True)
+        return Executed(call=call, result=result, status="denied", reason=why)
+
+    def _record(self, executed: Executed, ended: ToolEnd) -> None:
+        scope = self._scope
+        scope.journal.write(
+            ToolEndRecord(
+                task_id=scope.task_id,
+                call_id=ended.call_id,
+                tool=ended.tool,
+                status=ended.status,
+                duration_ms=ended.duration_ms,
+            )
+        )
+        scope.meter.tool(ended.tool, failed=ended.status != "success")
+        scope.bus.emit(ended)
+        if ended.status == "error":
+            error = executed.result.content[:500]
+            scope.bus.emit(TaskToolFailed(task_id=scope.task_id, tool=ended.tool, error=error))
+
+
+COMPLETED_DESPITE_ERROR: Final = (
+    "The task was not completed, because another call of the same reply failed. Look at its result first."
+)
+CLOSING: Final[dict[Any, str]] = {
+    Delegate: "This call was not run because new_task was called in the same reply. Call new_task last.",
+    Complete: "This call was not run because the task was completed before it.",
+}
+
+
+def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
+    return Executed(
+        call=call,
+        result=ToolResult(content=stop.message, is_error=True),
+        status=stop.status,
+        is_mistake=stop.is_mistake,
+        closes_reply=stop.closes_reply,
+        reason=stop.reason if stop.status == "denied" else None,
+        ends_task=stop.reason if isinstance(stop, TaskHalted) else None,
+    )
+
+
+def _with_words(result: ToolResult, admitted: Admitted) -> ToolResult:
+    """What the person said along with the approval comes first, what hooks have to add comes last."""
+    parts = [result.content]
+    if admitted.feedback:
+        parts.insert(0, _json({"status": "approved", "feedback": admitted.feedback}))
+    if admitted.context:
+        parts.append(f"<hook>\n{admitted.context}\n</hook>")
+    return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))
+
+
+def _after(words: str, result: ToolResult) -> ToolResult:
+    return msgspec.structs.replace(result, content=f"{words}\n{result.content}")
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

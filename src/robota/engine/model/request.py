@@ -1,0 +1,155 @@
+"""Asking the model until there is a complete reply: tries, a shorter conversation, and the ask when nothing helps."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, Final
+
+from robota.engine.context.window import CONDENSE, Context
+from robota.engine.model.call_format import CallFormat
+from robota.engine.model.reply import Reply, ReplyReader
+from robota.engine.model.request_retry import RequestRetry
+from robota.engine.record.meter import total_in
+from robota.engine.record.usage import tell_usage
+from robota.engine.session.asks import Answer
+from robota.engine.task.runtime import TaskRuntime
+from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
+from robota.protocol.events import Thinking, TurnReply
+from robota.protocol.message import Fault, Message
+from robota.providers.chunks import ModelRequest
+from robota.providers.fault import FaultKind, ProviderFault
+
+NO_ANSWER: Final = "MODEL_NO_ASSISTANT_MESSAGES"
+
+
+class RequestGivenUp(Exception):
+    """The request failed for good and the person does not want to try again."""
+
+
+class Requester:
+    """Gets replies for one task."""
+
+    def __init__(
+        self, scope: TaskRuntime, dialect: CallFormat, system: str, patience: RequestRetry, context: Context
+    ) -> None:
+        self._scope = scope
+        self._dialect = dialect
+        self._system = system
+        self._patience = patience
+        self._context = context
+        self._parts = scope.parts
+        self._rows = scope.rows
+        self._history = scope.history
+        self._bus = scope.bus
+        self._meter = scope.meter
+        self._specs = tuple(scope.parts.specs)
+        self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
+
+    def retry_now(self) -> None:
+        """End the pause before the next try."""
+        self._patience.retry_now()
+
+    async def reply(self) -> Reply:
+        """The next reply, complete and not empty."""
+        await self._context.make_room()
+        while True:
+            try:
+                reply = await self._patience.persist(self._attempt)
+            except ProviderFault as fault:
+                if fault.kind is FaultKind.CONTEXT_TOO_LONG and await self._context.make_room_by_force():
+                    continue
+                await self._ask_to_retry(fault)
+            else:
+                self._context.answered(reply.turn.usage)
+                return reply
+
+    async def _attempt(self) -> Reply:
+        row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._parts.api_protocol}))
+        reader = ReplyReader(self._rows, self._bus, self._dialect.reader(self._specs, self._new_id), self._new_id)
+        self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
+        try:
+            await self._read(reader)
+            reply = reader.finish(f"msg_{row.ts}", self._patience.model)
+        except ProviderFault as fault:
+            reader.interrupted()
+            self._close_request(row, reader, cancelReason="streaming_failed", streamingFailedMessage=fault.message)
+            raise
+        except asyncio.CancelledError:
+            self._keep_what_came(reader.interrupted(), row)
+            self._close_request(row, reader, cancelReason="user_cancelled")
+            raise
+        self._close_request(row, reader)
+        self._refuse_unusable(reply)
+        self._history.add_reply(reply.turn)
+        self._bus.emit(TurnReply(task_id=self._rows.task_id, reply=reply.turn))
+        return reply
+
+    async def _read(self, reader: ReplyReader) -> None:
+        request = ModelRequest(
+            model=self._patience.model,
+            system=self._system,
+            turns=self._history.outgoing(),
+            tools=self._dialect.offered(self._specs),
+            max_output_tokens=self._parts.model_info.max_output_tokens,
+        )
+        stream = self._parts.provider.stream(request)
+        try:
+            async for batch in stream:
+                for chunk in batch:
+                    reader.take(chunk)
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+        if reader.finish_reason is None:
+            raise ProviderFault(FaultKind.STREAM_CUT, "The model's answer ended before it was complete.")
+
+    def _refuse_unusable(self, reply: Reply) -> None:
+        """An empty reply is asked for again, silently the first time; a filtered one cannot be helped."""
+        if reply.turn.stop_reason == "content_filter":
+            raise ProviderFault(
+                FaultKind.CONTENT_FILTER, "The provider's content filter stopped the answer. Rephrase the request."
+            )
+        if not reply.is_empty:
+            return
+        if self._patience.empty_replies > 0:
+            self._rows.say("error", NO_ANSWER)
+        raise ProviderFault(FaultKind.EMPTY_REPLY, "The model gave an empty answer. Try again, or use another model.")
+
+    def _close_request(self, row: Message, reader: ReplyReader, **why: str) -> None:
+        """Write tokens and cost into the request's row: without a cost it would look as if it still ran."""
+        usage, cost = reader.usage, reader.cost or 0.0
+        self._meter.request(usage, cost)
+        info = {"apiProtocol": self._parts.api_protocol, **_tokens(usage), "cost": cost, **why}
+        self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
+        self._rows.change(row, text=json.dumps(info))
+        tell_usage(self._scope)
+
+    def _keep_what_came(self, text: str, row: Message) -> None:
+        """A person who interrupts has read this; the model must know it too."""
+        if text.strip():
+            block = TextBlock(text=f"{text}\n\n[interrupted by the user]")
+            self._history.add_reply(AssistantTurn(content=(block,), id=f"msg_{row.ts}", model=self._patience.model))
+
+    async def _ask_to_retry(self, fault: ProviderFault) -> None:
+        answer = await self._ask_about(fault)
+        while answer.response == CONDENSE:
+            await self._context.condense_now(answer.text)
+            answer = await self._ask_about(fault)
+        if not answer.is_yes:
+            raise RequestGivenUp(fault.message)
+        self._rows.say("api_req_retried")
+
+    async def _ask_about(self, fault: ProviderFault) -> Answer:
+        details = Fault(kind=fault.kind, message=fault.message, retryable=fault.retryable, status=fault.status)
+        return await self._scope.ask("api_req_failed", fault.message, fault=details)
+
+
+def _tokens(usage: Usage) -> dict[str, Any]:
+    return {
+        "tokensIn": total_in(usage),
+        "tokensOut": usage.output_tokens,
+        "cacheWrites": usage.cache_creation_input_tokens,
+        "cacheReads": usage.cache_read_input_tokens,
+    }

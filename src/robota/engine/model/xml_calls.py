@@ -1,0 +1,184 @@
+"""Tool calls written as XML in the text, for models without function calling, read as they stream in.
+
+    <read_file>
+    <path>src/a.py</path>
+    </read_file>
+
+A value may hold anything, also something that looks like a tag: it ends only at its own closing tag when
+what follows is another parameter of the tool or the end of the call.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.tool import ToolCall
+from robota.log.kinds.kinds import with_whole_characters
+
+
+class XmlText(msgspec.Struct, frozen=True):
+    text: str
+
+
+class XmlCallOpened(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+
+
+class XmlArgument(msgspec.Struct, frozen=True):
+    """A parameter of the call is complete."""
+
+    id: str
+    tool: str
+    value: str
+
+
+class XmlCallClosed(msgspec.Struct, frozen=True):
+    call: ToolCall
+
+
+XmlPiece = XmlText | XmlCallOpened | XmlArgument | XmlCallClosed
+
+# What a parser step returns when it cannot go on without more text.
+WAIT: Final = None
+
+
+class XmlCallParser:
+    """Feed text, get pieces. Text is held back only while it may still turn out to be a tag."""
+
+    def __init__(self, tools: Mapping[str, Mapping[str, Any]], new_id: Iterator[str]) -> None:
+        """`tools` maps a name to the JSON Schema of its parameters."""
+        self._tools = tools
+        self._new_id = new_id
+        self._openings = {f"<{name}>": name for name in tools}
+        self._buffer = ""
+        self._call: _Draft | None = None
+
+    def feed(self, text: str) -> list[XmlPiece]:
+        self._buffer += text
+        return self._drain(final=False)
+
+    def finish(self) -> list[XmlPiece]:
+        """No more text will come. A call that is not closed is reported with a problem and never run."""
+        pieces = self._drain(final=True)
+        if self._call is not None:
+            draft, self._call = self._call, None
+            problem = f"The call was cut off before </{draft.name}>; write the whole call again."
+            pieces.append(XmlCallClosed(ToolCall(id=draft.id, name=draft.name, input={}, problem=problem)))
+        elif self._buffer:
+            pieces.append(XmlText(self._buffer))
+        self._buffer = ""
+        return pieces
+
+    def _drain(self, *, final: bool) -> list[XmlPiece]:
+        pieces: list[XmlPiece] = []
+        while (step := self._step(final=final)) is not WAIT:
+            pieces.extend(step)
+        return pieces
+
+    def _step(self, *, final: bool) -> list[XmlPiece] | None:
+        if self._call is None:
+            return self._outside()
+        if self._call.parameter is None:
+            return self._between(self._call)
+        return self._inside(self._call, self._call.parameter, final=final)
+
+    def _outside(self) -> list[XmlPiece] | None:
+        """In plain text: pass it on up to the next `<` that may open a call."""
+        start = self._buffer.find("<")
+        if start != 0:
+            text = self._buffer if start < 0 else self._buffer[:start]
+            self._buffer = self._buffer[len(text) :]
+            return [XmlText(text)] if text else WAIT
+        for opening, name in self._openings.items():
+            if self._buffer.startswith(opening):
+                self._buffer = self._buffer[len(opening) :]
+                self._call = _Draft(next(self._new_id), name, frozenset(self._tools[name].get("properties", {})))
+                return [XmlCallOpened(self._call.id, name)]
+        if any(opening.startswith(self._buffer) for opening in self._openings):
+            return WAIT
+        self._buffer = self._buffer[1:]
+        return [XmlText("<")]
+
+    def _between(self, draft: "_Draft") -> list[XmlPiece] | None:
+        """In a call but in no parameter: only an opening or the end of the call means anything."""
+        rest = self._buffer.lstrip()
+        closing = f"</{draft.name}>"
+        if rest.startswith(closing):
+            self._buffer = rest[len(closing) :]
+            self._call = None
+            return [XmlCallClosed(self._finished(draft))]
+        for name in draft.parameters:
+            if rest.startswith(f"<{name}>"):
+                self._buffer = rest[len(name) + 2 :]
+                draft.parameter = name
+                return []
+        expected = [closing, *(f"<{name}>" for name in draft.parameters)]
+        if any(tag.startswith(rest) for tag in expected):
+            return WAIT
+        # Something that belongs to no parameter: skip to the next tag, the call is judged by what it holds.
+        following = rest.find("<", 1)
+        self._buffer = rest[following:] if following > 0 else ""
+        return [] if following > 0 else WAIT
+
+    def _inside(self, draft: "_Draft", parameter: str, *, final: bool) -> list[XmlPiece] | None:
+        closing = f"</{parameter}>"
+        end = self._buffer.find(closing, draft.searched)
+        while end >= 0:
+            verdict = self._ends_value(draft, self._buffer[end + len(closing) :].lstrip(), final=final)
+            if verdict is None:
+                draft.searched = end
+                return WAIT
+            if verdict:
+                value = self._buffer[:end]
+                self._buffer = self._buffer[end + len(closing) :]
+                draft.values[parameter] = value.removeprefix("\n").removesuffix("\n")
+                draft.parameter, draft.searched = None, 0
+                return [XmlArgument(draft.id, draft.name, draft.values[parameter])]
+            end = self._buffer.find(closing, end + 1)
+        draft.searched = max(0, len(self._buffer) - len(closing))
+        return WAIT
+
+    def _ends_value(self, draft: "_Draft", rest: str, *, final: bool) -> bool | None:
+        """Whether a closing tag is the real one, by what follows it; None if that is not known yet."""
+        followers = [f"</{draft.name}>", *(f"<{name}>" for name in draft.parameters - draft.values.keys())]
+        if any(rest.startswith(tag) for tag in followers):
+            return True
+        if any(tag.startswith(rest) for tag in followers):
+            return None if not final else False
+        return False
+
+    def _finished(self, draft: "_Draft") -> ToolCall:
+        properties: Mapping[str, Any] = self._tools[draft.name].get("properties", {})
+        arguments = {name: _typed(value, properties.get(name, {})) for name, value in draft.values.items()}
+        return ToolCall(id=draft.id, name=draft.name, input=arguments)
+
+
+class _Draft:
+    """The call being read; `searched` remembers how far its value was looked through."""
+
+    def __init__(self, id: str, name: str, parameters: frozenset[str]) -> None:
+        self.id = id
+        self.name = name
+        self.parameters = parameters
+        self.parameter: str | None = None
+        self.values: dict[str, str] = {}
+        self.searched = 0
+
+
+def _typed(value: str, schema: Mapping[str, Any]) -> Any:
+    """Text stays text; where the schema wants a structure, the text is its JSON. Numbers are read when validated."""
+    if _accepts(schema, "string"):
+        return value
+    try:
+        return with_whole_characters(json.loads(value))
+    except (ValueError, RecursionError):
+        return value
+
+
+def _accepts(schema: Mapping[str, Any], kind: str) -> bool:
+    if "anyOf" in schema:
+        return any(_accepts(part, kind) for part in schema["anyOf"])
+    return bool(schema.get("type", kind) == kind)

@@ -1,0 +1,1 @@
+"""What the engine writes down: journal, rows, history, meter."""

@@ -1,0 +1,87 @@
+"""The conversation with the model: append only, always valid to send, each turn prepared for the wire once."""
+
+from collections.abc import Sequence
+
+from robota.engine.context.size import characters_of
+from robota.engine.model.call_format import CallFormat
+from robota.engine.record.journal import Journal
+from robota.log.kinds.kinds import TurnRecord
+from robota.log.replay.context import Conversation, Piece, Reduction
+from robota.log.replay.pairing import interrupted_result, unanswered
+from robota.protocol.conversation import AssistantTurn, Turn, UserBlock, UserTurn
+
+
+class History:
+    """Turns of one task. Only the newest pair is ever checked, because older ones cannot change."""
+
+    def __init__(
+        self, task_id: str, journal: Journal, dialect: CallFormat, conversation: Conversation | None = None
+    ) -> None:
+        self._task_id = task_id
+        self._journal = journal
+        self._dialect = dialect
+        self._conversation = conversation or Conversation()
+        self._outgoing: list[Turn] = []
+        self._sizes: list[int] = []
+        self.characters = 0  # of all that is sent
+        self._prepare(0)
+
+    @property
+    def turns(self) -> Sequence[Turn]:
+        return self._conversation.turns
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """What the turns were made of, with the numbers by which reductions name them."""
+        return self._conversation.pieces
+
+    @property
+    def recorded(self) -> int:
+        """How many turns there ever were."""
+        return self._conversation.recorded
+
+    @property
+    def awaits_reply(self) -> bool:
+        """Whether the model is the one to speak next."""
+        return bool(self.turns) and isinstance(self.turns[-1], UserTurn)
+
+    def outgoing(self) -> tuple[Turn, ...]:
+        """What to send: every tool call has its result, and the person or a tool spoke last."""
+        self.close_calls()
+        return tuple(self._outgoing)
+
+    def add_reply(self, turn: AssistantTurn) -> None:
+        """Add what the model said; its calls stay open until their results are added."""
+        self._add(turn)
+
+    def add_user(self, content: Sequence[UserBlock]) -> None:
+        """Add results or words. Open calls without a result among them are answered as interrupted."""
+        if content:
+            self._add(UserTurn(content=tuple(content)))
+
+    def close_calls(self) -> None:
+        """Answer calls that were left open, as after an interruption."""
+        last = self.turns[-1] if self.turns else None
+        self.add_user([interrupted_result(call.id) for call in unanswered(last)])
+
+    def reduce(self, reduction: Reduction) -> None:
+        """Show the model less from now on. One record does it, so that no crash can leave it half done."""
+        self._journal.write(reduction)
+        prepared = {id(turn): sent for turn, sent in zip(self.turns, self._outgoing, strict=True)}
+        self._conversation.reduce(reduction)
+        self._prepare(0, prepared)
+
+    def _add(self, turn: Turn) -> None:
+        # The log gets the turn as it came: reading mends it in the same way, and nothing is written twice.
+        self._journal.write(TurnRecord(task_id=self._task_id, turn=turn))
+        self._prepare(self._conversation.add(turn))
+
+    def _prepare(self, kept: int, prepared: dict[int, Turn] | None = None) -> None:
+        """Prepare the turns from `kept` on; one that was prepared before stays the same object for the wire."""
+        self.characters -= sum(self._sizes[kept:])
+        del self._outgoing[kept:], self._sizes[kept:]
+        for turn in self.turns[kept:]:
+            sent = (prepared or {}).get(id(turn)) or self._dialect.outgoing(turn)
+            self._outgoing.append(sent)
+            self._sizes.append(characters_of(turn))
+        self.characters += sum(self._sizes[kept:])

@@ -1,0 +1,100 @@
+"""The engine's pen: every durable thing passes here on its way to the log."""
+
+from pathlib import Path
+from typing import Protocol
+
+from robota.engine.session.bus import EventBus
+from robota.log.errors import LogWriteError
+from robota.log.kinds.kinds import Payload
+from robota.protocol.events import Notice
+
+
+class LogPort(Protocol):
+    """The part of a session log that the engine uses."""
+
+    def append(self, payload: Payload) -> int: ...
+
+    def next_ts(self) -> int: ...
+
+    async def sync(self) -> None: ...
+
+    def sync_soon(self) -> None: ...
+
+    def keep(self, data: bytes) -> str: ...
+
+    async def keep_file(self, path: Path) -> str: ...
+
+    def artifact_path(self, name: str) -> Path: ...
+
+
+class Journal:
+    """Writes to the log. When the log cannot be written, the conversation goes on but nothing may change the machine.
+
+    `trouble` stays set from the first failure on: a later success would leave a gap that nobody sees.
+    """
+
+    def __init__(self, log: LogPort, bus: EventBus) -> None:
+        self._log = log
+        self._bus = bus
+        self.trouble: str | None = None
+
+    def write(self, payload: Payload) -> None:
+        if self.trouble is not None:
+            return
+        try:
+            self._log.append(payload)
+        except LogWriteError as error:
+            self._fail(error)
+
+    async def sync(self) -> None:
+        """Return when all that was written is on the disk."""
+        if self.trouble is not None:
+            return
+        try:
+            await self._log.sync()
+        except LogWriteError as error:
+            self._fail(error)
+
+    def sync_soon(self) -> None:
+        """Bring what was written to the disk while other work goes on."""
+        if self.trouble is None:
+            self._log.sync_soon()
+
+    def keep(self, data: bytes) -> str | None:
+        """Store an artifact; None if that is not possible."""
+        try:
+            return self._log.keep(data)
+        except LogWriteError as error:
+            self._fail(error)
+            return None
+
+    async def keep_file(self, path: Path) -> str | None:
+        """The same for a file, which is moved."""
+        try:
+            return await self._log.keep_file(path)
+        except LogWriteError as error:
+            self._fail(error)
+            return None
+
+    def kept(self, name: str) -> Path:
+        """Where something kept lies; raises `ArtifactMissing`."""
+        return self._log.artifact_path(name)
+
+    def next_ts(self) -> int:
+        return self._log.next_ts()
+
+    @property
+    def warning(self) -> tuple[Notice, ...]:
+        """What a client must know that was not there when the trouble began; usually nothing."""
+        if self.trouble is None:
+            return ()
+        text = (
+            f"The session log cannot be written: {self.trouble} What is there so far is intact. "
+            "Tools that change something are refused from now on; free some space and start again."
+        )
+        return (Notice(level="warning", text=text),)
+
+    def _fail(self, error: LogWriteError) -> None:
+        self.trouble = str(error)
+        for notice in self.warning:
+            self._bus.emit(notice)

@@ -1,0 +1,140 @@
+"""The rows of one task: said, asked, streamed, logged and shown."""
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, Final
+
+import msgspec
+
+from robota.engine.record.journal import Journal
+from robota.engine.session.bus import EventBus
+from robota.log.kinds.kinds import MessageRecord
+from robota.protocol.events import Event, MessageCreated, MessageUpdated, PartialMessage, TextDelta
+from robota.protocol.message import Message
+from robota.protocol.state import AgentStateInfo, StateTracker
+
+# A streaming row is written to the log at most this often: a crash loses no more than that of an answer.
+SNAPSHOT_SECONDS: Final = 0.5
+
+
+class Rows:
+    """The one owner of a task's messages. Log first, then show."""
+
+    def __init__(self, task_id: str, journal: Journal, bus: EventBus, messages: Sequence[Message] = ()) -> None:
+        self.task_id = task_id
+        self._journal = journal
+        self._bus = bus
+        self._tracker = StateTracker(messages)
+        self._open: dict[int, StreamingRow] = {}
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        return self._tracker.messages
+
+    @property
+    def info(self) -> AgentStateInfo:
+        return self._tracker.info
+
+    def say(self, kind: str, text: str | None = None, **fields: Any) -> Message:
+        return self._create(Message(ts=self._journal.next_ts(), type="say", say=kind, text=text, **fields))
+
+    def ask(self, kind: str, text: str | None = None, **fields: Any) -> Message:
+        return self._create(Message(ts=self._journal.next_ts(), type="ask", ask=kind, text=text, **fields))
+
+    def change(self, message: Message, **fields: Any) -> Message:
+        """Replace a row by one that differs in these fields."""
+        return self._put(msgspec.structs.replace(message, **fields))
+
+    def stream(self, kind: str, **fields: Any) -> "StreamingRow":
+        """A row whose text is still coming. It appears with its first text."""
+        return StreamingRow(self, kind, fields)
+
+    def flush(self) -> None:
+        """Bring the stored text of streaming rows up to date, for a client that joins now."""
+        for row in self._open.values():
+            self._tracker.updated(row.snapshot())
+
+    def interrupt(self) -> None:
+        """Close every row that still streams; what came is kept and marked."""
+        for row in list(self._open.values()):
+            row.finish(interrupted=True)
+
+    def _create(self, message: Message) -> Message:
+        self._journal.write(MessageRecord(task_id=self.task_id, message=message))
+        self._tracker.created(message)
+        self._bus.emit(MessageCreated(task_id=self.task_id, message=message))
+        return message
+
+    def _put(self, message: Message) -> Message:
+        self._journal.write(MessageRecord(task_id=self.task_id, message=message))
+        self._tracker.updated(message)
+        self._bus.emit(MessageUpdated(task_id=self.task_id, message=message))
+        return message
+
+
+class StreamingRow:
+    """A row that grows. Deltas go to the clients at once and to the log now and then.
+
+    What could still become a secret is held back from both, so the row can be shorter there than `text`.
+    """
+
+    def __init__(self, rows: Rows, kind: str, fields: dict[str, Any]) -> None:
+        self._rows = rows
+        self._kind = kind
+        self._fields = fields
+        self._pieces: list[str] = []
+        self._covered = rows._bus.covered_stream()
+        self._message: Message | None = None
+        self._saved_at = 0.0
+        self._delta: Callable[..., Event] = TextDelta if kind == "text" else PartialMessage
+
+    @property
+    def text(self) -> str:
+        """All that came, as it came."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def append(self, delta: str) -> None:
+        if not delta:
+            return
+        self._pieces.append(delta)
+        shown = self._covered.feed_text(delta)
+        if not shown:
+            return
+        if self._message is None:
+            self._appear()
+            return
+        self._send(shown)
+        if monotonic() - self._saved_at > SNAPSHOT_SECONDS:
+            self._saved_at = monotonic()
+            self._rows._journal.write(MessageRecord(task_id=self._rows.task_id, message=self.snapshot()))
+
+    def snapshot(self) -> Message:
+        """The row as far as it can be shown."""
+        assert self._message is not None
+        return msgspec.structs.replace(self._message, text=self._decided_text())
+
+    def finish(self, **fields: Any) -> Message | None:
+        """The row is complete. A row that never got text never was."""
+        if self._message is None and self._pieces:
+            self._appear()
+        if self._message is None or self._rows._open.pop(self._message.ts, None) is None:
+            return self._message
+        held = self._covered.finish().decode()
+        if held:
+            self._send(held)
+        self._message = self._rows.change(self.snapshot(), partial=False, **fields)
+        return self._message
+
+    def _appear(self) -> None:
+        self._message = self._rows.say(self._kind, self._decided_text(), partial=True, **self._fields)
+        self._rows._open[self._message.ts] = self
+        self._saved_at = monotonic()
+
+    def _send(self, delta: str) -> None:
+        assert self._message is not None
+        self._rows._bus.emit(self._delta(task_id=self._rows.task_id, ts=self._message.ts, delta=delta))
+
+    def _decided_text(self) -> str:
+        return self.text[: len(self.text) - self._covered.held]

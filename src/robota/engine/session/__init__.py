@@ -1,0 +1,1 @@
+"""The session: commands in, events out; the bus, asks and the message queue."""

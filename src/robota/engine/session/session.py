@@ -1,0 +1,326 @@
+"""`Session`: the one façade clients use. Commands in, events out."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.hook import HookContext, HookEvent
+from robota.engine.context.window import CONDENSE
+from robota.engine.model.call_format import CallFormat, NativeDialect, XmlDialect
+from robota.engine.record.history import History
+from robota.engine.record.journal import Journal
+from robota.engine.record.rows import Rows
+from robota.engine.session.asks import Answer, AskTable
+from robota.engine.session.bus import EventBus
+from robota.engine.session.foreign_tools import with_foreign_tools
+from robota.engine.session.options import Completion, Options, SessionServices, ToolFormat
+from robota.engine.session.queue import MessageQueue
+from robota.engine.task.runner import TaskRunner
+from robota.engine.task.runtime import ANSWERED_BY_QUEUE, TaskRuntime
+from robota.engine.task.task import Task
+from robota.log.kinds.kinds import SessionHeader, TaskRecord
+from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
+from robota.protocol.commands import (
+    Accepted,
+    AskResponse,
+    CancelTask,
+    ClearTask,
+    Command,
+    CondenseContext,
+    EditQueuedMessage,
+    NewTask,
+    QueueMessage,
+    Receipt,
+    Refused,
+    RemoveQueuedMessage,
+    RetryNow,
+    SetPermissionMode,
+    SwitchMode,
+    TerminalOperation,
+)
+from robota.protocol.events import (
+    Event,
+    Notice,
+    QueuedMessagesUpdated,
+    Sandbox,
+    SessionState,
+    State,
+    TaskAborted,
+    TaskCreated,
+)
+from robota.protocol.message import QueuedMessage
+from robota.version import VERSION
+
+PERMISSION_MODES: Final = frozenset({"plan", "default", "acceptEdits", "bypassPermissions"})
+GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
+CONDENSES_AT_ONCE: Final = frozenset({"completion_result", "api_req_failed"})
+BYPASS: Final = "bypassPermissions"
+BYPASS_FORBIDDEN: Final = (
+    "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
+    "The mode is as it was."
+)
+# A mode that is changed later changes what is asked, never what confines commands: that is settled at the start.
+WALLS_STAY: Final = {
+    True: "Commands go on running in the sandbox, as when the session began.",
+    False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
+}
+STOPPED: Final = Refused(code="cancelled", message="Stopped before the task began. Nothing was sent to the model.")
+NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
+
+
+class Session:
+    """Runs one task at a time (and its subtasks) and tells every subscriber what happens."""
+
+    def __init__(self, options: Options, parts: SessionServices) -> None:
+        self._options = options
+        self._parts = parts
+        self._bus = EventBus(parts.redactor)
+        self._journal = Journal(parts.log, self._bus)
+        self._asks = AskTable()
+        self._grants: list[str] = []
+        self._gathering = asyncio.Lock()
+        self._gatherer: asyncio.Task[tuple[SessionServices, Sequence[Notice]]] | None = None
+        self._sandbox: Sandbox | None = None
+        self._queue = MessageQueue(self._journal, self._queue_changed)
+        self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
+        self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
+            NewTask: self._new_task,
+            ClearTask: self._clear_task,
+            CancelTask: self._cancel_task,
+            AskResponse: self._answer,
+            QueueMessage: self._queue_message,
+            EditQueuedMessage: self._edit_queued,
+            RemoveQueuedMessage: self._remove_queued,
+            TerminalOperation: self._terminal_operation,
+            SwitchMode: self._switch_mode,
+            SetPermissionMode: self._set_permission_mode,
+            CondenseContext: self._condense,
+            RetryNow: self._retry_now,
+        }
+        self._journal.write(_header(options))
+
+    async def submit(self, command: Command) -> Receipt:
+        return await self._handlers[type(command)](command)
+
+    def events(self) -> AsyncIterator[Event]:
+        for task in self._runner.stack:
+            task.scope.rows.flush()
+        return self._bus.subscribe(State(state=self._state()), *self._journal.warning)
+
+    def tell_sandbox(self, kind: str, reason: str) -> None:
+        """What confines commands has been found out."""
+        self._sandbox = Sandbox(kind=kind, reason=reason)
+        self._bus.emit(self._sandbox)
+
+    async def close(self) -> None:
+        """Stop what runs and end every subscription. The log stays as it is: resumable."""
+        await self._runner.stop()
+        if self._parts.lifecycle is not None:
+            occasion = HookContext(permission_mode=self._options.permission_mode)
+            await self._parts.lifecycle.fire(HookEvent.SESSION_END, "other", occasion=occasion, reason="other")
+            await self._parts.lifecycle.close()
+        await self._journal.sync()
+        self._bus.close()
+
+    async def _new_task(self, command: NewTask) -> Receipt:
+        if not await self._gather_tools():
+            return STOPPED
+        if not await self._make_room():
+            return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
+        if not command.text.strip() and not command.images:
+            return Refused(code="empty_task", message="A task needs words or an image.")
+        if command.mode is not None and command.mode not in self._parts.modes:
+            return self._no_such_mode()
+        options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
+        task = self._make_task(options, command.task_id)
+        self._runner.start(task, command.text, command.images)
+        return Accepted(id=task.scope.task_id)
+
+    async def _gather_tools(self) -> bool:
+        """False if a person did not want to wait for it any longer; it is tried again with the next task."""
+        if self._parts.foreign is None:
+            return True
+        async with self._gathering:
+            self._gatherer = asyncio.create_task(with_foreign_tools(self._parts, self._bus.emit))
+            try:
+                await asyncio.wait([self._gatherer])
+            finally:
+                gatherer, self._gatherer = self._gatherer, None
+                gatherer.cancel()
+            if gatherer.cancelled():
+                return False
+            self._parts, notices = gatherer.result()
+        for notice in notices:
+            self._bus.emit(notice)
+        return True
+
+    async def _make_room(self) -> bool:
+        """Whether a new task may start: one that has nothing more to do than to be talked to gives way."""
+        pending = self._asks.newest
+        if pending is None:
+            return await self._runner.has_ended()
+        if pending.message.ask not in GIVES_WAY:
+            return False
+        if not pending.future.done():
+            await self._runner.stop()
+        elif pending.future.result().has_words or pending.future.result().response == CONDENSE:
+            return False
+        return await self._runner.has_ended(wait=True)
+
+    async def _clear_task(self, command: ClearTask) -> Receipt:
+        task = self._runner.current
+        await self._runner.stop()
+        self._runner.stack.clear()
+        if task is not None:
+            self._bus.emit(TaskAborted(task_id=task.scope.task_id))
+        self._send_state()
+        return Accepted()
+
+    async def _cancel_task(self, command: CancelTask) -> Receipt:
+        if self._gatherer is not None:
+            self._gatherer.cancel()
+            return Accepted()
+        if self._runner.interrupt():
+            return Accepted()
+        return Refused(code="no_active_task", message="Nothing is running.")
+
+    async def _answer(self, command: AskResponse) -> Receipt:
+        return self._asks.answer(command)
+
+    async def _queue_message(self, command: QueueMessage) -> Receipt:
+        """A message that something waits for is delivered at once; any other waits its turn."""
+        pending = self._asks.newest
+        if pending is not None and pending.message.ask in ANSWERED_BY_QUEUE:
+            answer = AskResponse(ask_response="messageResponse", text=command.text, images=command.images)
+            return self._asks.answer(answer)
+        return self._queue.add(command.text, command.images)
+
+    async def _edit_queued(self, command: EditQueuedMessage) -> Receipt:
+        return self._queue.edit(command.id, command.text, command.images)
+
+    async def _remove_queued(self, command: RemoveQueuedMessage) -> Receipt:
+        return self._queue.remove(command.id)
+
+    async def _terminal_operation(self, command: TerminalOperation) -> Receipt:
+        if command.terminal_operation == "continue":
+            return Accepted()
+        if command.terminal_operation != "abort":
+            return Refused(code="unknown_operation", message="The operation must be continue or abort.")
+        if self._parts.processes.abort_running():
+            return Accepted()
+        return Refused(code="no_command", message="No command is running.")
+
+    async def _switch_mode(self, command: SwitchMode) -> Receipt:
+        task = self._runner.current
+        if task is None:
+            return NO_TASK
+        if command.text not in self._parts.modes:
+            return self._no_such_mode()
+        task.scope.switch_mode(command.text)
+        return Accepted()
+
+    def _no_such_mode(self) -> Refused:
+        return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._parts.modes)}.")
+
+    async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
+        mode = command.permission_mode
+        if mode not in PERMISSION_MODES:
+            return Refused(code="unknown_mode", message=f"Permission modes: {', '.join(sorted(PERMISSION_MODES))}.")
+        if mode == BYPASS and not self._options.may_bypass:
+            return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
+        before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
+        for task in self._runner.stack:
+            task.scope.permission_mode = mode
+        self._journal.write(_header(self._options))
+        self._send_state()
+        if BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
+            self._bus.emit(Notice(level="info", text=WALLS_STAY[self._parts.processes.has_walls]))
+        return Accepted()
+
+    async def _condense(self, command: CondenseContext) -> Receipt:
+        """A task that only waits to be talked to condenses now and waits on; any other does before its next request."""
+        task, pending = self._runner.current, self._asks.newest
+        if task is None or await self._runner.has_ended():
+            return NO_TASK
+        focus = command.text or ""
+        if task.scope.rows.info.is_streaming or (pending is not None and pending.future.done()):
+            return Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
+        if pending is not None and pending.message.ask in CONDENSES_AT_ONCE:
+            pending.future.set_result(Answer(response=CONDENSE, text=focus))
+        else:
+            task.context.wish(focus)
+        return Accepted()
+
+    async def _retry_now(self, command: RetryNow) -> Receipt:
+        task = self._runner.current
+        if task is None:
+            return NO_TASK
+        task.requester.retry_now()
+        return Accepted()
+
+    def _new_subtask(self, parent: Task, mode: str) -> Task:
+        options = msgspec.structs.replace(self._options, mode=mode, completion=Completion.EXPLICIT)
+        child = self._make_task(options, parent_id=parent.scope.task_id)
+        child.scope.prompt_id = parent.scope.prompt_id
+        child.scope.meter.spent = parent.scope.meter.spent
+        return child
+
+    def _make_task(self, options: Options, task_id: str | None = None, parent_id: str | None = None) -> Task:
+        identity = task_id or f"task-{self._journal.next_ts()}"
+        dialect: CallFormat = XmlDialect() if options.tool_format is ToolFormat.XML else NativeDialect()
+        self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
+        scope = TaskRuntime(
+            options=options,
+            parts=self._parts,
+            bus=self._bus,
+            journal=self._journal,
+            asks=self._asks,
+            queue=self._queue,
+            rows=Rows(identity, self._journal, self._bus),
+            history=History(identity, self._journal, dialect),
+            mode=options.mode,
+            permission_mode=options.permission_mode,
+            grants=self._grants,
+            agent_type=None if parent_id is None else options.mode,
+        )
+        self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
+        return Task(scope, dialect, self._runner.delegate, is_subtask=parent_id is not None)
+
+    def _queue_changed(self, queue: tuple[QueuedMessage, ...]) -> None:
+        task = self._runner.current
+        self._bus.emit(QueuedMessagesUpdated(task_id=task.scope.task_id if task else "", queue=queue))
+
+    def _send_state(self) -> None:
+        self._bus.emit(State(state=self._state()))
+
+    def _state(self) -> SessionState:
+        task, options = self._runner.current, self._options
+        return SessionState(
+            session_id=options.session_id,
+            cwd=str(options.cwd),
+            model=options.model,
+            mode=task.scope.mode if task else options.mode,
+            permission_mode=options.permission_mode,
+            cline_messages=tuple(task.scope.rows.messages) if task else (),
+            current_task_id=task.scope.task_id if task else None,
+            message_queue=self._queue.entries,
+            todos=task.todos if task else (),
+            tools=tuple(tool.name for tool in self._parts.tools),
+            name=options.name,
+            sandbox=self._sandbox.kind if self._sandbox else None,
+        )
+
+
+def _header(options: Options) -> SessionHeader:
+    return SessionHeader(
+        id=options.session_id,
+        cwd=str(options.cwd),
+        name=options.name,
+        model=options.model,
+        provider=options.provider_name,
+        permission_mode=options.permission_mode,
+        completion=options.completion,
+        version=VERSION,
+    )

@@ -1,0 +1,1 @@
+"""The task loop, subtasks, and what the parts of one task share."""

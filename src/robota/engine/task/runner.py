@@ -1,0 +1,163 @@
+"""Runs a task and its subtasks, through interruptions, to the end."""
+
+import asyncio
+from collections.abc import Callable
+
+from robota.contracts.hook import HookEvent
+from robota.contracts.tool import Delegate
+from robota.engine.model.request import RequestGivenUp
+from robota.engine.record.journal import Journal
+from robota.engine.session.bus import EventBus
+from robota.engine.task.task import Ended, Task
+from robota.log.kinds.kinds import EndRecord
+from robota.protocol.events import Notice, TaskAborted, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
+
+RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
+
+
+class TaskRunner:
+    """Holds the tasks that are open: the one a person started, and on top of it the subtasks it waits for."""
+
+    def __init__(
+        self, bus: EventBus, journal: Journal, new_subtask: Callable[[Task, str], Task], changed: Callable[[], None]
+    ) -> None:
+        """`changed` is called whenever another task has come to the top."""
+        self._bus = bus
+        self._journal = journal
+        self._new_subtask = new_subtask
+        self._changed = changed
+        self.stack: list[Task] = []
+        self._has_begun = False
+        self._driver: asyncio.Task[None] | None = None
+        self._work: asyncio.Task[Ended] | None = None
+
+    @property
+    def current(self) -> Task | None:
+        return self.stack[-1] if self.stack else None
+
+    async def has_ended(self, *, wait: bool = False) -> bool:
+        """Whether no task runs. One that has finished its work, or is known to be about to, is waited for."""
+        if self._driver is None:
+            return True
+        if wait or (self._work is not None and self._work.done() and not self._work.cancelled()):
+            await asyncio.wait([self._driver])
+        return self._driver.done()
+
+    def start(self, task: Task, text: str, images: tuple[str, ...]) -> None:
+        self.stack.clear()
+        self._open(task, text, images)
+        self._driver = asyncio.create_task(self._drive(task))
+
+    def interrupt(self) -> bool:
+        """Stop what runs now; the task can be resumed. False if nothing runs."""
+        if self._work is None or self._work.done():
+            return False
+        self._work.cancel()
+        return True
+
+    async def stop(self) -> None:
+        """End the task here and now, and wait until everything it did is in order."""
+        driver, self._driver = self._driver, None
+        if driver is not None and not driver.done():
+            driver.cancel()
+            await asyncio.wait([driver])
+
+    async def delegate(self, order: Delegate) -> str:
+        """Run a subtask while its parent waits; returns what the parent's model is told."""
+        parent = self.stack[-1]
+        parent_id = parent.scope.task_id
+        child = self._new_subtask(parent, order.mode)
+        child.todos = order.todos
+        child_id = child.scope.task_id
+        self._bus.emit(TaskSpawned(task_id=parent_id, child_task_id=child_id))
+        self._bus.emit(TaskPaused(task_id=parent_id))
+        self._open(child, order.message)
+        await self._tell_start(child, HookEvent.SUBAGENT_START, order.mode)
+        ended = await child.work()
+        self.stack.remove(child)
+        self._journal.write(EndRecord(task_id=child_id, outcome=_outcome(ended)))
+        self._bus.emit(TaskUnpaused(task_id=parent_id))
+        self._changed()
+        if ended.result is None:
+            return f"Subtask {child_id} was given up before it was complete."
+        parent.scope.rows.say("subtask_result", ended.result)
+        return f"Subtask {child_id} completed.\n\nResult:\n{ended.result}"
+
+    def _open(self, task: Task, text: str, images: tuple[str, ...] = ()) -> None:
+        self.stack.append(task)
+        self._changed()
+        self._bus.emit(TaskStarted(task_id=task.scope.task_id))
+        task.scope.rows.say("text", text, images=images or None)
+        task.hear(text, images, is_prompt=not task.is_subtask)
+
+    async def _drive(self, task: Task) -> None:
+        """Let the task work; after an interruption offer to resume it, as often as needed."""
+        outcome = None
+        try:
+            await self._begin_session(task)
+            outcome = await self._until_end(task)
+        finally:
+            outcome = outcome or ("completed" if task.is_complete else "interrupted")
+            if self._work is not None and not self._work.done():
+                self._work.cancel()
+                await asyncio.wait([self._work])
+            self._close_books(task)
+            self._journal.write(EndRecord(task_id=task.scope.task_id, outcome=outcome))
+
+    async def _begin_session(self, task: Task) -> None:
+        """Every task begins with an empty conversation, so for hooks the second one is a session that was cleared."""
+        scope, source = task.scope, "startup"
+        if self._has_begun:
+            source = "clear"
+            await scope.fire(HookEvent.SESSION_END, "clear", reason="clear")
+        elif scope.parts.model_info.notice:
+            self._bus.emit(Notice(level="info", text=scope.parts.model_info.notice))
+        self._has_begun = True
+        about = {"source": source, "model": scope.options.model}
+        if scope.options.name is not None:
+            about["session_title"] = scope.options.name
+        await self._tell_start(task, HookEvent.SESSION_START, source, **about)
+
+    async def _tell_start(self, task: Task, moment: HookEvent, target: str, **fields: str) -> None:
+        """Hooks may say something to the model before the task starts, or want it not to."""
+        said = await task.scope.fire(moment, target, **fields)
+        task.remind(said.context)
+        if said.stopped is not None:
+            task.halt(said.stopped)
+
+    async def _until_end(self, task: Task) -> str:
+        while True:
+            self._work = asyncio.create_task(task.work())
+            await asyncio.wait([self._work])
+            if not self._work.cancelled():
+                return self._outcome_of(task, self._work)
+            self._close_books(task)
+            self._bus.emit(TaskAborted(task_id=task.scope.task_id))
+            answer = await task.scope.ask("resume_task")
+            if not answer.is_yes and not answer.has_words:
+                return "abandoned"
+            if answer.has_words:
+                task.scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+            task.hear(answer.text or RESUMPTION, answer.images, is_prompt=answer.has_words)
+
+    def _outcome_of(self, task: Task, work: asyncio.Task[Ended]) -> str:
+        error = work.exception()
+        if error is None:
+            return _outcome(work.result())
+        if not isinstance(error, RequestGivenUp):
+            task.scope.rows.say("error", f"Robota failed: {type(error).__name__}: {error}")
+        self._bus.emit(TaskAborted(task_id=task.scope.task_id))
+        return "failed"
+
+    def _close_books(self, task: Task) -> None:
+        """No call without a result, no row that streams for ever, no subtask that nobody waits for."""
+        for open_task in self.stack:
+            open_task.scope.rows.interrupt()
+            open_task.scope.history.close_calls()
+        if self.current is not task and task in self.stack:
+            del self.stack[self.stack.index(task) + 1 :]
+            self._changed()
+
+
+def _outcome(ended: Ended) -> str:
+    return "given_up" if ended.result is None else "completed"

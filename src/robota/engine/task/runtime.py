@@ -1,0 +1,131 @@
+"""Everything that belongs to one task and is shared by the parts that run it."""
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.hook import NOTHING_SAID, HookContext, HookEvent, HookResult
+from robota.engine.record.history import History
+from robota.engine.record.journal import Journal
+from robota.engine.record.meter import Meter
+from robota.engine.record.rows import Rows
+from robota.engine.session.asks import Answer, AskTable
+from robota.engine.session.bus import EventBus
+from robota.engine.session.notification import notification_of
+from robota.engine.session.options import Options, SessionServices
+from robota.engine.session.queue import MessageQueue
+from robota.log.kinds.kinds import AnswerRecord, TaskRecord
+from robota.protocol.asks.kinds import is_idle_ask, is_resumable_ask
+from robota.protocol.events import (
+    Event,
+    Notice,
+    TaskActive,
+    TaskAskResponded,
+    TaskIdle,
+    TaskInteractive,
+    TaskModeSwitched,
+    TaskResumable,
+)
+from robota.protocol.message import Fault
+
+# A queued message may answer these. It never answers a request for permission.
+ANSWERED_BY_QUEUE: Final = frozenset({"followup", "completion_result"})
+
+
+class TaskRuntime(msgspec.Struct, kw_only=True):
+    """The shared things of a task, and the one way to ask a person something. Only the modes and counts change."""
+
+    options: Options
+    parts: SessionServices
+    bus: EventBus
+    journal: Journal
+    asks: AskTable
+    queue: MessageQueue
+    rows: Rows
+    history: History
+    mode: str
+    permission_mode: str
+    grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
+    meter: Meter = msgspec.field(default_factory=Meter)
+    background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
+    agent_type: str | None = None  # of a subtask
+    prompt_id: str | None = None  # which words of the person it works on
+
+    @property
+    def task_id(self) -> str:
+        return self.rows.task_id
+
+    def switch_mode(self, mode: str) -> None:
+        self.mode = mode
+        self.journal.write(TaskRecord(task_id=self.task_id, mode=mode))
+        self.bus.emit(TaskModeSwitched(task_id=self.task_id, mode=mode))
+
+    @property
+    def background_tasks(self) -> list[dict[str, str]]:
+        """What still runs beside the task, as hooks are told."""
+        return [
+            {"id": process.id, "type": "shell", "status": "running", "command": process.command}
+            for process in self.parts.processes.background
+            if process.ending is None
+        ]
+
+    @property
+    def occasion(self) -> HookContext:
+        """What hooks are told of this task as it is now."""
+        return HookContext(
+            permission_mode=self.permission_mode,
+            agent_id=None if self.agent_type is None else self.task_id,
+            agent_type=self.agent_type,
+            prompt_id=self.prompt_id,
+            tell=lambda message: self.bus.emit(Notice(level="info", text=message)),
+        )
+
+    async def fire(self, moment: HookEvent, target: str = "", **fields: Any) -> HookResult:
+        """Run the hooks of a moment; what they have to say to the person is shown."""
+        hooks = self.parts.lifecycle
+        if hooks is None:
+            return NOTHING_SAID
+        return await hooks.fire(moment, target, occasion=self.occasion, **fields)
+
+    async def ask(
+        self,
+        kind: str,
+        text: str | None = None,
+        *,
+        call_id: str | None = None,
+        fault: Fault | None = None,
+        verdict: dict[str, Any] | None = None,
+    ) -> Answer:
+        """Ask, and wait until somebody answers."""
+        row = self.rows.ask(kind, text, call_id=call_id, fault=fault, verdict=verdict)
+        self.bus.emit(self._waiting_event(kind))
+        self._notify(kind, text or "")
+        queued = self.queue.take() if kind in ANSWERED_BY_QUEUE else None
+        if queued is not None:
+            answer = Answer(response="messageResponse", text=queued.text, images=queued.images)
+        else:
+            answer = await self.asks.wait(row)
+        self.journal.write(
+            AnswerRecord(task_id=self.task_id, ts=row.ts, response=answer.response, text=answer.text or None)
+        )
+        self.rows.change(row, is_answered=True)
+        self.bus.emit(TaskActive(task_id=self.task_id))
+        self.bus.emit(TaskAskResponded(task_id=self.task_id, ts=row.ts, response=answer.response))
+        return answer
+
+    def _notify(self, kind: str, text: str) -> None:
+        """Tell hooks that a person is waited for, while we wait."""
+        if self.parts.lifecycle is None or not self.options.attended:
+            return
+        told = notification_of(kind, text)
+        job = asyncio.create_task(self.fire(HookEvent.NOTIFICATION, told["notification_type"], **told))
+        self.background.add(job)
+        job.add_done_callback(self.background.discard)
+
+    def _waiting_event(self, kind: str) -> Event:
+        if is_idle_ask(kind):
+            return TaskIdle(task_id=self.task_id)
+        if is_resumable_ask(kind):
+            return TaskResumable(task_id=self.task_id)
+        return TaskInteractive(task_id=self.task_id)

@@ -1,0 +1,376 @@
+"""The loop of one task: ask the model, run its calls, until it hands the floor back."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.contracts.hook import NOTHING_SAID, HookEvent, HookResult
+from robota.contracts.tool import ChangeMode, Control, Delegate, Plan, Question, ToolCall, ToolResult
+from robota.engine.calls.executor import Executed, ToolExecutor
+from robota.engine.context.size import Gauge, overhead_of
+from robota.engine.context.window import CONDENSE, Context
+from robota.engine.model.call_format import CallFormat
+from robota.engine.model.images import image_blocks
+from robota.engine.model.reply import Reply
+from robota.engine.model.request import Requester
+from robota.engine.model.request_retry import RequestRetry
+from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, system_prompt
+from robota.engine.session.asks import Answer
+from robota.engine.session.options import Completion
+from robota.engine.task.runtime import TaskRuntime
+from robota.log.kinds.kinds import TodosRecord
+from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
+from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
+from robota.protocol.message import TodoItem
+
+STOP_HOOK_LIMIT: Final = 8
+MISTAKES_TEXT: Final = (
+    "The model made several mistakes in a row: calls that could not be read, or replies that led nowhere. "
+    "Say how to go on, or start a new task."
+)
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person said."""
+
+    text: str
+    images: tuple[str, ...] = ()
+    is_prompt: bool = True  # rather than the order of another task, or ours to go on
+
+
+class AskModel(msgspec.Struct, frozen=True):
+    """The model is next."""
+
+
+class RunCalls(msgspec.Struct, frozen=True):
+    """The tools are next."""
+
+    calls: tuple[ToolCall, ...]
+
+
+class HandBack(msgspec.Struct, frozen=True):
+    """The person is next: the model considers the task done."""
+
+    result: str
+
+
+class Halted(msgspec.Struct, frozen=True):
+    """The person is next, because a hook wants it so. `words` tell them."""
+
+    words: str
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """Nobody is next. `result` is absent if the task was given up."""
+
+    result: str | None = None
+
+
+Step = AskModel | RunCalls | HandBack | Halted | Ended
+
+
+class Task:
+    """One conversation with one goal. `work` runs it; being cancelled at any await leaves it resumable."""
+
+    def __init__(
+        self,
+        scope: TaskRuntime,
+        dialect: CallFormat,
+        delegate: Callable[[Delegate], Awaitable[str]],
+        *,
+        is_subtask: bool = False,
+    ) -> None:
+        self.scope = scope
+        self.todos: tuple[TodoItem, ...] = ()
+        self.is_subtask = is_subtask
+        self.is_complete = False
+        self._delegate = delegate
+        self._heard: list[Words] = []
+        self._pending: list[UserBlock] = []
+        self._halted: str | None = None
+        self._held_back = 0
+        self._mistakes = 0
+        self._turns = 0
+        self._cut_text = ""
+        role = scope.parts.modes.get(scope.mode, "")
+        system = system_prompt(scope.options, dialect, tuple(scope.parts.specs), role)
+        patience = RequestRetry(scope)
+        gauge = Gauge(overhead_of(system, dialect.offered(tuple(scope.parts.specs))))
+        self.context = Context(scope, patience, gauge, lambda: self.todos)
+        self.requester = Requester(scope, dialect, system, patience, self.context)
+        self._executor = ToolExecutor(scope, self._handle)
+
+    def hear(self, text: str, images: Sequence[str] = (), *, is_prompt: bool = True) -> None:
+        """Words for the model's next turn; those of the person are shown to hooks first."""
+        self._heard.append(Words(text=text, images=tuple(images), is_prompt=is_prompt))
+        self.scope.bus.emit(TaskUserMessage(task_id=self.scope.task_id))
+
+    def remind(self, text: str) -> None:
+        """Words of ours or of a hook that the model should know beside those of the person."""
+        if text:
+            self._pending.append(TextBlock(text=f"<system-reminder>\n{text}\n</system-reminder>"))
+
+    def halt(self, reason: str) -> None:
+        """A hook wants the person to be next, before the model is asked anything."""
+        self._halted = reason
+
+    async def work(self) -> Ended:
+        step: Step = AskModel()
+        while not isinstance(step, Ended):
+            step = await self._advance(step)
+        return step
+
+    async def _advance(self, step: AskModel | RunCalls | HandBack | Halted) -> Step:
+        if isinstance(step, AskModel):
+            return await self._ask_model()
+        if isinstance(step, RunCalls):
+            return await self._run_calls(step.calls)
+        if isinstance(step, Halted):
+            self.scope.rows.say("error", step.words)
+            return Ended() if self.is_subtask else await self._give_floor("")
+        return await self._hand_back(step.result)
+
+    async def _ask_model(self) -> Step:
+        if not await self._within_limits():
+            return Ended()
+        was_refused = await self._listen()
+        if self._halted is not None:
+            reason, self._halted = self._halted, None
+            return _halted(reason)
+        if was_refused and self._turns == 0 and not self.scope.history.awaits_reply:
+            return await self._give_floor("")
+        self.scope.history.add_user(self._pending)
+        self._pending.clear()
+        self.scope.journal.sync_soon()
+        self._turns += 1
+        self.scope.meter.spent.turns += 1
+        reply = await self.requester.reply()
+        if reply.calls:
+            self._cut_text = ""
+            return RunCalls(reply.calls)
+        return self._without_calls(reply)
+
+    def _without_calls(self, reply: Reply) -> Step:
+        text = self._cut_text + reply.turn.text
+        if reply.turn.stop_reason == "max_tokens":
+            self._cut_text = text
+            return self._correct(REPLY_CUT)
+        if self._cut_text:
+            self.scope.rows.say("completion_result", text)
+        self._cut_text = ""
+        if self.scope.options.completion is Completion.EXPLICIT:
+            return self._correct(NO_TOOL_USED)
+        self._mistakes = 0
+        return HandBack(text)
+
+    def _correct(self, words: str) -> AskModel:
+        self._mistakes += 1
+        self._pending.append(TextBlock(text=words))
+        return AskModel()
+
+    async def _run_calls(self, calls: Sequence[ToolCall]) -> Step:
+        executed = await self._executor.run(calls)
+        self._count_mistakes(executed)
+        results = tuple(_result_block(each) for each in executed)
+        self.scope.history.add_user(results)
+        self.scope.bus.emit(TurnResults(task_id=self.scope.task_id, results=results))
+        completed = next((each.completion for each in executed if each.completion is not None), None)
+        halted = next((each.ends_task for each in executed if each.ends_task is not None), None)
+        if halted is not None:
+            return _halted(halted)
+        return AskModel() if completed is None else HandBack(completed)
+
+    def _count_mistakes(self, executed: Sequence[Executed]) -> None:
+        """A reply that achieved nothing and was at fault counts once, however many calls it held."""
+        if any(each.status == "success" for each in executed):
+            self._mistakes = 0
+        elif any(each.is_mistake for each in executed):
+            self._mistakes += 1
+
+    async def _hand_back(self, result: str) -> Step:
+        if await self._held_back_by_hook(result):
+            return AskModel()
+        return await self._give_floor(result)
+
+    async def _give_floor(self, result: str) -> Step:
+        self.is_complete = True
+        scope, meter = self.scope, self.scope.meter
+        scope.bus.emit(
+            TaskCompleted(
+                task_id=scope.task_id,
+                token_usage=meter.totals,
+                tool_usage={name: dict(counts) for name, counts in meter.tools.items()},
+                usage=meter.usage,
+                is_subtask=self.is_subtask,
+            )
+        )
+        scope.journal.sync_soon()
+        if self.is_subtask:
+            return Ended(result)
+        answer = await scope.ask("completion_result", "")
+        while answer.response == CONDENSE:
+            await self.context.condense_now(answer.text)
+            answer = await scope.ask("completion_result", "")
+        return self._after(answer, Ended(result))
+
+    async def _held_back_by_hook(self, result: str) -> bool:
+        """A hook may find that there is more to do. It is heard a few times in a row, not for ever."""
+        moment = HookEvent.SUBAGENT_STOP if self.is_subtask else HookEvent.STOP
+        active = self._held_back > 0
+        said = await self.scope.fire(
+            moment,
+            self.scope.agent_type or "",
+            last_assistant_message=result,
+            stop_hook_active=active,
+            background_tasks=self.scope.background_tasks,
+            session_crons=[],
+        )
+        wish = said.blocked or said.context
+        if not wish or said.stopped is not None or self._held_back >= STOP_HOOK_LIMIT:
+            self._held_back = 0
+            return False
+        self._held_back += 1
+        self.remind(wish)
+        return True
+
+    def _after(self, answer: Answer, otherwise: Ended) -> Step:
+        """Words keep the task going; a plain yes or no ends it."""
+        if not answer.has_words:
+            return otherwise
+        self._turns, self.is_complete = 0, False
+        self.scope.meter.spent.turns = 0
+        self._feedback(answer.text, answer.images)
+        return AskModel()
+
+    def _feedback(self, text: str, images: tuple[str, ...]) -> None:
+        self.scope.rows.say("user_feedback", text, images=images or None)
+        self.hear(text, images)
+
+    async def _listen(self) -> bool:
+        """Take in what people said since the last request. Returns whether hooks refused all there was."""
+        while (queued := self.scope.queue.take()) is not None:
+            self._feedback(queued.text, queued.images)
+        heard, self._heard = self._heard, []
+        taken = [await self._take_in(words) for words in heard]
+        return bool(taken) and not any(taken)
+
+    async def _take_in(self, words: Words) -> bool:
+        """A hook may refuse a prompt, or add to it."""
+        said = await self._shown_to_hooks(words)
+        if said.stopped is not None:
+            self.halt(said.stopped)
+        elif said.blocked is not None:
+            self.scope.rows.say("error", f"The prompt was not sent: {said.blocked}")
+        if said.stopped is not None or said.blocked is not None:
+            return False
+        self._pending.extend(image_blocks(words.images))
+        if words.text:
+            self._pending.append(TextBlock(text=words.text))
+        self.remind(said.context)
+        return True
+
+    async def _shown_to_hooks(self, words: Words) -> HookResult:
+        if not words.is_prompt:
+            return NOTHING_SAID
+        self.scope.prompt_id = f"prompt-{self.scope.journal.next_ts()}"
+        return await self.scope.fire(HookEvent.USER_PROMPT_SUBMIT, prompt=words.text)
+
+    async def _within_limits(self) -> bool:
+        """Whether the loop may go on; asks if a limit is reached."""
+        options = self.scope.options
+        if 0 < options.mistake_limit <= self._mistakes:
+            answer = await self.scope.ask("mistake_limit_reached", MISTAKES_TEXT)
+            if not answer.is_yes and not answer.has_words:
+                return False
+            self._mistakes = 0
+            if answer.has_words:
+                self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
+        spent = self.scope.meter.spent
+        if not await self._within(options.max_turns, spent.turns, "requests"):
+            return False
+        return await self._within(options.max_cost, spent.cost, "cost")
+
+    async def _within(self, limit: float | None, used: float, kind: str) -> bool:
+        """Whether there is room under a limit; a yes of the person makes new room."""
+        if limit is None or used < limit:
+            return True
+        count = limit if kind == "requests" else f"{limit:.2f}"
+        answer = await self.scope.ask("auto_approval_max_req_reached", json.dumps({"count": count, "type": kind}))
+        if answer.is_yes:
+            self._turns = self.scope.meter.spent.turns = 0
+            self.scope.meter.spent.cost = 0.0
+        return answer.is_yes
+
+    async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
+        """What a tool asked of the engine."""
+        if isinstance(control, Question):
+            answer = await self.scope.ask("followup", control.text, call_id=call.id)
+            self.scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+            return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
+        if isinstance(control, Plan):
+            self.todos = control.todos
+            self.scope.journal.write(TodosRecord(task_id=self.scope.task_id, todos=control.todos))
+            self.scope.bus.emit(TodosUpdated(task_id=self.scope.task_id, todos=control.todos))
+            return ToolResult(content="Todo list updated successfully.")
+        if isinstance(control, Delegate):
+            return await self._hand_over(control, call)
+        if isinstance(control, ChangeMode):
+            return await self._change_mode(control, call)
+        self.scope.rows.say("completion_result", control.result, call_id=call.id)
+        return ToolResult(content="The result was shown to the user.", control=control)
+
+    async def _hand_over(self, order: Delegate, call: ToolCall) -> ToolResult:
+        """Work that may do more than this task may is for the person to hand out."""
+        scope = self.scope
+        if order.mode not in scope.parts.modes:
+            return self._no_such_mode(order.mode)
+        if scope.permission_mode != "bypassPermissions" and scope.parts.goes_beyond(order.mode, scope.mode):
+            text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
+            refusal = await self._refusal_of(text, call, f"do it yourself in {scope.mode} mode")
+            if refusal is not None:
+                return refusal
+        return ToolResult(content=await self._delegate(order))
+
+    async def _change_mode(self, wish: ChangeMode, call: ToolCall) -> ToolResult:
+        """Another mode may do other things, so it is the person who changes it."""
+        scope, before = self.scope, self.scope.mode
+        if wish.mode not in scope.parts.modes:
+            return self._no_such_mode(wish.mode)
+        if wish.mode == before:
+            return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
+        if scope.permission_mode != "bypassPermissions":
+            text = json.dumps({"tool": "switchMode", "mode": wish.mode, "reason": wish.reason})
+            refusal = await self._refusal_of(text, call, f"stay in {before} mode")
+            if refusal is not None:
+                return refusal
+        scope.switch_mode(wish.mode)
+        role = scope.parts.modes[wish.mode]
+        switched = f"Successfully switched from {before} mode to {wish.mode} mode because: {wish.reason}"
+        return ToolResult(content="\n".join(part for part in (switched, role) if part))
+
+    async def _refusal_of(self, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
+        """Ask whether another mode may be used; what the model is told if not."""
+        if not self.scope.options.attended:
+            return ToolResult(content=f"Nobody is there to approve it; {otherwise}.", is_error=True)
+        answer = await self.scope.ask("tool", text, call_id=call.id)
+        if answer.is_yes:
+            return None
+        said = f": {answer.text}" if answer.text else "."
+        return ToolResult(content=f"The user wants you to {otherwise}{said}", is_error=True)
+
+    def _no_such_mode(self, mode: str) -> ToolResult:
+        known = ", ".join(self.scope.parts.modes)
+        return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)
+
+
+def _halted(reason: str) -> Halted:
+    return Halted(f"A hook stopped the task: {reason}")
+
+
+def _result_block(executed: Executed) -> ToolResultBlock:
+    result = executed.result
+    return ToolResultBlock(
+        tool_use_id=executed.call.id, content=result.content, is_error=result.is_error, images=result.images
+    )

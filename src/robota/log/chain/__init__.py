@@ -1,0 +1,1 @@
+"""The hash-chained log file: records, writing, reading, repair, verification, fsync."""

@@ -1,0 +1,149 @@
+"""Load a log, whatever state it is in: what is sound is returned, what is not is named."""
+
+import os
+import stat
+from enum import StrEnum
+from io import BufferedReader
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.chain.record import FIRST_PREV, Flaw, Record, link_flaw, unseal
+from robota.log.errors import LogUnreadable
+
+LOG_NAME: Final = "log.jsonl"
+
+
+class Handling(StrEnum):
+    """What loading did about a flaw. None of these changes the file."""
+
+    SKIPPED = "skipped"
+    KEPT = "kept"
+    DROPPED = "dropped"
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that is not as it was written, or not where it was written."""
+
+    line: int
+    flaw: Flaw
+    handling: Handling
+    seq: int | None = None
+
+    @property
+    def text(self) -> str:
+        record = "" if self.seq is None else f" (record {self.seq})"
+        return f"Line {self.line} of the log{record}: {self.flaw}; {self.handling}."
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """The sound records in file order, and where and how the log goes on.
+
+    `good_length` is the end of the last sound record, newline included if it has one, and `good_line` its line.
+    `length` is that of the whole file: bytes in between are damage at the end.
+    """
+
+    records: tuple[Record, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    head_hash: str = FIRST_PREV
+    last_seq: int = 0
+    last_ts: int = 0
+    good_length: int = 0
+    good_line: int = 0
+    length: int = 0
+    is_terminated: bool = True
+
+
+def load(path: Path) -> Loaded:
+    """Read a log. Content never makes it fail; a file that cannot be read does."""
+    reading = _Reading()
+    try:
+        with open_log(path) as stream:
+            for line in stream:
+                reading.take(line)
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    return reading.loaded()
+
+
+def open_log(path: Path) -> BufferedReader:
+    """The file for reading, if it is a regular file: a pipe or a device would hang or never end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _unreadable(path, "it is not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _unreadable(path: Path, reason: str) -> LogUnreadable:
+    return LogUnreadable(
+        f"Cannot read the session log {path}: {reason}. Nothing was changed. Check the path and its mode."
+    )
+
+
+class _Reading:
+    """The state of one pass over a log."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.problems: list[Problem] = []
+        self.line = 0
+        self.length = 0
+        self.good_length = 0
+        self.good_line = 0
+        self.last_ts = 0
+        self.is_terminated = True
+        self.after_gap = False
+
+    def take(self, raw: bytes) -> None:
+        self.line += 1
+        self.length += len(raw)
+        is_terminated = raw.endswith(b"\n")
+        record = unseal(raw[:-1] if is_terminated else raw)
+        if isinstance(record, Record):
+            self._keep(record, is_terminated)
+        elif is_terminated:
+            self._report(record, Handling.SKIPPED)
+            self.after_gap = True
+        else:
+            self._report(Flaw.TORN_TAIL, Handling.DROPPED)
+
+    def _keep(self, record: Record, is_terminated: bool) -> None:
+        # A skipped line has been reported; that the next record does not link to the one before it is no news.
+        flaw = None if self.after_gap else link_flaw(record, self._head_hash, self._last_seq)
+        if flaw is not None:
+            self._report(flaw, Handling.KEPT, record.seq)
+        self.after_gap = False
+        self.records.append(record)
+        self.last_ts = max(self.last_ts, record.ts)
+        self.good_length = self.length
+        self.good_line = self.line
+        self.is_terminated = is_terminated
+
+    def _report(self, flaw: Flaw, handling: Handling, seq: int | None = None) -> None:
+        self.problems.append(Problem(line=self.line, flaw=flaw, handling=handling, seq=seq))
+
+    @property
+    def _head_hash(self) -> str:
+        return self.records[-1].hash if self.records else FIRST_PREV
+
+    @property
+    def _last_seq(self) -> int:
+        return self.records[-1].seq if self.records else 0
+
+    def loaded(self) -> Loaded:
+        return Loaded(
+            records=tuple(self.records),
+            problems=tuple(self.problems),
+            head_hash=self._head_hash,
+            last_seq=self._last_seq,
+            last_ts=self.last_ts,
+            good_length=self.good_length,
+            good_line=self.good_line,
+            length=self.length,
+            is_terminated=self.is_terminated,
+        )

@@ -1,0 +1,246 @@
+"""The one writer of a session's log."""
+
+import asyncio
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file, read_artifact
+from robota.log.chain.durability import Durability
+from robota.log.chain.reader import LOG_NAME, Loaded, load
+from robota.log.chain.record import seal
+from robota.log.chain.repair import repair
+from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
+from robota.log.kinds.kinds import Payload, encode_payload, kind_of
+from robota.secrets.redaction import Redactor
+
+ARTIFACTS_NAME: Final = "artifacts"
+LOCK_TRIES: Final = 10
+LOCK_PAUSE_S: Final = 0.05
+
+Clock = Callable[[], int]
+
+
+class SessionLog:
+    """An open log. While it is open no other process can write it.
+
+    A record is in the hands of the kernel when `append` returns, so killing this process loses nothing; `sync`
+    is for a loss of power. `close` does not sync. Secrets that the redactor knows never reach the disk.
+    """
+
+    def __init__(
+        self, descriptor: int, directory: Path, now_ms: Clock, loaded: Loaded, redactor: Redactor | None = None
+    ) -> None:
+        self._redactor = redactor or Redactor()
+        self._descriptor = descriptor
+        self._directory = directory
+        self._now_ms = now_ms
+        self._seq = loaded.last_seq
+        self._head = loaded.head_hash
+        self._last_ts = loaded.last_ts
+        self._end = os.fstat(descriptor).st_size
+        self._durability = Durability(descriptor)
+        self._stopped: str | None = None
+
+    @classmethod
+    def create(cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None) -> "SessionLog":
+        """A new log in the session's own directory, which is made if need be, and must hold nothing else."""
+        _make_private(directory)
+        descriptor = _open_locked(directory / LOG_NAME, os.O_CREAT)
+        if os.fstat(descriptor).st_size > 0 or any(path.name != LOG_NAME for path in directory.iterdir()):
+            os.close(descriptor)
+            raise LogExists(
+                f"There is already a session in {directory}. It was left as it is. Resume it, or choose another id."
+            )
+        log = cls(descriptor, directory, now_ms, Loaded(), redactor)
+        log._durability.wrote_beside(directory)
+        return log
+
+    @classmethod
+    def open(cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None) -> "tuple[SessionLog, Loaded]":
+        """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does."""
+        path = directory / LOG_NAME
+        descriptor = _open_locked(path, 0)
+        try:
+            loaded = load(path)
+            repaired = repair(descriptor, directory, loaded)
+            log = cls(descriptor, directory, now_ms, loaded, redactor)
+            if repaired is not None:
+                log._durability.wrote_beside(directory)
+                log.append(repaired)
+        except LogError:
+            os.close(descriptor)
+            raise
+        return log, loaded
+
+    @property
+    def path(self) -> Path:
+        return self._directory / LOG_NAME
+
+    @property
+    def last_seq(self) -> int:
+        return self._seq
+
+    def next_ts(self) -> int:
+        """A number that was never given before, close to the time; it grows even when the clock does not."""
+        self._last_ts = max(self._now_ms(), self._last_ts + 1)
+        return self._last_ts
+
+    def append(self, payload: Payload) -> int:
+        """Write one record and return its sequence number. When it raises, the log is as it was before."""
+        self._refuse_after_failure()
+        seq = self._seq + 1
+        data = self._redactor(encode_payload(payload))
+        line, digest = seal(seq, self.next_ts(), kind_of(payload), data, self._head)
+        try:
+            _write_all(self._descriptor, line)
+        except OSError as error:
+            self._take_back_torn_line()
+            raise self._write_error(error) from error
+        self._seq, self._head, self._end = seq, digest, self._end + len(line)
+        self._durability.wrote()
+        return seq
+
+    async def sync(self) -> None:
+        """Return when everything appended or kept before the call is on disk."""
+        await self._durability.sync()
+        self._refuse_after_failure()
+
+    def sync_soon(self) -> None:
+        """Start to bring it to disk and do not wait. A failure is raised by the next `append` or `sync`."""
+        self._durability.sync_soon()
+
+    def keep(self, data: bytes) -> str:
+        """Store something too big for a record; returns the name to put into one."""
+        name, is_new = keep_artifact(self._artifacts, self._redactor(data))
+        if is_new:
+            self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
+        return name
+
+    async def keep_file(self, path: Path) -> str:
+        """The same for a file, which is moved; returns its name. A big one takes seconds, so others go on meanwhile."""
+        name, is_new = await asyncio.to_thread(self._cover_and_move, path)
+        if is_new:
+            self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
+        return name
+
+    def artifact(self, name: str) -> bytes:
+        return read_artifact(self._artifacts, name)
+
+    def artifact_path(self, name: str) -> Path:
+        return artifact_path(self._artifacts, name)
+
+    def close(self) -> None:
+        """Let other processes write the log. Closing twice does nothing."""
+        if self._descriptor < 0:
+            return
+        descriptor, self._descriptor = self._descriptor, -1
+        self._stopped = f"The session log {self.path} is closed. Nothing was written."
+        try:
+            # An fsync in a thread may still hold a copy of the descriptor, and with it the lock.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        finally:
+            os.close(descriptor)
+
+    @property
+    def _artifacts(self) -> Path:
+        return self._directory / ARTIFACTS_NAME
+
+    def _cover_and_move(self, path: Path) -> tuple[str, bool]:
+        try:
+            self._redactor.cover_file(path)
+        except OSError as error:
+            raise LogWriteError(
+                f"Could not look through {path} for secrets: {error.strerror}. It was not kept; the log is untouched."
+            ) from error
+        return keep_artifact_file(self._artifacts, path)
+
+    def _refuse_after_failure(self) -> None:
+        if self._durability.failure is not None:
+            raise LogWriteError(
+                f"The session log {self.path} could not be brought to disk: {self._durability.failure.strerror}. "
+                "Its newest records may not survive a loss of power. Check the disk, then resume the session."
+            )
+        if self._stopped is not None:
+            raise LogWriteError(self._stopped)
+
+    def _take_back_torn_line(self) -> None:
+        """Half a line must not stand before good ones."""
+        try:
+            os.ftruncate(self._descriptor, self._end)
+        except OSError as error:
+            self._stopped = (
+                f"The session log {self.path} ends in half a record that could not be removed: {error.strerror}. "
+                "The records before it are safe. Check the disk, then resume the session: that repairs the log."
+            )
+
+    def _write_error(self, error: OSError) -> LogWriteError:
+        return LogWriteError(
+            f"Could not write to the session log {self.path}: {error.strerror}. "
+            "This step was not recorded; all earlier records are safe. "
+            "Free some space or check the disk, then try again."
+        )
+
+
+def _write_all(descriptor: int, line: bytes) -> None:
+    written = os.write(descriptor, line)
+    while written < len(line):
+        written += os.write(descriptor, line[written:])
+
+
+def _make_private(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if directory.is_symlink():
+            raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed")
+        directory.chmod(0o700)
+    except OSError as error:
+        raise LogWriteError(
+            f"Cannot make the session directory {directory}: {error.strerror}. Nothing was started. "
+            "Check that the directory above it is writable."
+        ) from error
+
+
+def _open_locked(path: Path, creation: int) -> int:
+    """The log for appending, locked against every other writer. A symbolic link is not followed."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags | creation, 0o600)
+    except OSError as error:
+        raise _cannot_open(path, error.strerror or str(error)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _cannot_open(path, "it is not a regular file")
+    try:
+        _lock(descriptor)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise LogInUse(
+            f"The session in {path.parent} is open in another process. Nothing was changed. "
+            "Close it there, or start a new session."
+        ) from error
+    except OSError as error:
+        os.close(descriptor)
+        raise _cannot_open(path, f"it cannot be locked ({error.strerror})") from error
+    return descriptor
+
+
+def _lock(descriptor: int) -> None:
+    """Take the lock. A killed writer's half-started child may hold it for a moment longer, so we ask more than once."""
+    for _ in range(LOCK_TRIES - 1):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOCK_PAUSE_S)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _cannot_open(path: Path, reason: str) -> LogUnreadable:
+    return LogUnreadable(
+        f"Cannot open the session log {path}: {reason}. Nothing was changed. Check the path and its mode."
+    )

@@ -1,0 +1,1 @@
+"""The kinds of records and the shape of each payload."""

@@ -1,0 +1,1 @@
+"""Permission modes and task modes."""

@@ -1,0 +1,99 @@
+"""Reading custom modes from files such as `.robota/modes.yaml` or `.roomodes`."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.policy.modes.task_modes import GROUPS, Group, TaskMode, known_modes
+
+SLUG: Final = re.compile(r"[A-Za-z0-9-]+")
+MAX_CHARACTERS: Final = 200_000
+# The parser needs quadratic time for brackets in brackets.
+MAX_BRACKETS: Final = 2_000
+# Editors and chats leave these behind; they would make a key unknown or a file unreadable.
+STRAY: Final = str.maketrans({"\ufeff": None, "\u200b": None, "\u00a0": " ", "\u2013": "-", "\u2014": "-"})
+OBSOLETE: Final = "browser"
+
+
+class ModeProblem(Exception):
+    """The file cannot be used. The text says what is wrong."""
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    slug: str
+    name: str
+    role_definition: str
+    groups: list[Any]
+    when_to_use: str | None = None
+    description: str | None = None
+    custom_instructions: str | None = None
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    custom_modes: list[_Entry] = []
+
+
+def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, ...]]:
+    """The built-in modes with those of each file laid over them, and notices about files that cannot be used."""
+    layers: list[tuple[TaskMode, ...]] = []
+    notices: list[str] = []
+    for file in files:
+        try:
+            layers.append(parse_modes(file.read_text(encoding="utf-8", errors="replace"), str(file)))
+        except (ModeProblem, OSError) as problem:
+            notices.append(f"{problem} The modes of this file are left out.")
+    return known_modes(*layers), tuple(notices)
+
+
+def parse_modes(text: str, source: str) -> tuple[TaskMode, ...]:
+    """The modes of a file, YAML or JSON. `ModeProblem` if any of them is wrong: half a file is worse than none."""
+    # Most workspaces have no such file.
+    import yaml
+
+    if len(text) > MAX_CHARACTERS or text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise ModeProblem(f"{source}: it has more than {MAX_CHARACTERS:,} characters or {MAX_BRACKETS:,} brackets.")
+    cleaned = text.translate(STRAY)
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(cleaned, Loader=yaml.SafeLoader)):
+            raise ModeProblem(f"{source}: aliases are not read. Write each value where it belongs.")
+        entries = msgspec.convert(yaml.safe_load(cleaned) or {}, _File).custom_modes
+    except (yaml.YAMLError, msgspec.ValidationError, RecursionError, ValueError) as error:
+        raise ModeProblem(f"{source}: {error}") from error
+    slugs = [entry.slug for entry in entries]
+    if len(set(slugs)) != len(slugs):
+        raise ModeProblem(f"{source}: two modes have the same slug.")
+    return tuple(_mode(entry, source) for entry in entries)
+
+
+def _mode(entry: _Entry, source: str) -> TaskMode:
+    if SLUG.fullmatch(entry.slug) is None:
+        raise ModeProblem(f"{source}: the slug {entry.slug!r} may only have letters, digits and dashes.")
+    groups = tuple(_group(value, entry.slug, source) for value in entry.groups if value != OBSOLETE)
+    names = [group.name for group in groups]
+    if len(set(names)) != len(names):
+        raise ModeProblem(f"{source}: the mode {entry.slug} names a group twice.")
+    return TaskMode(
+        slug=entry.slug,
+        name=entry.name,
+        role_definition=entry.role_definition,
+        groups=groups,
+        when_to_use=entry.when_to_use,
+        description=entry.description,
+        custom_instructions=entry.custom_instructions,
+        source=source,
+    )
+
+
+def _group(value: Any, slug: str, source: str) -> Group:
+    name, options = (value[0], value[1]) if isinstance(value, list) and len(value) == 2 else (value, {})
+    if name not in GROUPS or not isinstance(options, dict):
+        raise ModeProblem(f"{source}: the mode {slug} has the group {value!r}; groups are {', '.join(GROUPS)}.")
+    file_regex, description = options.get("fileRegex"), options.get("description")
+    try:
+        re.compile(file_regex or "")
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        raise ModeProblem(f"{source}: the fileRegex {file_regex!r} of the mode {slug} is wrong: {error}.") from error
+    return Group(name=name, file_regex=file_regex, description=str(description) if description else None)

@@ -1,0 +1,1 @@
+"""Protected paths, and what a path leads to."""

@@ -1,0 +1,1 @@
+"""Permission rules: how they are written, matched and suggested."""

@@ -1,0 +1,175 @@
+"""Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`: how they are written and which calls they speak of."""
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from robota.contracts.tool import Effect
+from robota.contracts.verdict import Subject
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.command_match import problem_with_words
+from robota.policy.rules.path_match import problem_with_pattern
+
+RULE: Final = re.compile(r"([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?", re.DOTALL)
+DOMAIN: Final = "domain:"
+MCP: Final = "mcp__"
+
+# What stands in the parentheses is words of a command for these, and a path or a host for all others.
+COMMAND_TOOLS: Final = frozenset({"execute_command", "Bash"})
+# These two names speak of every tool that writes files, or that only reads them.
+EDIT: Final = "Edit"
+READ: Final = "Read"
+WRITING: Final = frozenset({Effect.WRITE, Effect.READ})
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule as written (`text`), the tool it is about, and what of the tool's calls (`spec`; None: all)."""
+
+    text: str
+    tool: str
+    spec: str | None = None
+
+    @property
+    def is_about_commands(self) -> bool:
+        return self.tool in COMMAND_TOOLS
+
+    @property
+    def paths(self) -> str | None:
+        """The pattern of paths, for a rule that names some."""
+        return self.spec if self.tool in {EDIT, READ} else None
+
+    def speaks_of_all(self, tool: str) -> bool:
+        """Whether it is about every call of that tool."""
+        return self.tool == tool and self.spec is None
+
+
+class InvalidRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Text that is no rule, and why."""
+
+    text: str
+    problem: str
+
+    @property
+    def message(self) -> str:
+        return f"The rule {self.text!r} is not valid: {self.problem}."
+
+
+def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | InvalidRule:
+    """Read one rule. `names` maps every name of a tool to its id; without it a name is taken as it stands."""
+    found = RULE.fullmatch(text.strip())
+    if found is None:
+        return InvalidRule(text=text, problem="it is neither 'Tool' nor 'Tool(pattern)'")
+    name, spec = found[1], found[2]
+    if not _is_known(name, names):
+        return InvalidRule(text=text, problem=f"there is no tool called {name!r}")
+    if spec is not None and not spec.strip():
+        return InvalidRule(text=text, problem="the parentheses are empty; leave them out to mean every call")
+    spec = spec.strip() if spec else None
+    tool = name if names is None or name in {EDIT, READ} else names.get(name, name)
+    rule = Rule(text=text.strip(), tool=tool, spec=None if spec == "*" else spec)
+    problem = _problem_with_spec(rule)
+    return rule if problem is None else InvalidRule(text=text, problem=problem)
+
+
+def parse_rules(
+    texts: Iterable[str], names: Mapping[str, str] | None = None
+) -> tuple[tuple[Rule, ...], tuple[InvalidRule, ...]]:
+    """Read many; the valid ones and the others, each in order."""
+    parsed = [parse_rule(text, names) for text in texts]
+    valid = tuple(rule for rule in parsed if isinstance(rule, Rule))
+    return valid, tuple(rule for rule in parsed if isinstance(rule, InvalidRule))
+
+
+def split_rules(text: str) -> tuple[str, ...]:
+    """Rules in one string, separated by commas or spaces; inside parentheses both belong to the rule."""
+    rules, depth = [""], 0
+    for character in text:
+        depth = max(0, depth + (character == "(") - (character == ")"))
+        if depth == 0 and (character == "," or character.isspace()):
+            rules.append("")
+        else:
+            rules[-1] += character
+    return tuple(rule for rule in rules if rule)
+
+
+def surely_matches(rule: Rule, subject: Subject, places: Places) -> bool:
+    """For allow rules: true only if the rule speaks of everything the call touches. Not for shell commands."""
+    if not _names(rule, subject, broadly=False):
+        return False
+    if rule.spec is None:
+        return True
+    if rule.spec.startswith(DOMAIN):
+        return _host_matches(rule.spec, subject.touches.host, broadly=False)
+    paths = subject.touches.paths
+    return bool(paths) and all(_path_matches(rule.spec, path, places, broadly=False) for path in paths)
+
+
+def possibly_matches(rule: Rule, subject: Subject, places: Places) -> bool:
+    """For deny and ask rules: true if the rule could speak of anything the call touches. Not for shell commands."""
+    if not _names(rule, subject, broadly=True):
+        return False
+    if rule.spec is None:
+        return True
+    if rule.spec.startswith(DOMAIN):
+        return _host_matches(rule.spec, subject.touches.host, broadly=True)
+    paths = subject.touches.paths
+    return not paths or any(_could_reach(rule.spec, path, places) for path in paths)
+
+
+def _is_known(name: str, names: Mapping[str, str] | None) -> bool:
+    return names is None or name in names or name in {EDIT, READ, "*"} or name.startswith(MCP)
+
+
+def _problem_with_spec(rule: Rule) -> str | None:
+    if "*" in rule.tool and rule.spec is not None:
+        return "a rule for many tools cannot have a pattern"
+    if rule.spec is None:
+        return None
+    if rule.spec.startswith(DOMAIN):
+        return None if rule.spec.removeprefix(DOMAIN).strip(".*") else "the domain is empty"
+    return problem_with_words(rule.spec) if rule.is_about_commands else problem_with_pattern(rule.spec)
+
+
+def _names(rule: Rule, subject: Subject, *, broadly: bool) -> bool:
+    if rule.tool in {subject.tool, subject.label}:
+        return True
+    if rule.tool == EDIT:
+        return Effect.WRITE in subject.effects and subject.effects <= WRITING
+    if rule.tool == READ:
+        # Who may not read a file may not edit it either: an edit shows what was there.
+        reads = subject.effects == {Effect.READ}
+        return reads or (broadly and rule.spec is not None and bool(subject.effects) and subject.effects <= WRITING)
+    return _names_of_many(rule.tool, subject.tool, broadly=broadly)
+
+
+def _names_of_many(pattern: str, tool: str, *, broadly: bool) -> bool:
+    """`mcp__server`, `mcp__server__*`, `mcp__server__tool`; to deny also `mcp__*` and `*`."""
+    name = tool.replace("--", "__") if tool.startswith("mcp--") else tool
+    if "*" not in pattern:
+        return pattern.startswith(MCP) and (name == pattern or name.startswith(pattern + "__"))
+    server, _, rest = pattern.removeprefix(MCP).partition("__")
+    if not broadly and not (pattern.startswith(MCP) and "*" not in server and rest):
+        return False
+    return fnmatch.fnmatchcase(name, pattern)
+
+
+def _host_matches(spec: str, host: str | None, *, broadly: bool) -> bool:
+    # Names of hosts are only needed by the few calls that leave the machine.
+    from robota.policy.rules.hosts import host_matches
+
+    return broadly if host is None else host_matches(host, spec.removeprefix(DOMAIN))
+
+
+def _could_reach(pattern: str, path: str, places: Places) -> bool:
+    """A directory of which the pattern names every file is as good as the files."""
+    return _path_matches(pattern, path, places, broadly=True) or places.holds_matches(path, pattern, at_any_depth=False)
+
+
+def _path_matches(pattern: str, path: str, places: Places, *, broadly: bool) -> bool:
+    """`broadly` decides what cannot be decided."""
+    if problem_with_pattern(pattern) is not None:
+        return broadly
+    return places.matches(path, pattern, broadly=broadly)

@@ -1,0 +1,40 @@
+"""Whether a rule speaks of a call, for those who act on such calls in another way than permitting them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from robota.contracts.tool import AnyTool, ToolCall
+from robota.contracts.verdict import Decision, Subject
+from robota.policy.judge import Judge
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.rules.rule import InvalidRule, parse_rule
+from robota.policy.rules.sources import RuleSet
+
+
+def problem_with_rule(text: str, judge: Judge) -> str | None:
+    """Why a text is no rule, or nothing."""
+    rule = parse_rule(text, judge.names)
+    return rule.message.rstrip(".") if isinstance(rule, InvalidRule) else None
+
+
+def speaks_of(text: str, tool: AnyTool, call: ToolCall, judge: Judge) -> bool:
+    """Whether the rule could speak of anything in the call: as broadly as if it were a denial.
+
+    What cannot be told, and what is forbidden anyway, counts as yes.
+    """
+    rule = parse_rule(text, judge.names)
+    if isinstance(rule, InvalidRule):
+        return True
+    try:
+        params = msgspec.convert(call.input, tool.params, strict=False)
+    except msgspec.ValidationError:
+        return True
+    subject = Subject(
+        tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode=""
+    )
+    alone = msgspec.structs.replace(judge, rules=RuleSet(deny=(rule,)), trusted=False, sandbox_works=None)
+    return alone(subject, PermissionMode.BYPASS, NO_GRANTS).decision is Decision.DENY
+
+
+NO_GRANTS: Sequence[str] = ()

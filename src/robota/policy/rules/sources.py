@@ -1,0 +1,72 @@
+"""From the rules as settings and options have them to rules that are in force."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.config.settings.layers import WORKSPACE_LAYERS
+from robota.config.settings.merge import Entry
+from robota.config.settings.schema import Permissions
+from robota.policy.rules.rule import InvalidRule, Rule, parse_rule, parse_rules, split_rules
+
+
+class RuleSet(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules in force, by what they say."""
+
+    allow: tuple[Rule, ...] = ()
+    ask: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
+
+    def __add__(self, other: "RuleSet") -> "RuleSet":
+        return RuleSet(allow=self.allow + other.allow, ask=self.ask + other.ask, deny=self.deny + other.deny)
+
+
+# In all of these `names` maps every name of a tool to its id.
+
+
+def rules_of_settings(entries: Iterable[Entry], names: Mapping[str, str]) -> tuple[RuleSet, tuple[str, ...]]:
+    """The rules of all layers, and notices about those that can have no effect.
+
+    A rule that cannot be read stops the start, unless it comes from the workspace: that must not be able to.
+    """
+    rules: dict[str, list[Rule]] = {"allow": [], "ask": [], "deny": []}
+    notices: list[str] = []
+    for entry in entries:
+        if entry.key[0] != "permissions" or entry.key[-1] not in rules:
+            continue
+        valid, invalid = parse_rules(entry.value, names)
+        rules[entry.key[-1]] += valid
+        problems = [f"{entry.origin.where}: {rule.message}" for rule in invalid]
+        unreadable = any(isinstance(parse_rule(rule.text), InvalidRule) for rule in invalid)
+        if unreadable and entry.origin.layer not in WORKSPACE_LAYERS:
+            raise ConfigError(" ".join([*problems, "Nothing was started."]))
+        notices += [f"{problem} It has no effect." for problem in problems]
+    return RuleSet(**{name: tuple(found) for name, found in rules.items()}), tuple(notices)
+
+
+def rules_of_options(allowed: Iterable[str], disallowed: Iterable[str], names: Mapping[str, str]) -> RuleSet:
+    """The rules of `--allowed-tools` and `--disallowed-tools`, each a string that may hold many."""
+    allow, bad_allow = parse_rules((rule for text in allowed for rule in split_rules(text)), names)
+    deny, bad_deny = parse_rules((rule for text in disallowed for rule in split_rules(text)), names)
+    _refuse((*bad_allow, *bad_deny), "Nothing was started.")
+    return RuleSet(allow=allow, deny=deny)
+
+
+def rules_to_look_at(permissions: Permissions, names: Mapping[str, str]) -> RuleSet:
+    """The rules of one file, or of settings taken together, for judging without running anything."""
+    allow, bad_allow = parse_rules(permissions.allow, names)
+    ask, bad_ask = parse_rules(permissions.ask, names)
+    deny, bad_deny = parse_rules(permissions.deny, names)
+    _refuse((*bad_allow, *bad_ask, *bad_deny), "Nothing was judged.")
+    return RuleSet(allow=allow, ask=ask, deny=deny)
+
+
+def rules_granted(texts: Iterable[str], names: Mapping[str, str]) -> tuple[Rule, ...]:
+    """The rules of a suggestion that a person accepted for the session."""
+    return parse_rules(texts, names)[0]
+
+
+def _refuse(invalid: tuple[InvalidRule, ...], left_undone: str) -> None:
+    if invalid:
+        raise ConfigError(" ".join([*(rule.message for rule in invalid), left_undone]))

@@ -1,0 +1,1 @@
+"""What policy says of shell commands."""

@@ -1,0 +1,183 @@
+"""The stages through which one simple command of a shell command goes."""
+
+from typing import Final
+
+from robota.contracts.verdict import Verdict
+from robota.policy.context import PolicyContext
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.protected.protected_paths import (
+    credential_store,
+    secret_pattern,
+    steering_dot_pattern,
+    steering_pattern,
+)
+from robota.policy.rules.command_rules import may_write, rule_against, rule_for
+from robota.policy.rules.rule import READ
+from robota.policy.shell.dangerous import critical_target
+from robota.policy.shell.part import CommandPart
+from robota.policy.shell.readonly import is_known
+from robota.policy.stages import Stage, allow, ask, deny
+from robota.workspace.shell.wrappers import program
+
+GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
+SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
+NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
+TEMPORARY: Final = ("/tmp/", "/var/tmp/")
+ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
+NO_SANDBOX: Final = "No sandbox works on this machine, so a person decides about every command."
+
+
+def _by_limits(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    for redirect in part.command.redirects:
+        if redirect.target.startswith(NETWORK_FILES):
+            return deny(f"{redirect.target} opens a connection to the network, which is not done by a redirection.")
+    elevating = next((name for name in (*part.unwrapped.wrappers, program(part.inner)) if name in ELEVATING), None)
+    if elevating and context.sandboxed:
+        return deny(f"{elevating} has no use in the sandbox: nobody there has other rights.")
+    if context.mode is PermissionMode.PLAN and (part.looks is None or part.written):
+        return deny(f"In plan mode nothing is changed or run, and {part.inner[0]} might do more than look.")
+    return None
+
+
+def _by_deny_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    rule = rule_against(part, context.deny, context)
+    return deny(f"The deny rule {rule.text} forbids it.", rule.text) if rule else None
+
+
+def _by_ask_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    rule = rule_against(part, context.ask, context)
+    return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text) if rule else None
+
+
+def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    for directory in part.directories:
+        word = critical_target(part.inner, context.places, directory)
+        if word is not None:
+            reason = f"Everything else rests on {word!r}: no mode and no rule approves deleting it."
+            return ask(reason, "critical path")
+    return None
+
+
+def _by_protected_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    if context.mode is PermissionMode.BYPASS:
+        return None
+    return _by_what_it_writes(part, context) or _by_what_it_names(part, context)
+
+
+def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    locations = part.locations(part.written, context.places)
+    for target, location in locations:
+        if context.places.inside(location) is None and not location.startswith(TEMPORARY):
+            return deny(f"It writes to {target!r}, which is outside the workspace {str(context.places.root)!r}.")
+    places = (context.places.inside(location) for _, location in locations)
+    pattern = next((found for place in places if place and (found := steering_pattern(place))), None)
+    if pattern is None:
+        return None
+    reason = f"It writes to {pattern}, which is protected: what stands there can run code or hold secrets."
+    return ask(reason, f"protected {pattern}")
+
+
+def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    is_protected = secret_pattern if part.looks else steering_dot_pattern
+    # What a command does in the directory it runs in, nobody knows, unless it only looks.
+    words = part.named if part.looks else (".", *part.named)
+    for word, location in part.locations(words, context.places):
+        place = context.places.inside(location)
+        store = credential_store(location)
+        if store is not None and place is None:
+            return deny(f"{word!r} leads to {store}, where credentials are kept.", f"credentials {store}")
+        pattern = store or (is_protected(place) if place is not None else _steers_outside(part, location))
+        if pattern is not None:
+            reason = f"It names {pattern}, which is protected: what stands there can run code or hold secrets."
+            return ask(reason, f"protected {pattern}")
+    return None
+
+
+def _steers_outside(part: CommandPart, location: str) -> str | None:
+    """A file such as ~/.bashrc that the command may change; looking outside is asked about anyway."""
+    return None if part.looks else steering_dot_pattern(location.lstrip("/"))
+
+
+def _by_allow_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    rule = rule_for(part, context.allow, context)
+    return allow(f"The allow rule {rule.text} permits it.", rule.text) if rule else None
+
+
+def _by_grants(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    rule = rule_for(part, context.grants, context)
+    return allow(f"A person granted {rule.text} for this session.", rule.text) if rule else None
+
+
+def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    """Known commands that only look, at things inside the workspace, need no permission."""
+    if part.looks is None or not may_write(part, context) or context.mode is PermissionMode.BYPASS:
+        return None
+    if part.looks.is_git and not (context.trusted and part.directories == (".",)):
+        # Another directory may hold a repository of its own, whose settings make git run programs.
+        return None
+    for word, location in part.locations(part.looked_at, context.places):
+        if context.places.inside(location) is None:
+            return _not_outside(word, context)
+    if part.looks.takes_no_directories and _takes_directories(part, context):
+        return None
+    if context.walls_missing:
+        return ask(NO_SANDBOX)
+    unreadable = next((rule for rule in context.deny if rule.tool == READ and rule.paths), None)
+    if unreadable is not None and _reads_a_tree(part):
+        return ask(f"It reads whole directories, where files may be that the deny rule {unreadable.text} names.")
+    if part.written:
+        return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")
+    return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", "read-only command")
+
+
+def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
+    words = part.looks.paths if part.looks else ()
+    return any(context.places.may_be_directory(word, each) for word in words for each in part.directories)
+
+
+def _reads_a_tree(part: CommandPart) -> bool:
+    """Whether it looks into files that it was not given by name."""
+    name, flags = program(part.inner), [word for word in part.inner[1:] if word.startswith("-")]
+    if name in GREPS:
+        return any("recur" in flag or (flag[1:2] != "-" and set(flag) & set("rRd")) for flag in flags)
+    return name in SEARCHERS or (name == "git" and "grep" in part.inner)
+
+
+def _not_outside(word: str, context: PolicyContext) -> Verdict:
+    outside = f"{word!r} is outside the workspace {str(context.places.root)!r}"
+    if context.mode is PermissionMode.PLAN:
+        return deny(f"{outside}, and in plan mode nobody is asked.")
+    return ask(f"{outside}; whether to look there is for a person to decide.")
+
+
+def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    if context.mode is PermissionMode.BYPASS:
+        return allow("In bypassPermissions mode everything runs that is not forbidden.")
+    if context.mode is PermissionMode.PLAN:
+        return deny(f"In plan mode nothing is run but known commands that only look; {part.inner[0]} might do more.")
+    return ask(_why_asked(part, context))
+
+
+def _why_asked(part: CommandPart, context: PolicyContext) -> str:
+    if not may_write(part, context):
+        return f"It writes to {part.written[0]!r}, and in {context.mode} mode a person decides about that."
+    if part.looks is not None and part.looks.is_git:
+        return "git obeys the repository it runs in, and this one may name programs to run; a person decides."
+    if part.looks is not None and part.looks.takes_no_directories:
+        return f"In directories {part.inner[0]} follows links, wherever they lead; a person decides."
+    if part.looks is None and is_known(part.inner):
+        return f"{part.inner[0]} can do more than look, and not every word here is known to be harmless."
+    return f"In {context.mode} mode a person decides about {part.label}."
+
+
+PART_STAGES: Final[tuple[Stage[CommandPart], ...]] = (
+    ("hard limits", _by_limits),
+    ("deny rules", _by_deny_rules),
+    ("ask rules", _by_ask_rules),
+    ("critical paths", _by_critical_paths),
+    ("protected paths", _by_protected_paths),
+    ("allow rules", _by_allow_rules),
+    ("session grants", _by_grants),
+    ("read-only commands", _by_looking),
+    ("mode", _by_mode),
+)

@@ -1,0 +1,133 @@
+"""The stages through which a command goes that was not understood: only rules for every command let it through."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from robota.contracts.verdict import Verdict
+from robota.policy.context import PolicyContext
+from robota.policy.modes.permission_mode import PermissionMode
+from robota.policy.protected.protected_paths import credential_store, steering_dot_pattern
+from robota.policy.rules.command_match import begins_with, could_contain, pattern_words
+from robota.policy.rules.rule import EDIT, Rule
+from robota.policy.shell.dangerous import critical_target
+from robota.policy.shell.part import HARMLESS_FILES
+from robota.policy.stages import Stage, allow, ask, deny
+from robota.workspace.shell.script import Argv
+
+WORD: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
+QUOTING: Final = re.compile(r"\\\n|[\"'\\]")
+BRACES: Final = re.compile(r"([^\s{}]{0,200})\{([^\s{}]*+)\}([^\s{}]{0,200})")
+WRITTEN: Final = re.compile(r">[>|]?[ \t]*[\"']?([^\s\"'`$|&;<>(){}]+)")
+
+
+class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole text, why it was not understood, and what could be seen in it all the same."""
+
+    text: str
+    reason: str
+    possible: tuple[Argv, ...]
+    label: str
+
+
+def _by_limits(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    if context.mode is PermissionMode.PLAN:
+        return deny(f"In plan mode nothing is run that was not understood. {command.reason}")
+    return None
+
+
+def _by_deny_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_against(command, context.deny, context)
+    return deny(f"The deny rule {rule.text} forbids what may be in it. {command.reason}", rule.text) if rule else None
+
+
+def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_against(command, context.ask, context)
+    return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text) if rule else None
+
+
+def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    targets = (critical_target(argv, context.places, ".") for argv in command.possible if argv and argv[0])
+    word = next((target for target in targets if target is not None), None)
+    return ask(f"It may delete {word!r}, on which everything else rests.", "critical path") if word else None
+
+
+def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    """A rule for every command is not meant for these; a plain command that names them is asked about, too."""
+    if context.mode is PermissionMode.BYPASS:
+        return None
+    for word in _words(command.text):
+        for location in context.places.locations(word):
+            place = context.places.inside(location)
+            pattern = credential_store(location) or steering_dot_pattern(place or location.lstrip("/"))
+            if pattern is not None:
+                return ask(f"It may touch {pattern}, which is protected. {command.reason}", f"protected {pattern}")
+    return _by_what_it_writes(command, context)
+
+
+def _by_what_it_writes(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    for word in WRITTEN.findall(command.text):
+        locations = context.places.locations(word)
+        if word not in HARMLESS_FILES and any(context.places.inside(location) is None for location in locations):
+            return ask(f"It may write to {word!r}, which is outside the workspace. {command.reason}", "outside")
+    return None
+
+
+def _by_allow_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_for_everything(command, context.allow)
+    return allow(f"The allow rule {rule.text} permits every command.", rule.text) if rule else None
+
+
+def _by_grants(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    rule = _rule_for_everything(command, context.grants)
+    return allow(f"A person granted {rule.text} for this session.", rule.text) if rule else None
+
+
+def _by_mode(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
+    if context.mode is PermissionMode.BYPASS:
+        return allow("In bypassPermissions mode everything runs that is not forbidden.")
+    return ask(f"It cannot be judged word by word, so a person decides about all of it. {command.reason}")
+
+
+OPAQUE_STAGES: Final[tuple[Stage[OpaqueCommand], ...]] = (
+    ("hard limits", _by_limits),
+    ("deny rules", _by_deny_rules),
+    ("ask rules", _by_ask_rules),
+    ("critical paths", _by_critical_paths),
+    ("protected paths", _by_protected_paths),
+    ("allow rules", _by_allow_rules),
+    ("session grants", _by_grants),
+    ("mode", _by_mode),
+)
+
+
+def _rule_against(command: OpaqueCommand, rules: Iterable[Rule], context: PolicyContext) -> Rule | None:
+    return next((rule for rule in rules if _speaks_against(rule, command, context)), None)
+
+
+def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) -> bool:
+    if rule.is_about_commands or rule.tool in {command.label, "*"}:
+        if rule.spec is None:
+            return True
+        pattern = pattern_words(rule.spec)
+        return could_contain(command.text, pattern) or any(begins_with(argv, pattern) for argv in command.possible)
+    if rule.paths is None:
+        written = (word for word in WRITTEN.findall(command.text) if word not in HARMLESS_FILES)
+        return rule.speaks_of_all(EDIT) and any(written)
+    locations = [location for word in _words(command.text) for location in context.places.locations(word)]
+    return any(context.places.matches(location, rule.paths, broadly=True) for location in locations)
+
+
+def _words(text: str) -> dict[str, None]:
+    """Everything that could be a name: as it stands, without quotes, and for each of the words that braces make."""
+    unquoted = QUOTING.sub("", text)
+    made = (f"{found[1]}{middle}{found[3]}" for found in BRACES.finditer(unquoted) for middle in found[2].split(","))
+    return dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *made))
+
+
+def _rule_for_everything(command: OpaqueCommand, rules: Iterable[Rule]) -> Rule | None:
+    return next(
+        (rule for rule in rules if rule.spec is None and (rule.is_about_commands or rule.tool == command.label)), None
+    )

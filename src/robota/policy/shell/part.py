@@ -1,0 +1,108 @@
+"""One simple command of a shell command, as policy looks at it."""
+
+import posixpath
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from robota.policy.protected.path_resolver import Places
+from robota.policy.shell.readonly import OnlyLooks, only_looks
+from robota.policy.shell.runs_anything import runs_anything
+from robota.workspace.shell.script import Argv, SimpleCommand
+from robota.workspace.shell.wrappers import Unwrapped, program
+
+# `type=bind,src=x`, `x:/mnt`, `f=@x;type=text`.
+JOINED: Final = re.compile(r"[=:,;@]")
+WITHIN_A_SCRIPT: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
+BRING_FILES: Final = frozenset("cp mv ln touch mkdir tee curl wget unzip gunzip tar install dd patch rsync".split())
+HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+
+
+class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A simple command, what was found behind its wrappers, and the directories it may run in.
+
+    `looks` is what it looks at, if looking is all it does.
+    """
+
+    command: SimpleCommand
+    unwrapped: Unwrapped
+    directories: tuple[str, ...]
+    label: str
+    looks: OnlyLooks | None
+
+    @property
+    def inner(self) -> Argv:
+        """The command without its wrappers, or as it stands if nothing could be found behind them."""
+        return self.unwrapped.inner or self.command.argv
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The files that the shell itself opens for writing."""
+        return tuple(each.target for each in self.command.redirects if each.writes and not _is_harmless(each.target))
+
+    @property
+    def may_bring_files(self) -> bool:
+        """Whether it puts files where it is told to, which is all that it was allowed for."""
+        return bool(self.written) or program(self.inner) in BRING_FILES
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The files that a command which only looks reads, and those that the shell reads for it."""
+        read = (each.target for each in self.command.redirects if not each.writes and not _is_harmless(each.target))
+        return (*(self.looks.paths if self.looks else ()), *read)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every word that could name a file, also behind a flag, its `=`, an `@` or the `:` of a revision.
+
+        In words that are scripts, such as that of `sh -c`, everything that could be a name.
+        """
+        words = self.looked_at if self.looks else (*self.command.argv[1:], *self.looked_at)
+        if not self.looks and runs_anything(self.inner):
+            words = (*words, *(name for word in self.command.argv[1:] for name in WITHIN_A_SCRIPT.findall(word)))
+        return tuple(dict.fromkeys(piece for word in words for piece in _names_in(word) if piece))
+
+    def locations(self, words: Iterable[str], places: Places) -> list[tuple[str, str]]:
+        """Each word with each place it could mean."""
+        return [
+            (word, location)
+            for word in words
+            for directory in self.directories
+            for location in places.locations(word, directory)
+        ]
+
+
+def command_part(
+    command: SimpleCommand, unwrapped: Unwrapped, directories: tuple[str, ...], label: str, places: Places | None
+) -> CommandPart:
+    """Without `places` nobody knows which files there will be when the command runs."""
+    inner = unwrapped.inner
+    if inner is not None and any(place <= len(command.argv) - len(inner) for place in command.globs):
+        # One pattern can become many words, so that another one names what runs.
+        unwrapped, inner = Unwrapped(inner=None, wrappers=unwrapped.wrappers, faithful=False), None
+    known = inner is None or unwrapped.faithful
+    no_flags = _no_flags(command, directories, places) if places is not None else frozenset()
+    looks = only_looks(command, inner or command.argv, no_flags) if known else None
+    return CommandPart(command=command, unwrapped=unwrapped, directories=directories, label=label, looks=looks)
+
+
+def _no_flags(command: SimpleCommand, directories: tuple[str, ...], places: Places) -> frozenset[int]:
+    """The places of patterns that become no flag wherever the command may run."""
+    return frozenset(
+        place
+        for place in command.globs
+        if not command.argv[place].startswith("-")
+        and all(places.becomes_no_flag(command.argv[place], directory) for directory in directories)
+    )
+
+
+def _names_in(word: str) -> tuple[str, ...]:
+    attached = word[2:] if word.startswith("-") and not word.startswith("--") else ""
+    pieces = (word, word.partition("=")[2], word.rpartition(":")[2], attached, attached.partition("=")[2])
+    return (*pieces, *(piece.lstrip("@") for piece in pieces), *JOINED.split(word), *JOINED.split(attached))
+
+
+def _is_harmless(target: str) -> bool:
+    return posixpath.normpath(target) in HARMLESS_FILES

@@ -1,0 +1,63 @@
+"""Tests of a policy, kept beside its rules: calls, and what must be said of each."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from robota.config.settings.schema import PermissionModeName, Permissions
+from robota.contracts.verdict import Verdict
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A shell command, or a tool with its arguments, and the verdict about it. `rule` is the rule that must decide."""
+
+    expect: Literal["allow", "ask", "deny"]
+    command: str | None = None
+    tool: str | None = None
+    args: dict[str, Any] = {}
+    mode: PermissionModeName | None = None
+    rule: str | None = None
+    name: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name or self.command or f"{self.tool} {msgspec.json.encode(self.args).decode()}"
+
+
+class CaseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`rules` is a settings file, named from where this file is; `permissions` are rules written here instead."""
+
+    tests: tuple[Case, ...]
+    rules: str | None = None
+    permissions: Permissions | None = None
+    mode: PermissionModeName = "default"
+
+
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    case: Case
+    verdict: Verdict
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict.decision == self.case.expect and self.case.rule in (None, self.verdict.rule)
+
+
+class CaseProblem(Exception):
+    """The file is no file of policy tests. The text says why."""
+
+
+def read_cases(document: Any) -> CaseFile:
+    """The tests of a decoded file."""
+    try:
+        read = msgspec.convert(document, CaseFile)
+    except msgspec.ValidationError as error:
+        raise CaseProblem(str(error)) from error
+    for number, case in enumerate(read.tests, start=1):
+        if (case.command is None) == (case.tool is None):
+            raise CaseProblem(f"test {number} must have either a command or a tool")
+    return read
+
+
+def run_cases(cases: Iterable[Case], judge: Callable[[Case], Verdict]) -> tuple[CaseResult, ...]:
+    return tuple(CaseResult(case=case, verdict=judge(case)) for case in cases)

@@ -1,0 +1,1 @@
+"""What the engine asks and how it is answered, as typed values."""

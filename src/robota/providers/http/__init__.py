@@ -1,0 +1,1 @@
+"""HTTP to model servers: the client, the transport, the connection, faults."""

@@ -1,0 +1,264 @@
+"""The one place of network I/O: POST a body, hand out the answer as it arrives, turn every failure into a fault."""
+
+import asyncio
+import errno
+import ssl
+import time
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies
+
+import httpx2
+
+from robota.providers.fault import FaultKind, ProviderFault
+from robota.providers.http.faults import fault_of_status
+from robota.providers.http.transport import DirectTransport
+from robota.version import VERSION
+
+CONNECT_TIMEOUT_S: Final = 15.0
+DEFAULT_IDLE_TIMEOUT_S: Final = 300.0
+DRAIN_TIMEOUT_S: Final = 2.0
+ERROR_BODY_LIMIT: Final = 64 * 1024
+READ_AHEAD_LIMIT: Final = 4 * 1024 * 1024
+# A server on this machine that is just being started listens soon; one that was not started never does.
+RETRIES_IF_NOBODY_LISTENS: Final = 2
+REFUSED_CONNECTION: Final = f"[Errno {errno.ECONNREFUSED}]"
+
+# ValueError is how Python itself refuses an address.
+NETWORK_ERRORS: Final = (
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    httpx2.StreamError,
+    OSError,
+    ValueError,
+)
+REFUSED_ADDRESS: Final = (
+    httpx2.UnsupportedProtocol,
+    httpx2.InvalidURL,
+    httpx2.LocalProtocolError,
+    ValueError,
+)
+
+
+class Http:
+    """The connection to one server, opened at the first request and kept for the next.
+
+    `secrets` never appear in a fault, whatever a server echoes back.
+    """
+
+    def __init__(self, *, idle_timeout_s: float | None = None, secrets: tuple[str, ...] = ()) -> None:
+        self._idle_s = idle_timeout_s if idle_timeout_s is not None else DEFAULT_IDLE_TIMEOUT_S
+        self._secrets = tuple(secret for secret in secrets if secret)
+        self._client: httpx2.AsyncClient | None = None
+        self._opening = asyncio.Lock()
+        self._draining: set[asyncio.Task[None]] = set()
+
+    def post_stream(self, url: str, headers: Mapping[str, str], body: bytes) -> "Answer":
+        """Send `body`; the answer yields what arrived together, and raises `ProviderFault` if anything fails."""
+        answer = Answer(self._draining)
+        answer.start(self._exchange("POST", url, headers, body, answer))
+        return answer
+
+    async def get(self, url: str, headers: Mapping[str, str]) -> bytes:
+        """The whole body of a small answer."""
+        answer = Answer(self._draining)
+        answer.start(self._exchange("GET", url, headers, b"", answer))
+        return b"".join([data async for data in answer])
+
+    async def close(self) -> None:
+        for task in self._draining:
+            task.cancel()
+        if self._draining:
+            await asyncio.wait(self._draining)
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes, answer: "Answer") -> None:
+        """The whole life of one request, in a task of its own, so that reading never waits for who consumes."""
+        place = _shown(url)
+        started = False
+        try:
+            client = await self._open(url)
+            async with client.stream(method, url, headers=dict(headers), content=body) as response:
+                if response.status_code != 200:
+                    raise await _refused(response)
+                started = True
+                async for data in response.aiter_bytes():
+                    await answer.put(data)
+        except ProviderFault as fault:
+            raise self.without_secrets(fault) from None
+        except NETWORK_ERRORS as error:
+            known = _fault_in_stream(error, self._idle_s) if started else _fault_before(error, place, self._idle_s)
+            # The original may quote headers, so it is not chained.
+            raise self.without_secrets(known) from None
+
+    async def _open(self, url: str) -> httpx2.AsyncClient:
+        async with self._opening:
+            if self._client is None:
+                parts = _address(url)
+                tls = await _tls_context(parts.scheme)
+                may_use_proxy = not _is_loopback(parts.hostname or "") and bool(getproxies())
+                self._client = httpx2.AsyncClient(
+                    transport=None if may_use_proxy else DirectTransport(tls),
+                    verify=tls,
+                    trust_env=may_use_proxy,
+                    timeout=httpx2.Timeout(self._idle_s, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S),
+                    headers={"user-agent": f"robota/{VERSION}", "accept-encoding": "identity"},
+                )
+            return self._client
+
+    def without_secrets(self, fault: ProviderFault) -> ProviderFault:
+        """The same fault, fit to be shown and logged."""
+        message = fault.message
+        for secret in self._secrets:
+            message = message.replace(secret, "***")
+        return ProviderFault(
+            fault.kind,
+            message,
+            status=fault.status,
+            retry_after_s=fault.retry_after_s,
+            most_retries=fault.most_retries,
+        )
+
+
+class Answer:
+    """The bytes of one answer, in the order they came. Reads that pile up while nobody looks come out as one."""
+
+    def __init__(self, draining: set[asyncio.Task[None]]) -> None:
+        self._draining = draining
+        self._reads: list[bytes] = []
+        self._waiting = 0
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, exchange: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.create_task(exchange)
+        self._task.add_done_callback(lambda _: self._news.set())
+
+    async def put(self, data: bytes) -> None:
+        """Called by the exchange; waits while far more is unread than any reply holds."""
+        self._reads.append(data)
+        self._waiting += len(data)
+        self._news.set()
+        if self._waiting > READ_AHEAD_LIMIT:
+            self._room.clear()
+            await self._room.wait()
+
+    def __aiter__(self) -> "Answer":
+        return self
+
+    async def __anext__(self) -> bytes:
+        await self._news.wait()
+        if self._reads:
+            data = b"".join(self._reads)
+            self._reads.clear()
+            self._waiting = 0
+            self._room.set()
+            if self._task is None or not self._task.done():
+                self._news.clear()
+            return data
+        if self._task is not None:
+            self._task.result()
+        raise StopAsyncIteration
+
+    def leave(self) -> None:
+        """Everything wanted is here. The rest is read in the background, so that the connection can be used again."""
+        task = self._task
+        if task is None or task.done():
+            _forget_outcome(task)
+            return
+        self._draining.add(task)
+        task.add_done_callback(self._draining.discard)
+        task.add_done_callback(_forget_outcome)
+        patience = asyncio.get_running_loop().call_later(DRAIN_TIMEOUT_S, task.cancel)
+        task.add_done_callback(lambda _: patience.cancel())
+        self._room.set()
+
+    async def aclose(self) -> None:
+        """Drop the request."""
+        task = self._task
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+        _forget_outcome(task)
+
+
+def _forget_outcome(task: asyncio.Task[None] | None) -> None:
+    """Mark the outcome as seen, or asyncio complains of it at exit."""
+    if task is not None and not task.cancelled():
+        task.exception()
+
+
+async def _tls_context(scheme: str) -> ssl.SSLContext:
+    if scheme == "https":
+        # Reading the certificates of the system takes longer than a whole answer from a local server.
+        return await asyncio.to_thread(httpx2.create_ssl_context)
+    # Never used; trusts nobody, should it ever be.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+async def _refused(response: httpx2.Response) -> ProviderFault:
+    body = b""
+    async for data in response.aiter_bytes():
+        body += data
+        if len(body) > ERROR_BODY_LIMIT:
+            break
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return fault_of_status(response.status_code, headers, body, time.time())
+
+
+def _fault_before(error: Exception, place: str, idle_s: float) -> ProviderFault:
+    said = str(error) or type(error).__name__
+    if isinstance(error, httpx2.ConnectTimeout):
+        text = f"Could not connect to {place} within {CONNECT_TIMEOUT_S:g} s. Check the network and the baseURL."
+        return ProviderFault(FaultKind.CONNECTION, text)
+    if isinstance(error, httpx2.TimeoutException):
+        text = f"{place} did not answer within {idle_s:g} s. Retry, or raise the timeout of the provider profile."
+        return ProviderFault(FaultKind.CONNECTION, text)
+    if isinstance(error, REFUSED_ADDRESS):
+        text = f"The request to {place} could not be made: {said}. Check the baseURL of the provider profile."
+        return ProviderFault(FaultKind.INVALID_REQUEST, text)
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        text = f"The certificate of {place} is not trusted: {said}. If it is yours, name its CA in SSL_CERT_FILE."
+        return ProviderFault(FaultKind.INVALID_REQUEST, text)
+    if REFUSED_CONNECTION in said and _is_loopback(urlsplit(place).hostname or ""):
+        text = (
+            f"No model server listens at {place}. Start it on this machine, or correct the baseURL of the provider "
+            "profile: robota --configure. To see what works: robota doctor"
+        )
+        return ProviderFault(FaultKind.CONNECTION, text, most_retries=RETRIES_IF_NOBODY_LISTENS)
+    text = f"Could not reach the model server at {place}: {said}. Check that it runs, the network and the baseURL."
+    return ProviderFault(FaultKind.CONNECTION, text)
+
+
+def _fault_in_stream(error: Exception, idle_s: float) -> ProviderFault:
+    if isinstance(error, httpx2.TimeoutException):
+        text = f"The model server fell silent for {idle_s:g} s in the middle of its reply. Retry."
+    else:
+        said = str(error) or type(error).__name__
+        text = f"The connection broke in the middle of the reply: {said}. Retry."
+    return ProviderFault(FaultKind.STREAM_CUT, text)
+
+
+def _shown(url: str) -> str:
+    """An address without the parts that may hold a secret."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the model server"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _address(url: str) -> SplitResult:
+    parts = urlsplit(url)
+    if parts.port == 0:
+        raise ValueError("port 0 is no address")
+    return parts
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")

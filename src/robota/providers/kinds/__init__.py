@@ -1,0 +1,1 @@
+"""One module a provider type: its definition and what is special about it."""

@@ -1,0 +1,98 @@
+"""The provider type `anthropic`: Claude over the Messages API, or a server that speaks it."""
+
+from typing import Any, Final, Literal
+
+from robota.config.profiles.profile import Profile
+from robota.providers.catalogue import ModelFacts, entry_of
+from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
+from robota.providers.model_probe import probe_model
+from robota.providers.profile_options import ServerOptions, options_of
+from robota.providers.wire.anthropic.body import DEFAULT_MAX_TOKENS, AnthropicBody
+from robota.providers.wire.anthropic.reply import anthropic_reply
+from robota.providers.wire.client import WireClient
+
+API_VERSION: Final = "2023-06-01"
+UNHEARD_OF: Final = ModelFacts(context_window=200_000, max_output_tokens=DEFAULT_MAX_TOKENS, images=True)
+
+
+class AnthropicOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
+    """`prompt_cache` is how long the server keeps the beginning of the conversation.
+
+    `thinking_budget` is in tokens; without it the model does not think unless `body` says so.
+    """
+
+    prompt_cache: Literal["5m", "1h", "off"] = "5m"
+    thinking_budget: int | None = None
+
+
+def create(profile: Profile) -> Provider:
+    options = options_of(profile, AnthropicOptions)
+    url = f"{_base(profile)}/messages"
+    return WireClient(
+        profile,
+        headers=_headers(profile, options),
+        address=lambda request: url,
+        body=AnthropicBody(_extra(options), _cache_control(options)),
+        new_reply=lambda request: anthropic_reply(entry_of(profile, request.model).facts.price),
+    )
+
+
+async def probe(profile: Profile) -> Probed:
+    headers = _headers(profile, options_of(profile, AnthropicOptions))
+    return await probe_model(profile, f"{_base(profile)}/models/{profile.model}", headers)
+
+
+def model_info(profile: Profile) -> ModelInfo:
+    return catalogued(profile, UNHEARD_OF)
+
+
+def _extra(options: AnthropicOptions) -> dict[str, Any]:
+    if options.thinking_budget is None:
+        return options.body
+    return {"thinking": {"type": "enabled", "budget_tokens": options.thinking_budget}, **options.body}
+
+
+def _cache_control(options: AnthropicOptions) -> dict[str, str] | None:
+    if options.prompt_cache == "off":
+        return None
+    # Five minutes is what the server does unless told otherwise, and older servers know nothing else.
+    return {"type": "ephemeral"} if options.prompt_cache == "5m" else {"type": "ephemeral", "ttl": "1h"}
+
+
+def _base(profile: Profile) -> str:
+    """With or without /v1 and /messages: people copy all of these."""
+    base = (profile.base_url or "").strip().rstrip("/")
+    return base.removesuffix("/messages").removesuffix("/v1").rstrip("/") + "/v1"
+
+
+def _headers(profile: Profile, options: AnthropicOptions) -> dict[str, str]:
+    key = {"x-api-key": profile.api_key} if profile.api_key else {}
+    return {**key, "anthropic-version": API_VERSION, **options.headers}
+
+
+DEFINITION = ProviderDefinition(
+    type="anthropic",
+    aliases=("claude",),
+    display_name="Anthropic",
+    description="Claude models over the Anthropic API.",
+    create_provider=create,
+    api_protocol="anthropic",
+    defaults={
+        "baseURL": "https://api.anthropic.com",
+        "model": "claude-sonnet-4-6",
+        "apiKey": "$ENV:ANTHROPIC_API_KEY",
+    },
+    setup_steps=(
+        SetupStep(field="model", prompt="Model", required=True, default="claude-sonnet-4-6"),
+        SetupStep(
+            field="apiKey",
+            prompt="API key, or $ENV:NAME",
+            required=True,
+            secret=True,
+            default="$ENV:ANTHROPIC_API_KEY",
+        ),
+    ),
+    requires_api_key=True,
+    probe_profile=probe,
+    model_info=model_info,
+)

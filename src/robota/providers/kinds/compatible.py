@@ -1,0 +1,114 @@
+"""The provider types that are data: an address, a key and a few quirks over the client of `openai-compatible`."""
+
+from typing import Any
+
+from robota.providers.definition import ProviderDefinition, SetupStep
+from robota.providers.kinds.openai_compatible import chat_client, model_info, probe
+
+# What a server on one's own machine gives a model unless told otherwise is far less than the model could take.
+LOCAL_WINDOW = 32_768
+
+
+def hosted(
+    *, type: str, name: str, description: str, url: str, key: str, model: str, options: dict[str, Any] | None = None
+) -> ProviderDefinition:
+    """A service on the network. `key` is the environment variable in which people keep its key."""
+    key_reference = f"$ENV:{key}"
+    return ProviderDefinition(
+        type=type,
+        display_name=name,
+        description=description,
+        create_provider=chat_client,
+        defaults={"baseURL": url, "model": model, "apiKey": key_reference, "options": options or {}},
+        setup_steps=(
+            SetupStep(field="model", prompt="Model", required=True, default=model),
+            SetupStep(
+                field="apiKey", prompt="API key, or $ENV:NAME", required=True, secret=True, default=key_reference
+            ),
+        ),
+        requires_api_key=True,
+        probe_profile=probe,
+        model_info=model_info,
+    )
+
+
+def on_this_machine(*, type: str, name: str, description: str, url: str) -> ProviderDefinition:
+    """A server that a person runs for themselves; it needs no key and is found at `url` if it is there."""
+    return ProviderDefinition(
+        type=type,
+        display_name=name,
+        description=description,
+        create_provider=chat_client,
+        defaults={"baseURL": url, "options": {"contextWindow": LOCAL_WINDOW}},
+        setup_steps=(
+            SetupStep(field="baseURL", prompt="Address of the server, up to and including /v1", default=url),
+            SetupStep(field="model", prompt="Model", required=True),
+        ),
+        probe_profile=probe,
+        model_info=model_info,
+        local_address=url,
+    )
+
+
+OPENROUTER = hosted(
+    type="openrouter",
+    name="OpenRouter",
+    description="Models of many vendors with one key; reports what each request cost.",
+    url="https://openrouter.ai/api/v1",
+    key="OPENROUTER_API_KEY",
+    model="anthropic/claude-sonnet-4.5",
+    options={"headers": {"x-title": "Robota"}, "body": {"usage": {"include": True}}},
+)
+
+DEEPSEEK = hosted(
+    type="deepseek",
+    name="DeepSeek",
+    description="DeepSeek's own service.",
+    url="https://api.deepseek.com/v1",
+    key="DEEPSEEK_API_KEY",
+    model="deepseek-chat",
+    # Its own limit is half of what the model can write, and it wants to see the thoughts that led to its calls.
+    options={"sendMaxOutput": True, "reasoningField": "reasoning_content"},
+)
+
+MISTRAL = hosted(
+    type="mistral",
+    name="Mistral",
+    description="Mistral's own service.",
+    url="https://api.mistral.ai/v1",
+    key="MISTRAL_API_KEY",
+    model="mistral-medium-latest",
+    # It reports usage unasked and refuses fields, call ids and orders of messages that others take.
+    options={"streamOptions": False, "shortCallIds": True, "userAfterTool": False},
+)
+
+GROQ = hosted(
+    type="groq",
+    name="Groq",
+    description="Open models on very fast machines.",
+    url="https://api.groq.com/openai/v1",
+    key="GROQ_API_KEY",
+    model="openai/gpt-oss-120b",
+    options={"maxTokensField": "max_completion_tokens"},
+)
+
+OLLAMA = on_this_machine(
+    type="ollama",
+    name="Ollama",
+    description="Models served by Ollama on this machine.",
+    url="http://localhost:11434/v1",
+)
+
+LMSTUDIO = on_this_machine(
+    type="lmstudio",
+    name="LM Studio",
+    description="Models served by LM Studio on this machine.",
+    url="http://localhost:1234/v1",
+)
+
+LLAMACPP = on_this_machine(
+    type="llamacpp",
+    name="llama.cpp",
+    description="A model served by llama-server on this machine.",
+    url="http://localhost:8080/v1",
+)

@@ -1,0 +1,110 @@
+"""The provider type `gemini`: Google's Gemini API."""
+
+import re
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from robota.config.profiles.profile import Profile
+from robota.providers.catalogue import ModelFacts, entry_of
+from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
+from robota.providers.model_probe import probe_model
+from robota.providers.profile_options import ServerOptions, options_of
+from robota.providers.wire.client import WireClient
+from robota.providers.wire.gemini.body import GeminiBody
+from robota.providers.wire.gemini.reply import gemini_reply
+
+UNHEARD_OF: Final = ModelFacts(context_window=1_048_576, images=True)
+THINKING_NAMES: Final = re.compile(r"gemini-(2\.5|[3-9]|\d\d)")
+
+
+class GeminiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
+    """`thinking` says whether the model can show its thoughts, where its name does not tell.
+
+    How much it thinks is set by `thinking_budget` in tokens, or by `thinking_level` for models that have levels.
+    """
+
+    thinking: bool | None = None
+    thinking_budget: int | None = None
+    thinking_level: str | None = None
+
+    def __post_init__(self) -> None:
+        config = self.body.get("generationConfig", {})
+        if not isinstance(config, dict) or not isinstance(config.get("thinkingConfig", {}), dict):
+            raise ValueError("body.generationConfig and its thinkingConfig must be objects")
+
+
+def create(profile: Profile) -> Provider:
+    options = options_of(profile, GeminiOptions)
+    return WireClient(
+        profile,
+        headers=_headers(profile, options),
+        address=lambda request: f"{_model_url(profile, request.model)}:streamGenerateContent?alt=sse",
+        body=GeminiBody(_extra(options), lambda model: _thinks(profile, options, model)),
+        new_reply=lambda request: gemini_reply(),
+    )
+
+
+async def probe(profile: Profile) -> Probed:
+    headers = _headers(profile, options_of(profile, GeminiOptions))
+    return await probe_model(profile, _model_url(profile, profile.model or ""), headers)
+
+
+def model_info(profile: Profile) -> ModelInfo:
+    """The server has a good limit of its own for the length of a reply, so only the profile's is sent."""
+    options = options_of(profile, GeminiOptions)
+    return msgspec.structs.replace(catalogued(profile, UNHEARD_OF), max_output_tokens=options.max_output_tokens)
+
+
+def _extra(options: GeminiOptions) -> dict[str, Any]:
+    wishes = {"thinkingBudget": options.thinking_budget, "thinkingLevel": options.thinking_level}
+    thinking = {name: value for name, value in wishes.items() if value is not None}
+    if not thinking:
+        return options.body
+    config = {"thinkingConfig": thinking, **options.body.get("generationConfig", {})}
+    return {**options.body, "generationConfig": config}
+
+
+def _thinks(profile: Profile, options: GeminiOptions, model: str) -> bool:
+    if options.thinking is not None:
+        return options.thinking
+    entry = entry_of(profile, model)
+    return entry.facts.thinking if entry.is_known else THINKING_NAMES.match(model) is not None
+
+
+def _model_url(profile: Profile, model: str) -> str:
+    base = (profile.base_url or "").strip().rstrip("/").removesuffix("/models")
+    return f"{base}/models/{quote(model.removeprefix('models/'), safe='')}"
+
+
+def _headers(profile: Profile, options: GeminiOptions) -> dict[str, str]:
+    key = {"x-goog-api-key": profile.api_key} if profile.api_key else {}
+    return {**key, **options.headers}
+
+
+DEFINITION = ProviderDefinition(
+    type="gemini",
+    aliases=("google",),
+    display_name="Google Gemini",
+    description="Gemini models over the Google AI API.",
+    create_provider=create,
+    defaults={
+        "baseURL": "https://generativelanguage.googleapis.com/v1beta",
+        "model": "gemini-2.5-pro",
+        "apiKey": "$ENV:GEMINI_API_KEY",
+    },
+    setup_steps=(
+        SetupStep(field="model", prompt="Model", required=True, default="gemini-2.5-pro"),
+        SetupStep(
+            field="apiKey",
+            prompt="API key, or $ENV:NAME",
+            required=True,
+            secret=True,
+            default="$ENV:GEMINI_API_KEY",
+        ),
+    ),
+    requires_api_key=True,
+    probe_profile=probe,
+    model_info=model_info,
+)

@@ -1,0 +1,84 @@
+"""The provider type `gemma`: Gemma models on a server that leaves their channels and calls in the text."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.config.profiles.profile import Profile
+from robota.providers.chunks import CallStartChunk, Chunk, FinishChunk, ModelRequest, TextChunk
+from robota.providers.kinds.compatible import LMSTUDIO
+from robota.providers.kinds.openai_compatible import chat_client
+from robota.providers.wire.chunk_batch import ChunkBatch
+from robota.providers.wire.gemma.call import GemmaCall
+from robota.providers.wire.gemma.text import GemmaText, Piece, Visible
+
+# Calls that the server itself understood count from 0.
+FIRST_CALL_IN_TEXT: Final = 1_000
+
+
+class Gemma:
+    """The compatible client, with what is not for the eye taken out of the text."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._server = chat_client(profile)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+        projection = GemmaProjection({tool.name for tool in request.tools})
+        reply = self._server.stream(request)
+        try:
+            async for batch in reply:
+                chunks = projection.project(batch)
+                if chunks:
+                    yield chunks
+        finally:
+            await reply.aclose()
+
+    async def close(self) -> None:
+        await self._server.close()
+
+
+class GemmaProjection:
+    """Turns the chunks of one reply into those that another model would have given."""
+
+    def __init__(self, offered: set[str]) -> None:
+        self._text = GemmaText(offered)
+        self._calls = 0
+
+    def project(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        batch = ChunkBatch()
+        for chunk in chunks:
+            if isinstance(chunk, TextChunk):
+                self._add(self._text.feed(chunk.text), batch)
+            elif isinstance(chunk, FinishChunk):
+                self._add(self._text.finish(), batch)
+                batch.add(self._finish(chunk))
+            else:
+                batch.add(chunk)
+        return batch.take()
+
+    def _add(self, pieces: Sequence[Piece], batch: ChunkBatch) -> None:
+        for piece in pieces:
+            if isinstance(piece, GemmaCall):
+                place = FIRST_CALL_IN_TEXT + self._calls
+                self._calls += 1
+                batch.add(CallStartChunk(place, "", piece.name))
+                batch.arguments(place, msgspec.json.encode(piece.arguments).decode())
+            elif isinstance(piece, Visible):
+                batch.text(piece.text)
+            else:
+                batch.thinking(piece.text)
+
+    def _finish(self, chunk: FinishChunk) -> FinishChunk:
+        return FinishChunk("tool_use") if self._calls and chunk.reason == "end_turn" else chunk
+
+
+# It is found under its server's own type, so it has no address of its own to be found at.
+DEFINITION = msgspec.structs.replace(
+    LMSTUDIO,
+    type="gemma",
+    display_name="Gemma",
+    description="Gemma models in LM Studio or the like: thoughts are told from the answer, calls in the text are run.",
+    create_provider=Gemma,
+    local_address=None,
+)

@@ -1,0 +1,109 @@
+"""The provider type `openai-compatible`: any server that speaks Chat Completions."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from robota.config.profiles.profile import Profile
+from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
+from robota.providers.fault import FaultKind, ProviderFault
+from robota.providers.http.client import Http
+from robota.providers.profile_options import ServerOptions, options_of
+from robota.providers.wire.chat.body import ChatBody, ChatQuirks
+from robota.providers.wire.chat.reply import chat_reply
+from robota.providers.wire.client import WireClient
+
+
+class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
+    """What `options` of a profile may say besides `ChatQuirks`.
+
+    `send_max_output` sends the catalogue's limit too: most servers have a good one of their own, and some refuse a
+    request whose limit does not fit the window.
+    """
+
+    send_max_output: bool = False
+
+
+def chat_client(profile: Profile) -> WireClient:
+    options = options_of(profile, ChatOptions)
+    url = f"{_base(profile)}/chat/completions"
+    return WireClient(
+        profile,
+        headers={**_headers(profile), **options.headers},
+        address=lambda request: url,
+        body=ChatBody(options.body, options_of(profile, ChatQuirks)),
+        new_reply=lambda request: chat_reply(),
+    )
+
+
+async def probe(profile: Profile) -> Probed:
+    """Ask the server for its models."""
+    names = await list_models(profile)
+    if profile.model in names:
+        return Probed(text=f"The server answers and offers {profile.model}.")
+    offer = "1 model" if len(names) == 1 else f"{len(names)} models"
+    text = f"The server answers and offers {offer}, but {profile.model} is not in its list."
+    return Probed(text=text, offers_model=False, models=tuple(names))
+
+
+async def list_models(profile: Profile) -> list[str]:
+    """The models a server offers, in its order."""
+    headers = {**_headers(profile), **options_of(profile, ChatOptions).headers}
+    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
+    try:
+        body = await http.get(f"{_base(profile)}/models", headers)
+    finally:
+        await http.close()
+    return _model_names(body)
+
+
+def model_info(profile: Profile) -> ModelInfo:
+    options, info = options_of(profile, ChatOptions), catalogued(profile)
+    if options.send_max_output:
+        return info
+    return msgspec.structs.replace(info, max_output_tokens=options.max_output_tokens)
+
+
+def _base(profile: Profile) -> str:
+    base = (profile.base_url or "").strip().rstrip("/")
+    return base.removesuffix("/chat/completions").rstrip("/")
+
+
+def _headers(profile: Profile) -> Mapping[str, str]:
+    return {"authorization": f"Bearer {profile.api_key}"} if profile.api_key else {}
+
+
+class _Model(msgspec.Struct):
+    id: str = ""
+
+
+class _ModelList(msgspec.Struct):
+    """A server without any model may say null; one that says nothing is something else."""
+
+    data: list[_Model] | None
+
+
+def _model_names(body: bytes) -> list[str]:
+    try:
+        return [model.id for model in msgspec.json.decode(body, type=_ModelList).data or ()]
+    except msgspec.DecodeError as error:
+        raise ProviderFault(
+            FaultKind.INVALID_REQUEST,
+            f"The server answers, but not with a list of models ({error}). Check the baseURL of the provider profile.",
+        ) from error
+
+
+DEFINITION = ProviderDefinition(
+    type="openai-compatible",
+    aliases=("openai-compat",),
+    display_name="OpenAI-compatible",
+    description="Any server that speaks OpenAI Chat Completions, near or far.",
+    create_provider=chat_client,
+    setup_steps=(
+        SetupStep(field="baseURL", prompt="Address of the API, up to and including /v1", required=True),
+        SetupStep(field="model", prompt="Model", required=True),
+        SetupStep(field="apiKey", prompt="API key, or $ENV:NAME; empty for a server without one", secret=True),
+    ),
+    probe_profile=probe,
+    model_info=model_info,
+)

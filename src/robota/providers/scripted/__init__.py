@@ -1,0 +1,1 @@
+"""The scripted model: says what a script tells it to."""

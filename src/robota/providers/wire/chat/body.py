@@ -1,0 +1,141 @@
+"""The body of a Chat Completions request, put together from pieces that were encoded once."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from robota.protocol.conversation import (
+    AssistantTurn,
+    ImageBlock,
+    ImageSource,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    Turn,
+    UserTurn,
+)
+from robota.providers.chunks import ModelRequest, ToolSpec
+from robota.providers.wire.request_pieces import RequestHead, TurnFragments, encode_json, without
+
+RESERVED: Final = frozenset({"model", "messages", "tools", "stream", "stream_options"})
+SHORT_CALL_ID: Final = re.compile(r"[A-Za-z0-9]{9}")
+READ_THE_RESULTS: Final = "I have the results."
+
+
+class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where servers that speak the same format disagree.
+
+    `reasoning_field` names the field in which a server wants the reasoning behind its calls back.
+    `short_call_ids` are nine letters or digits. `user_after_tool` is false where a result must be followed by
+    the assistant before a person may speak.
+    """
+
+    max_tokens_field: str = "max_tokens"
+    stream_options: bool = True
+    reasoning_field: str | None = None
+    short_call_ids: bool = False
+    user_after_tool: bool = True
+
+
+class ChatBody:
+    """Encodes requests of one conversation. Each turn object is encoded once, however often it is sent.
+
+    `extra` holds further fields of the body (temperature and the like), as the profile's options give them.
+    """
+
+    def __init__(self, extra: dict[str, Any] | None = None, quirks: ChatQuirks | None = None) -> None:
+        self._extra = without(RESERVED, extra)
+        self._quirks = quirks or ChatQuirks()
+        self._head = RequestHead(self._encode_head)
+        self._fragments = TurnFragments(lambda turn, _: encode_turn(turn, self._quirks))
+
+    def encode(self, request: ModelRequest) -> bytes:
+        pieces = [self._head.of(request), *filter(None, self._fragments.of(request.turns))]
+        # Closed before the join: after it, the whole body would be copied once more.
+        pieces[-1] += b"]}"
+        return b",".join(pieces)
+
+    def _encode_head(self, request: ModelRequest) -> bytes:
+        """Everything up to and including the system message, which opens the list of messages."""
+        fields: dict[str, Any] = {"model": request.model, "stream": True}
+        if self._quirks.stream_options:
+            fields["stream_options"] = {"include_usage": True}
+        fields.update(self._extra)
+        if request.max_output_tokens is not None:
+            fields[self._quirks.max_tokens_field] = request.max_output_tokens
+        if request.tools:
+            fields["tools"] = [_tool(tool) for tool in request.tools]
+        system = encode_json({"role": "system", "content": request.system})
+        return encode_json(fields)[:-1] + b',"messages":[' + system
+
+
+def encode_turn(turn: Turn, quirks: ChatQuirks) -> bytes:
+    """The messages of one turn, separated by commas; empty if nothing of it is sent."""
+    messages = _assistant(turn, quirks) if isinstance(turn, AssistantTurn) else _user(turn, quirks)
+    return b",".join(encode_json(message) for message in messages)
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
+
+
+def _assistant(turn: AssistantTurn, quirks: ChatQuirks) -> list[dict[str, Any]]:
+    calls = [
+        {
+            "id": _call_id(call.id, quirks),
+            "type": "function",
+            "function": {"name": call.name, "arguments": encode_json(call.input).decode()},
+        }
+        for call in turn.tool_uses
+    ]
+    if calls:
+        message = {"role": "assistant", "content": turn.text or None, "tool_calls": calls}
+        return [{**message, **_reasoning(turn, quirks)}]
+    return [{"role": "assistant", "content": turn.text}] if turn.text else []
+
+
+def _reasoning(turn: AssistantTurn, quirks: ChatQuirks) -> dict[str, str]:
+    thoughts = "".join(block.thinking for block in turn.content if isinstance(block, ThinkingBlock))
+    return {quirks.reasoning_field: thoughts} if quirks.reasoning_field and thoughts else {}
+
+
+def _call_id(id: str, quirks: ChatQuirks) -> str:
+    if not quirks.short_call_ids or SHORT_CALL_ID.fullmatch(id):
+        return id
+    return f"{crc32(id.encode('utf-8', 'replace')):09x}"
+
+
+def _user(turn: UserTurn, quirks: ChatQuirks) -> list[dict[str, Any]]:
+    """Tool results come first, because they must follow the calls; words and pictures come after them."""
+    results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
+    messages: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": _call_id(result.tool_use_id, quirks), "content": result.content}
+        for result in results
+    ]
+    content = _words_and_images(turn, results)
+    if content and results and not quirks.user_after_tool:
+        messages.append({"role": "assistant", "content": READ_THE_RESULTS})
+    if content:
+        messages.append({"role": "user", "content": content})
+    return messages
+
+
+def _words_and_images(turn: UserTurn, results: Iterable[ToolResultBlock]) -> str | list[dict[str, Any]]:
+    """A plain string where that is enough: many servers take nothing else."""
+    words = [block.text for block in turn.content if isinstance(block, TextBlock) and block.text]
+    parts: list[dict[str, Any]] = []
+    for result in results:
+        if result.images:
+            parts.append({"type": "text", "text": f"Image in the result of {result.tool_use_id}:"})
+            parts.extend(_image(image) for image in result.images)
+    parts.extend({"type": "text", "text": text} for text in words)
+    parts.extend(_image(block.source) for block in turn.content if isinstance(block, ImageBlock))
+    return "\n\n".join(words) if len(parts) == len(words) else parts
+
+
+def _image(source: ImageSource) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{source.media_type};base64,{source.data}"}}

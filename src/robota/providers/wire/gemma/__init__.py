@@ -1,0 +1,1 @@
+"""Thinking and calls that Gemma models write into their text."""

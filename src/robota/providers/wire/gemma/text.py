@@ -1,0 +1,128 @@
+"""Takes Gemma's text apart while it streams: what a person may read, what it thought, what it calls."""
+
+from collections.abc import Collection
+from typing import Final
+
+import msgspec
+
+from robota.providers.wire.gemma.call import QUOTES, GemmaCall, parse_call
+
+CHANNEL, END_OF_CHANNEL = "<|channel>", "<channel|>"
+CALLS: Final = {"<|tool_call>": "<tool_call|>", "<start_function_call>": "<end_function_call>"}
+# Marks of the chat template that say nothing to a person.
+DROPPED: Final = ("<turn|>", "<end_of_turn>", "<eos>")
+OPENINGS: Final = (CHANNEL, *CALLS, *DROPPED)
+VISIBLE_CHANNEL: Final = "final"
+LONGEST_CHANNEL_NAME: Final = 24
+
+
+class Visible(msgspec.Struct, frozen=True):
+    text: str
+
+
+class Thought(msgspec.Struct, frozen=True):
+    text: str
+
+
+Piece = Visible | Thought | GemmaCall
+
+
+class GemmaText:
+    """Feed it text as it comes. A mark that may have begun is held back until it is clear.
+
+    A call is one only if its tool was `offered` and all of it is there; otherwise it stays the text it was.
+    """
+
+    def __init__(self, offered: Collection[str]) -> None:
+        self._offered = offered
+        self._held = ""
+        self._inside = ""
+        self._channel: str | None = None
+        self._searched = 0
+
+    def feed(self, text: str) -> list[Piece]:
+        self._held += text
+        pieces: list[Piece] = []
+        while self._step(pieces):
+            pass
+        return pieces
+
+    def finish(self) -> list[Piece]:
+        """What was held back, now that nothing follows."""
+        held, self._held = self._held, ""
+        if self._inside in CALLS:
+            return [self._call(held, "")]
+        if self._inside == CHANNEL:
+            return _said(held, Thought if self._channel != VISIBLE_CHANNEL else Visible)
+        return _said(held, Visible)
+
+    def _step(self, pieces: list[Piece]) -> bool:
+        """Take one stretch of text off what is held. False if more must come first."""
+        if not self._inside:
+            return self._outside(pieces)
+        return self._in_channel(pieces) if self._inside == CHANNEL else self._in_call(pieces)
+
+    def _outside(self, pieces: list[Piece]) -> bool:
+        place, mark = _first_mark(self._held, OPENINGS)
+        pieces += _said(self._held[:place], Visible)
+        self._held = self._held[place + len(mark) :]
+        self._inside = "" if mark in DROPPED else mark
+        return bool(mark)
+
+    def _in_channel(self, pieces: list[Piece]) -> bool:
+        if self._channel is None and not self._name_channel():
+            return False
+        place, mark = _first_mark(self._held, (END_OF_CHANNEL,))
+        pieces += _said(self._held[:place], Visible if self._channel == VISIBLE_CHANNEL else Thought)
+        self._held = self._held[place + len(mark) :]
+        if mark:
+            self._inside, self._channel = "", None
+        return bool(mark)
+
+    def _name_channel(self) -> bool:
+        """The first line of a channel is its name; one without a name is a thought."""
+        name, newline, rest = self._held.partition("\n")
+        if newline and len(name) <= LONGEST_CHANNEL_NAME and END_OF_CHANNEL not in name:
+            self._channel, self._held = name.strip(), rest
+        elif len(self._held) > LONGEST_CHANNEL_NAME or END_OF_CHANNEL in self._held:
+            self._channel = ""
+        return self._channel is not None
+
+    def _in_call(self, pieces: list[Piece]) -> bool:
+        closing = CALLS[self._inside]
+        place = self._held.find(closing, self._searched)
+        while place >= 0 and _is_quoted(self._held[:place]):
+            place = self._held.find(closing, place + 1)
+        if place < 0:
+            self._searched = max(0, len(self._held) - len(closing))
+            return False
+        pieces.append(self._call(self._held[:place], closing))
+        self._held = self._held[place + len(closing) :]
+        self._inside, self._searched = "", 0
+        return True
+
+    def _call(self, body: str, closing: str) -> Piece:
+        call = parse_call(body)
+        if call is not None and call.name in self._offered:
+            return call
+        return Visible(f"{self._inside}{body}{closing}")
+
+
+def _first_mark(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
+    """Where the first mark stands and which it is; without one, where a mark that is not whole may have begun."""
+    found = [(place, mark) for mark in marks if (place := text.find(mark)) >= 0]
+    if found:
+        return min(found)
+    longest = max(map(len, marks)) - 1
+    for place in range(max(0, len(text) - longest), len(text)):
+        if any(mark.startswith(text[place:]) for mark in marks):
+            return place, ""
+    return len(text), ""
+
+
+def _is_quoted(before: str) -> bool:
+    return any(before.count(quote) % 2 for quote in QUOTES)
+
+
+def _said(text: str, kind: type[Visible] | type[Thought]) -> list[Piece]:
+    return [kind(text)] if text else []

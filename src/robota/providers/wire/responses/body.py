@@ -1,0 +1,116 @@
+"""The body of a Responses request, put together from pieces that were encoded once."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from robota.protocol.conversation import (
+    AssistantTurn,
+    ImageBlock,
+    ImageSource,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Turn,
+    UserTurn,
+)
+from robota.providers.chunks import ModelRequest, ToolSpec
+from robota.providers.wire.request_pieces import RequestHead, TurnFragments, encode_json, without
+from robota.providers.wire.responses.thinking import reasoning_items
+from robota.providers.wire.tool_names import safe_name
+
+RESERVED: Final = frozenset({"model", "input", "instructions", "tools", "stream", "store"})
+
+
+class ResponsesBody:
+    """Encodes requests of one conversation. `extra` holds further fields, as the profile's options give them.
+
+    Nothing is stored at the server, so a model that reasons has to hand out its reasoning, encrypted, for us to keep.
+    `reasons` says which models do; the others refuse to be asked.
+    """
+
+    def __init__(
+        self, extra: dict[str, Any] | None = None, reasons: Callable[[str], bool] = lambda model: False
+    ) -> None:
+        self._extra = without(RESERVED, extra)
+        self._reasons = reasons
+        self._head = RequestHead(self._encode_head)
+        self._fragments = TurnFragments(lambda turn, _: encode_turn(turn))
+
+    def encode(self, request: ModelRequest) -> bytes:
+        fragments = filter(None, self._fragments.of(request.turns))
+        return self._head.of(request) + b",".join(fragments) + b"]}"
+
+    def _encode_head(self, request: ModelRequest) -> bytes:
+        """Everything up to the opening of the list of items."""
+        fields: dict[str, Any] = {"model": request.model, "stream": True, "store": False}
+        if self._reasons(request.model):
+            fields["include"] = ["reasoning.encrypted_content"]
+        fields |= self._extra
+        if request.system:
+            fields["instructions"] = request.system
+        if request.max_output_tokens is not None:
+            fields["max_output_tokens"] = request.max_output_tokens
+        if request.tools:
+            fields["tools"] = [_tool(tool) for tool in request.tools]
+        return encode_json(fields)[:-1] + b',"input":['
+
+
+def encode_turn(turn: Turn) -> bytes:
+    """The items of one turn, separated by commas; empty if nothing of it is sent."""
+    items = _assistant(turn) if isinstance(turn, AssistantTurn) else _user(turn)
+    return b",".join(map(encode_json, items))
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    fields = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", **fields, "strict": False}
+
+
+def _assistant(turn: AssistantTurn) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    for block in turn.content:
+        if isinstance(block, ThinkingBlock):
+            items += reasoning_items(block)
+        elif isinstance(block, ToolUseBlock):
+            items.append(_call(block))
+        elif block.text:
+            items.append({"role": "assistant", "content": block.text})
+    while items and items[-1].get("type") == "reasoning":
+        # The server refuses reasoning that led to nothing.
+        items.pop()
+    return items
+
+
+def _call(call: ToolUseBlock) -> dict[str, Any]:
+    arguments = encode_json(call.input).decode()
+    return {"type": "function_call", "call_id": call.id, "name": safe_name(call.name), "arguments": arguments}
+
+
+def _user(turn: UserTurn) -> list[dict[str, Any]]:
+    """Results come first, because they must follow the calls; words and pictures come after them."""
+    items = [_result(block) for block in turn.content if isinstance(block, ToolResultBlock)]
+    content: list[dict[str, Any]] = []
+    for block in turn.content:
+        if isinstance(block, ImageBlock):
+            content.append(_image(block.source))
+        elif isinstance(block, TextBlock) and block.text:
+            content.append(_text(block.text))
+    return [*items, {"role": "user", "content": content}] if content else items
+
+
+def _result(result: ToolResultBlock) -> dict[str, Any]:
+    output: str | list[dict[str, Any]] = result.content
+    if result.images:
+        words = [_text(result.content)] if result.content else []
+        output = [*words, *map(_image, result.images)]
+    return {"type": "function_call_output", "call_id": result.tool_use_id, "output": output}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": text}
+
+
+def _image(source: ImageSource) -> dict[str, Any]:
+    url = f"data:{source.media_type};base64,{source.data}"
+    return {"type": "input_image", "image_url": url, "detail": "auto"}

@@ -1,0 +1,1 @@
+"""Tools that run shell commands and read their output."""

@@ -1,0 +1,224 @@
+"""Start, read, write to, stop and list commands that go on in the background."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.protocol.views import TableView, TerminalView
+from robota.tools.command.output_text import MAX_CHARACTERS, last_lines, shortened
+from robota.tools.command.report import how_it_ended, how_to_look, keep_output
+from robota.tools.description import description_beside
+from robota.tools.printable import printable
+from robota.tools.refusal import problems_told_to_model
+from robota.tools.say_tool import SayTool, tool_ask
+from robota.workspace.process.background import BackgroundProcess, NotSent
+
+MAX_WAIT_S = 120
+DEFAULT_WAIT_S = 1.0
+COMMAND_CHARACTERS = 200
+
+Action = Literal["start", "read", "send", "stop", "list"]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=MAX_WAIT_S)]
+Lines = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+
+
+class BackgroundProcessParams(msgspec.Struct, frozen=True, kw_only=True):
+    action: Annotated[Action, msgspec.Meta(description="What to do.")]
+    command: Annotated[str | None, msgspec.Meta(description="start: the command, as one would type it into bash.")] = (
+        None
+    )
+    cwd: Annotated[
+        str | None,
+        msgspec.Meta(description="start: the directory to run it in, relative to the workspace, which is the default."),
+    ] = None
+    id: Annotated[
+        str | None, msgspec.Meta(description="read, send, stop: which process, as start called it, such as bg1.")
+    ] = None
+    input: Annotated[str | None, msgspec.Meta(description="send: the text. A line end is added unless it has one.")] = (
+        None
+    )
+    end_input: Annotated[
+        bool, msgspec.Meta(description="send: close its input afterwards, so that it reads the end of the file.")
+    ] = False
+    wait: Annotated[
+        Seconds | None,
+        msgspec.Meta(
+            description=f"start, read, send: seconds to wait for output or the end. Default {DEFAULT_WAIT_S:g}, for "
+            f"read 0; at most {MAX_WAIT_S}."
+        ),
+    ] = None
+    tail: Annotated[
+        Lines | None, msgspec.Meta(description="read: show this many last lines instead of what is new.")
+    ] = None
+
+
+async def run(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+    match params.action:
+        case "start":
+            return await _start(params, context)
+        case "read":
+            return await _read(_process(params, context), params, context)
+        case "send":
+            return await _send(_process(params, context), params, context)
+        case "stop":
+            return await _stop(_process(params, context), context)
+        case "list":
+            return _list(context)
+
+
+async def preview(params: BackgroundProcessParams, context: ToolContext) -> Preview:
+    if params.action == "start":
+        command = _command(params)
+        return Preview(ask="command", text=command, view=TerminalView(command=command, output=""))
+    what = f"{params.action} {params.id}" if params.id else params.action
+    return tool_ask(SayTool(tool="backgroundProcess", content=printable(params.input or ""), reason=printable(what)))
+
+
+def effects_of(params: BackgroundProcessParams) -> frozenset[Effect]:
+    """Looking is reading; ending what we started steers the task; everything else runs something."""
+    if params.action in ("read", "list"):
+        return frozenset({Effect.READ})
+    return frozenset({Effect.TALK if params.action == "stop" else Effect.EXECUTE})
+
+
+def touches(params: BackgroundProcessParams) -> Touches:
+    """Only a start has a command to judge. What is sent is input for a program, not words of a shell."""
+    if params.action != "start":
+        return Touches()
+    return Touches(command=params.command, paths=(params.cwd,) if params.cwd else ())
+
+
+async def _start(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+    command = _command(params)
+    with problems_told_to_model():
+        cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
+        process = context.processes.start_background(command, cwd)
+    lead = f"Started as {process.id}. It is stopped at the latest when the session ends."
+    return await _news(process, context, _wait(params, DEFAULT_WAIT_S), lead)
+
+
+async def _read(process: BackgroundProcess, params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+    if params.tail is None:
+        return await _news(process, context, _wait(params, 0))
+    text = last_lines(process.last_text, params.tail)
+    return _result(process, [*await _state(process, context), f"Last lines:\n{text}" if text else "No output."], text)
+
+
+async def _send(process: BackgroundProcess, params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+    if params.input is None and not params.end_input:
+        raise ToolError("send needs input, or end_input to close it. Nothing was sent.")
+    if process.ending is not None:
+        raise ToolError(f"{process.id} has ended, so nothing was sent. Read it to see how.")
+    text = "" if params.input is None else params.input if params.input.endswith("\n") else f"{params.input}\n"
+    try:
+        await process.send(text.encode("utf-8", "surrogateescape"), then_close=params.end_input)
+    except NotSent as problem:
+        raise ToolError(str(problem)) from problem
+    return await _news(process, context, _wait(params, DEFAULT_WAIT_S), "Sent.")
+
+
+async def _stop(process: BackgroundProcess, context: ToolContext) -> ToolResult:
+    if process.ending is None:
+        await process.stop()
+    return await _news(process, context, 0)
+
+
+def _list(context: ToolContext) -> ToolResult:
+    rows = tuple(
+        (process.id, _short_state(process), f"{process.total_bytes:,} bytes", _one_line(process.command))
+        for process in context.processes.background
+    )
+    if not rows:
+        return ToolResult(content="There are no background processes.")
+    view = TableView(columns=("id", "state", "output", "command"), rows=rows)
+    return ToolResult(content="\n".join("  ".join(row) for row in rows), view=view)
+
+
+async def _news(process: BackgroundProcess, context: ToolContext, wait_s: float, lead: str = "") -> ToolResult:
+    news = await process.news(wait_s)
+    output = shortened(news.head, news.tail, news.total_characters)
+    lines = [lead] if lead else []
+    lines += await _state(process, context)
+    if news.total_characters > MAX_CHARACTERS and process.ending is None:
+        lines.append(how_to_look(process.id))
+    lines.append(f"New output:\n{output}" if output else "No new output.")
+    return _result(process, lines, output)
+
+
+def _result(process: BackgroundProcess, lines: list[str], output: str) -> ToolResult:
+    ending = process.ending
+    view = TerminalView(
+        command=process.command,
+        output=output,
+        exit_code=ending.exit_code if ending else None,
+        signal=ending.signal if ending else None,
+    )
+    return ToolResult(content="\n".join(lines), view=view)
+
+
+async def _state(process: BackgroundProcess, context: ToolContext) -> list[str]:
+    """Whether it runs or how it ended; a long output of one that ended is kept, once."""
+    if process.ending is not None:
+        lines = [f"{process.id} has ended.", *how_it_ended(process.ending)]
+        return [*lines, *await _keep_whole(process, context)]
+    lines = [f"{process.id} has been running for {process.age_s:.0f} s."]
+    if process.waits_for_input():
+        lines.append("It waits for input." if process.has_input else "It waits for input, which it cannot get.")
+    return lines
+
+
+async def _keep_whole(process: BackgroundProcess, context: ToolContext) -> list[str]:
+    if process.kept_as is not None:
+        return [how_to_look(process.kept_as)]
+    file = process.output_file() if process.total_bytes > MAX_CHARACTERS else None
+    if file is None:
+        return []
+    name, sentence = await keep_output(file, process.total_bytes, context)
+    if name is not None:
+        process.output_moved(name)
+    return [sentence]
+
+
+def _process(params: BackgroundProcessParams, context: ToolContext) -> BackgroundProcess:
+    if params.id is None:
+        raise ToolError(f"{params.action} needs the id of a background process. Nothing was done.")
+    process = context.processes.find_background(params.id)
+    if process is None:
+        known = ", ".join(each.id for each in context.processes.background) or "none"
+        raise ToolError(f"There is no background process {params.id!r}. Nothing was done. Known are: {known}.")
+    return process
+
+
+def _command(params: BackgroundProcessParams) -> str:
+    if params.command is None or not params.command.strip() or "\0" in params.command:
+        raise ToolError("start needs a command without NUL bytes. Nothing was run.")
+    return params.command
+
+
+def _wait(params: BackgroundProcessParams, default_s: float) -> float:
+    return default_s if params.wait is None else params.wait
+
+
+def _short_state(process: BackgroundProcess) -> str:
+    if process.ending is None:
+        return f"running for {process.age_s:.0f} s"
+    return how_it_ended(process.ending)[0].rstrip(".")
+
+
+def _one_line(command: str) -> str:
+    line = printable(" ".join(command.split()))
+    return line if len(line) <= COMMAND_CHARACTERS else f"{line[:COMMAND_CHARACTERS]}…"
+
+
+TOOL = Tool(
+    name="background_process",
+    label="BackgroundProcess",
+    params=BackgroundProcessParams,
+    description=description_beside(__file__),
+    effects=frozenset(Effect) - {Effect.WRITE, Effect.NETWORK},
+    narrowed=effects_of,
+    run=run,
+    touches=touches,
+    preview=preview,
+)

@@ -1,0 +1,148 @@
+"""Run a shell command."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from robota.contracts.tool import Alternative, Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.protocol.views import TerminalView
+from robota.tools.command.output_text import MAX_CHARACTERS, shortened
+from robota.tools.command.report import (
+    FAILED_INSIDE,
+    NO_INPUT,
+    SANDBOX_NOTE,
+    how_it_ended,
+    how_to_look,
+    keep_output,
+    may_be_the_sandbox,
+    seems_to_have_asked,
+    was_stopped_by_the_sandbox,
+)
+from robota.tools.description import description_beside
+from robota.tools.refusal import problems_told_to_model
+from robota.workspace.process.background import BackgroundProcess
+from robota.workspace.process.ending import StopReason
+from robota.workspace.process.foreground import CommandOutcome
+
+DEFAULT_TIMEOUT_S = 120
+MAX_TIMEOUT_S = 600
+
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=MAX_TIMEOUT_S)]
+
+
+class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
+    command: Annotated[str, msgspec.Meta(description="The command, as one would type it into bash.")]
+    cwd: Annotated[
+        str | None,
+        msgspec.Meta(description="The directory to run it in, relative to the workspace. Default: the workspace."),
+    ] = None
+    timeout: Annotated[
+        Seconds | None,
+        msgspec.Meta(
+            description=f"Seconds until the time limit. Default {DEFAULT_TIMEOUT_S}, at most {MAX_TIMEOUT_S}."
+        ),
+    ] = None
+    on_timeout: Annotated[
+        Literal["stop", "background"],
+        msgspec.Meta(description="At the time limit it is stopped (the default) or goes on in the background."),
+    ] = "stop"
+    without_sandbox: Annotated[
+        bool,
+        msgspec.Meta(description="Run it without the sandbox. The user is always asked. Only after it failed inside."),
+    ] = False
+
+
+async def run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
+    if not params.command.strip() or "\0" in params.command:
+        raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
+    timeout_s = params.timeout or DEFAULT_TIMEOUT_S
+    processes = context.processes
+    run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
+    with problems_told_to_model():
+        cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
+        outcome = await run_it(params.command, cwd, timeout_s, context.show, outside=params.without_sandbox)
+    if isinstance(outcome, BackgroundProcess):
+        return _handed_over(outcome, timeout_s)
+    return await _ended(outcome, params, timeout_s, context)
+
+
+async def preview(params: ExecuteCommandParams, context: ToolContext) -> Preview:
+    return Preview(ask="command", text=params.command, view=TerminalView(command=params.command, output=""))
+
+
+def touches(params: ExecuteCommandParams) -> Touches:
+    return Touches(
+        command=params.command, paths=(params.cwd,) if params.cwd else (), outside_sandbox=params.without_sandbox
+    )
+
+
+async def _ended(
+    outcome: CommandOutcome, params: ExecuteCommandParams, timeout_s: float, context: ToolContext
+) -> ToolResult:
+    ending = outcome.ending
+    output = shortened(outcome.output_head, outcome.output_tail, outcome.total_characters)
+    lines = how_it_ended(ending, timeout_s)
+    if seems_to_have_asked(ending, output):
+        lines.append(f"It looks as if it asked a question. {NO_INPUT}")
+    was_confined = context.processes.has_walls and not params.without_sandbox
+    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused)
+    if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
+        lines.append(SANDBOX_NOTE)
+    lines += outcome.refused
+    if outcome.total_characters > MAX_CHARACTERS:
+        lines.append(await _keep_whole(outcome, context))
+    view = TerminalView(
+        command=params.command,
+        output=output,
+        exit_code=ending.exit_code,
+        signal=ending.signal,
+        timed_out=ending.stopped_for is StopReason.TIME_OUT,
+    )
+    content = "\n".join([*lines, f"Output:\n{output}" if output else "No output."])
+    return ToolResult(
+        content=content,
+        view=view,
+        is_error=ending.stopped_for is not None,
+        alternative=_without_walls(params, " ".join(outcome.refused)) if was_stopped else None,
+    )
+
+
+def _without_walls(params: ExecuteCommandParams, refused: str) -> Alternative:
+    unconfined = msgspec.to_builtins(msgspec.structs.replace(params, without_sandbox=True))
+    return Alternative(input=unconfined, why=refused or FAILED_INSIDE, manner="without the sandbox")
+
+
+def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:
+    text = process.so_far
+    output = shortened(text.head, text.tail, text.total)
+    lines = [
+        f"Still running after {timeout_s:g} s. It goes on as background process {process.id}, without input; use "
+        "background_process with this id to read or stop it. It is stopped at the latest when the session ends.",
+        f"Output so far:\n{output}" if output else "No output so far.",
+    ]
+    return ToolResult(content="\n".join(lines), view=TerminalView(command=process.command, output=output))
+
+
+async def _keep_whole(outcome: CommandOutcome, context: ToolContext) -> str:
+    if outcome.output_file is not None:
+        _, sentence = await keep_output(outcome.output_file, outcome.total_bytes, context)
+        outcome.output_file.unlink(missing_ok=True)
+        return sentence
+    # Either all of it is in memory, or the disk had no room and only both ends are left.
+    data = (outcome.output_head + outcome.output_tail).encode()
+    is_whole = len(outcome.output_head) + len(outcome.output_tail) == outcome.total_characters
+    what = "The whole output" if is_whole else "Beginning and end of the output (there was no room for all of it)"
+    name = context.keep(data)
+    return f"{what} was kept as {name}. {how_to_look(name)}"
+
+
+TOOL = Tool(
+    name="execute_command",
+    label="Bash",
+    params=ExecuteCommandParams,
+    description=description_beside(__file__),
+    effects=frozenset({Effect.EXECUTE}),
+    run=run,
+    touches=touches,
+    preview=preview,
+)

@@ -1,0 +1,140 @@
+"""Page through or search the kept output of a command."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.protocol.views import TextView
+from robota.tools.command.output_text import MAX_CHARACTERS
+from robota.tools.description import description_beside
+from robota.tools.printable import printable
+from robota.tools.say_tool import SayTool, tool_ask
+
+if TYPE_CHECKING:
+    from robota.workspace.output.page import Page
+
+DEFAULT_BYTES = 40 * 1024
+MAX_BYTES = 80 * 1024
+MAX_PATTERN = 1000
+
+Position = Annotated[int, msgspec.Meta(ge=0)]
+Size = Annotated[int, msgspec.Meta(ge=1, le=MAX_BYTES)]
+Pattern = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_PATTERN)]
+
+
+class ReadCommandOutputParams(msgspec.Struct, frozen=True, kw_only=True):
+    artifact_id: Annotated[str, msgspec.Meta(description="The name of the kept output, or of a background process.")]
+    search: Annotated[
+        Pattern | None,
+        msgspec.Meta(description="Show only lines that match this regular expression. Upper and lower case are equal."),
+    ] = None
+    offset: Annotated[
+        Position | None,
+        msgspec.Meta(description="The byte to begin at; a search looks at lines that begin there or later. Default 0."),
+    ] = None
+    limit: Annotated[
+        Size | None, msgspec.Meta(description=f"How many bytes to show at most. Default {DEFAULT_BYTES}.")
+    ] = None
+
+
+async def run(params: ReadCommandOutputParams, context: ToolContext) -> ToolResult:
+    # Loaded with the first output that is read.
+    from robota.workspace.output.page import read_page
+
+    path = _file(params.artifact_id, context)
+    try:
+        if params.search is not None:
+            return await _search(path, params, params.search)
+        page = await asyncio.to_thread(read_page, path, params.offset or 0, params.limit or DEFAULT_BYTES)
+    except OSError as error:
+        message = f"The output {params.artifact_id} cannot be read: {error.strerror}. Run the command again."
+        raise ToolError(message) from error
+    if page.start == page.total_bytes and params.offset:
+        raise ToolError(f"The output has {page.total_bytes:,} bytes; there is nothing at {params.offset:,}.")
+    return _page(params.artifact_id, page)
+
+
+async def preview(params: ReadCommandOutputParams, context: ToolContext) -> Preview:
+    what = f"search {printable(params.search)}" if params.search else f"from byte {params.offset or 0:,}"
+    return tool_ask(SayTool(tool="readCommandOutput", path=printable(params.artifact_id), reason=what))
+
+
+def touches(params: ReadCommandOutputParams) -> Touches:
+    """Nothing of the workspace: kept outputs lie beside the log."""
+    return Touches()
+
+
+def _file(name: str, context: ToolContext) -> Path:
+    process = context.processes.find_background(name)
+    if process is None:
+        return context.kept(name)
+    if process.kept_as is not None:
+        return context.kept(process.kept_as)
+    path = process.output_file()
+    if path is None:
+        raise ToolError(f"The output of {name} is not on disk: there was no room for it. Read it as it comes.")
+    return path
+
+
+def _page(name: str, page: "Page") -> ToolResult:
+    if not page.total_bytes:
+        return _result(f"[Command output: {name}]\nIt is empty.", "Empty")
+    is_all = page.start == 0 and page.end == page.total_bytes
+    lines = [f"[Command output: {name}]", _extent(page, is_all=is_all)]
+    if page.begins_inside:
+        lines.append("The first line is the rest of a line.")
+    lines.append(_numbered(page))
+    if page.end < page.total_bytes:
+        lines.append(f"To read on, use offset={page.end}.")
+    return _result("\n".join(lines), f"Bytes {page.start:,}-{page.end:,} of {page.total_bytes:,}")
+
+
+def _extent(page: "Page", *, is_all: bool) -> str:
+    shown = "all of it" if is_all else f"bytes {page.start:,}-{page.end:,}"
+    return f"Total size: {page.total_bytes:,} bytes. Showing {shown}."
+
+
+def _numbered(page: "Page") -> str:
+    lines = page.text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    width = len(str(page.first_line + len(lines)))
+    return "\n".join(f"{number:>{width}} | {line}" for number, line in enumerate(lines, page.first_line))
+
+
+async def _search(path: Path, params: ReadCommandOutputParams, pattern: str) -> ToolResult:
+    from robota.workspace.output.search import SearchProblem, search_output
+
+    room = min(params.limit or MAX_CHARACTERS, MAX_CHARACTERS)
+    try:
+        result = await search_output(path, pattern, params.offset or 0, room)
+    except SearchProblem as problem:
+        raise ToolError(str(problem)) from problem
+    counts = f"{result.matches:,} lines match {pattern!r}; showing {len(result.found):,}."
+    lines = [
+        f"[Command output: {params.artifact_id}]",
+        f"Total size: {result.total_bytes:,} bytes. {counts}",
+        *(f"{found.line} (byte {found.offset}) | {found.text}" for found in result.found),
+    ]
+    if len(result.found) < result.matches and result.found:
+        lines.append(f"To see more, use offset={result.found[-1].offset + 1}.")
+    return _result("\n".join(lines), f"{result.matches:,} lines match")
+
+
+def _result(content: str, summary: str) -> ToolResult:
+    return ToolResult(content=content, view=TextView(text=summary))
+
+
+TOOL = Tool(
+    name="read_command_output",
+    label="Output",
+    params=ReadCommandOutputParams,
+    description=description_beside(__file__),
+    effects=frozenset({Effect.READ}),
+    run=run,
+    touches=touches,
+    preview=preview,
+)

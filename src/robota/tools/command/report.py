@@ -1,0 +1,107 @@
+"""How a command's end is told to the model, and how its whole output is kept."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.contracts.tool import ToolContext
+from robota.workspace.process.ending import Ending, StopReason
+
+QUESTION_ENDS: Final = (":", "?", ">", "]", ")")
+NO_INPUT: Final = (
+    "There is nobody to type: pass the answer as an option (such as --yes), pipe it in, "
+    "or start the command with background_process and use its action send."
+)
+# What programs say when a wall stops them; of a machine without walls hardly ever.
+WORDS_OF_THE_SANDBOX: Final = (
+    "Read-only file system",
+    "Network is unreachable",
+    "Temporary failure in name resolution",
+    "Could not resolve host",
+    "Name or service not known",
+    "EROFS",
+    "ENETUNREACH",
+    "EAI_AGAIN",
+)
+# What they say then too, but also for many other reasons.
+WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
+SANDBOX_NOTE: Final = (
+    "The command ran in a sandbox: it writes only in the workspace and reaches only allowed hosts. If that is why it "
+    "failed, run this exact command again with without_sandbox: true; the user will be asked."
+)
+FAILED_INSIDE: Final = (
+    "The command failed in the sandbox. There it can write only in the workspace and reaches only allowed hosts."
+)
+WHY_STOPPED: Final = {
+    StopReason.TIME_OUT: "Timed out: the command was stopped",
+    StopReason.USER_LIMIT: "Stopped at the time limit of the user, so do not run it again as it is",
+    StopReason.WAITED_FOR_INPUT: "Stopped: the command waited for keyboard input",
+    StopReason.TOO_MANY_PROCESSES: "Stopped: the command started too many processes",
+    StopReason.TOO_MUCH_MEMORY: "Stopped: the command took most of this machine's memory, so do not run it as it is",
+    StopReason.ABORTED: "Stopped by the user",
+    StopReason.REQUESTED: "Stopped",
+}
+
+
+def how_it_ended(ending: Ending, timeout_s: float | None = None) -> list[str]:
+    """One sentence a line; the first has the exit code or the signal."""
+    result = f"signal {ending.signal}" if ending.signal is not None else f"exit code {ending.exit_code}"
+    if ending.stopped_for is not None:
+        after = f" after {timeout_s:g} s" if ending.stopped_for is StopReason.TIME_OUT and timeout_s else ""
+        lines = [f"{WHY_STOPPED[ending.stopped_for]}{after} ({result})."]
+    elif ending.signal is not None:
+        lines = [f"Ended by signal: {ending.signal}"]
+    else:
+        lines = [f"Exit code: {ending.exit_code}"]
+    if ending.stopped_for is StopReason.WAITED_FOR_INPUT:
+        lines.append(NO_INPUT)
+    if ending.left_behind:
+        lines.append("Processes it had left running were stopped.")
+    return lines
+
+
+def seems_to_have_asked(ending: Ending, last_text: str) -> bool:
+    """Whether it failed right after printing what looks like a question, because it read the end of its input."""
+    if ending.exit_code in (0, None) or ending.stopped_for is not None or last_text.endswith("\n"):
+        return False
+    return last_text.rstrip(" ").endswith(QUESTION_ENDS)
+
+
+def was_stopped_by_the_sandbox(ending: Ending, output: str, refused: Sequence[str] = ()) -> bool:
+    """Whether it failed after hosts were refused to it, or in words that hardly anything but the sandbox causes."""
+    if refused and ending.exit_code not in (0, None):
+        return True
+    return _failed_saying(WORDS_OF_THE_SANDBOX, ending, output)
+
+
+def may_be_the_sandbox(ending: Ending, output: str) -> bool:
+    """Whether it failed with words that the sandbox makes programs say, among other things."""
+    return _failed_saying(WORDS_OF_A_REFUSAL, ending, output)
+
+
+async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str | None, str]:
+    """Move the file beside the log. Returns its name there, if that worked, and a sentence for the model."""
+    size = _size(file)
+    if size is None:
+        # A call that was cancelled while the file was being moved could not say where it went.
+        return None, "The whole output is not at hand any more."
+    name = await context.keep_file(file)
+    if _size(file) is not None:
+        return None, f"The whole output could not be kept {name}."
+    what = "The whole output was" if size == total_bytes else f"The first {size:,} bytes of the output were"
+    return name, f"{what} kept as {name} ({total_bytes:,} bytes were printed). {how_to_look(name)}"
+
+
+def how_to_look(name: str) -> str:
+    return f'Look into it with read_command_output {{"artifact_id": "{name}"}}.'
+
+
+def _size(file: Path) -> int | None:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _failed_saying(words: tuple[str, ...], ending: Ending, output: str) -> bool:
+    return ending.exit_code not in (0, None) and any(each in output for each in words)

@@ -1,0 +1,1 @@
+"""Text of PDF, Word, spreadsheet and notebook files."""

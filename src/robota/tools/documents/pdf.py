@@ -1,0 +1,28 @@
+"""The text of a PDF, page by page."""
+
+import logging
+from collections.abc import Iterator
+from io import BytesIO
+
+from pypdf import PdfReader
+from pypdf.errors import PyPdfError
+
+from robota.tools.documents.document import UnreadableDocument
+
+# What a library of many hands raises on bytes that are no proper PDF.
+BROKEN = (PyPdfError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, NotImplementedError)
+
+
+def pdf_lines(data: bytes) -> Iterator[str]:
+    # Its remarks on odd files would go to the terminal of the person.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    try:
+        reader = PdfReader(BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnreadableDocument("it is protected by a password")
+        count = len(reader.pages)
+        for number in range(count):
+            yield f"--- page {number + 1} of {count} ---"
+            yield from (reader.pages[number].extract_text() or "(no text on this page)").split("\n")
+    except BROKEN as error:
+        raise UnreadableDocument(f"it is damaged ({error})") from error

@@ -1,0 +1,1 @@
+"""Tools that change files: write, edit, diff, patch; matching, placement and drafts behind them."""

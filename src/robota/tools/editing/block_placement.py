@@ -1,0 +1,190 @@
+"""Where in a file the blocks of a diff belong, and the edits they mean.
+
+Every block is looked for in the file as it is before the call, so that line numbers keep their meaning.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+
+import msgspec
+
+from robota.tools.editing.diff_blocks import Block
+from robota.tools.editing.matching import LOOSE, Match, SearchedLines, indentations, moved, numbers
+from robota.workspace.text.source import Edit
+
+# How far from its start line a block may be found.
+BUFFER_LINES = 40
+# Above this many pairs of lines comparing takes seconds; then the block is replaced as a whole.
+MAX_PAIRS = 4_000_000
+
+NUMBERED = re.compile(r"\s*(\d+)\s+\|(?!\|)(?: |$)(.*)")
+NUMBERS_REMOVED = "line numbers were removed from it"
+IDENTICAL = "Its SEARCH and REPLACE parts are identical, so it changes nothing."
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """A block and the index of its first line in the file. `passed_over` says how it differs from what is there."""
+
+    number: int
+    start: int
+    search: tuple[str, ...]
+    replace: tuple[str, ...]
+    passed_over: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.search)
+
+
+class Unplaced(msgspec.Struct, frozen=True, kw_only=True):
+    """A block that cannot be applied, and why. `is_missing` asks for the nearest text to be shown."""
+
+    block: Block
+    reason: str
+    is_missing: bool = False
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to understand a block."""
+
+    search: tuple[str, ...]
+    replace: tuple[str, ...]
+    hint: int | None
+    passed_over: str = ""
+
+
+def place_blocks(lines: SearchedLines, blocks: Sequence[Block]) -> tuple[list[Placed], list[Unplaced]]:
+    """Each block with its place, or with the reason why it has none; blocks that overlap have none."""
+    outcomes = [_place(lines, block) for block in blocks]
+    placed = sorted((each for each in outcomes if isinstance(each, Placed)), key=lambda each: each.start)
+    unplaced = [each for each in outcomes if isinstance(each, Unplaced)]
+    unplaced += _overlapping(placed, {block.number: block for block in blocks})
+    return placed, sorted(unplaced, key=lambda each: each.block.number)
+
+
+def edits_of(placed: Placed, lines: SearchedLines) -> Iterator[Edit]:
+    """The lines that a block changes; those that it only repeats are left alone, as they stand in the file."""
+    meant = indentations(placed.search, lines.between(placed.start, placed.end))
+    for tag, i1, i2, j1, j2 in _changes(placed.search, placed.replace):
+        if tag != "equal":
+            new_lines = tuple(moved(line, meant) for line in placed.replace[j1:j2])
+            yield Edit(start_line=placed.start + i1 + 1, end_line=placed.start + i2, new_lines=new_lines)
+
+
+def _place(lines: SearchedLines, block: Block) -> Placed | Unplaced:
+    if not any(line.strip() for line in block.search):
+        return Unplaced(block=block, reason="Its SEARCH part is empty. Repeat some lines next to the place you mean.")
+    if block.search == block.replace:
+        return Unplaced(block=block, reason=IDENTICAL)
+    for reading, match in _attempts(block):
+        places = lines.places(reading.search, match, *_window(reading))
+        if not places:
+            continue
+        if reading.search == reading.replace:
+            return Unplaced(block=block, reason=IDENTICAL)
+        chosen = _chosen(places, reading.hint, match)
+        if chosen is None:
+            return Unplaced(block=block, reason=_ambiguous(places, match))
+        passed_over = " and ".join(filter(None, (reading.passed_over, match.value)))
+        return Placed(
+            number=block.number, start=chosen, search=reading.search, replace=reading.replace, passed_over=passed_over
+        )
+    return Unplaced(block=block, reason=_not_found(lines, block), is_missing=True)
+
+
+def _attempts(block: Block) -> Iterator[tuple[Reading, Match]]:
+    """From the strictest to the loosest. Text that is there as written is never taken for something else."""
+    written = Reading(search=block.search, replace=block.replace, hint=block.start_line)
+    unnumbered = _without_numbers(block)
+    readings = [written, unnumbered] if unnumbered else [written]
+    yield from ((reading, Match.EXACT) for reading in readings)
+    yield from ((reading, match) for reading in readings for match in LOOSE)
+    if any(NUMBERED.match(line) for line in block.search):
+        yield from ((_with_fewer_numbers(block), match) for match in Match)
+
+
+def _without_numbers(block: Block) -> Reading | None:
+    """The block as copied from a listing: every line of the search begins with its number."""
+    found = [NUMBERED.match(line) for line in block.search]
+    if not all(found):
+        return None
+    replace = [NUMBERED.match(line) for line in block.replace]
+    first = found[0]
+    return Reading(
+        search=tuple(match[2] for match in found if match),
+        replace=tuple(match[2] for match in replace if match) if all(replace) else block.replace,
+        hint=block.start_line or (int(first[1]) if first else None),
+        passed_over=NUMBERS_REMOVED,
+    )
+
+
+def _with_fewer_numbers(block: Block) -> Reading:
+    """The last resort: numbers are removed from whichever lines have one."""
+    return Reading(
+        search=tuple(_unnumbered(line) for line in block.search),
+        replace=tuple(_unnumbered(line) for line in block.replace),
+        hint=block.start_line,
+        passed_over=NUMBERS_REMOVED,
+    )
+
+
+def _unnumbered(line: str) -> str:
+    match = NUMBERED.match(line)
+    return match[2] if match else line
+
+
+def _overlapping(placed: Sequence[Placed], blocks: Mapping[int, Block]) -> Iterator[Unplaced]:
+    """Those of the blocks, sorted by their place, that begin before an earlier one ends."""
+    if not placed:
+        return
+    furthest = placed[0]
+    for each in placed[1:]:
+        if each.start < furthest.end:
+            reason = (
+                f"It overlaps block {furthest.number}: both mean line {each.start + 1}. Join the two into one block, "
+                "or leave one out."
+            )
+            yield Unplaced(block=blocks[each.number], reason=reason)
+        furthest = max(furthest, each, key=lambda one: one.end)
+
+
+def _window(reading: Reading) -> tuple[int, int | None]:
+    if reading.hint is None:
+        return 0, None
+    return reading.hint - BUFFER_LINES - 1, reading.hint + len(reading.search) + BUFFER_LINES
+
+
+def _chosen(places: Sequence[int], hint: int | None, match: Match) -> int | None:
+    """The place that is meant: the only one, the one named, or of exact ones the nearest to the line named."""
+    if len(places) == 1:
+        return places[0]
+    if hint is None:
+        return None
+    if hint - 1 in places:
+        return hint - 1
+    nearest, second = sorted(places, key=lambda place: abs(place - hint + 1))[:2]
+    is_clear = abs(nearest - hint + 1) < abs(second - hint + 1)
+    return nearest if match is Match.EXACT and is_clear else None
+
+
+def _ambiguous(places: Sequence[int], match: Match) -> str:
+    how = "stands" if match is Match.EXACT else f"is not there exactly ({match.value}), and nearly so"
+    return (
+        f"Its SEARCH text {how} at {len(places)} places: lines {numbers(places)}. Name the one you mean with "
+        "':start_line:N', or repeat more lines around it."
+    )
+
+
+def _not_found(lines: SearchedLines, block: Block) -> str:
+    if block.start_line is None:
+        return "Its SEARCH text is not in the file."
+    elsewhere = lines.places(block.search, Match.EXACT)
+    reason = f"Its SEARCH text is not within {BUFFER_LINES} lines of line {block.start_line}"
+    return f"{reason}; it stands at: line {numbers(elsewhere)}." if elsewhere else f"{reason}."
+
+
+def _changes(search: Sequence[str], replace: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    if len(search) * len(replace) > MAX_PAIRS:
+        return [("replace", 0, len(search), 0, len(replace))]
+    return list(SequenceMatcher(None, search, replace, autojunk=False).get_opcodes())

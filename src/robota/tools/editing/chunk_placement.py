@@ -1,0 +1,204 @@
+"""Where in a file the chunks of a patch belong, and the edits they mean.
+
+Chunks stand in the order of the file: each is looked for below the one before it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import groupby, product
+
+import msgspec
+
+from robota.tools.editing.matching import LOOSE, Match, SearchedLines, indentations, moved, numbers
+from robota.tools.editing.patch_format import Chunk, PatchLine
+from robota.workspace.text.source import Edit
+
+IN_ORDER = "Chunks must be in the order of the file."
+
+
+class PlacedChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines of a chunk and the index in the file of the first of them. `passed_over`: how it differs from there."""
+
+    number: int
+    start: int
+    lines: tuple[PatchLine, ...]
+    passed_over: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(_old(self.lines))
+
+
+class UnplacedChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """A chunk that cannot be applied, and why. `sought` are the lines that are not there, if that is why."""
+
+    number: int
+    reason: str
+    sought: tuple[str, ...] = ()
+
+
+class _Ambiguous(Exception):
+    """More than one place fits."""
+
+
+class _NoContext(Exception):
+    """A line after `@@` is not in the file."""
+
+
+def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[PlacedChunk], list[UnplacedChunk]]:
+    """Each chunk with its place, or with the reason why it has none."""
+    placed: list[PlacedChunk] = []
+    unplaced: list[UnplacedChunk] = []
+    below = 0
+    for chunk in chunks:
+        outcome = _place(lines, chunk, below)
+        if isinstance(outcome, PlacedChunk):
+            placed.append(outcome)
+            below = outcome.end
+        else:
+            unplaced.append(outcome)
+    return placed, unplaced
+
+
+def edits_of(placed: PlacedChunk, lines: SearchedLines) -> Iterator[Edit]:
+    """The lines that go and come; those that stay are left alone, as they stand in the file."""
+    meant = indentations(_old(placed.lines), lines.between(placed.start, placed.end))
+    at = placed.start
+    for stays, run in groupby(placed.lines, key=lambda line: line.mark == " "):
+        part = tuple(run)
+        gone = len(_old(part))
+        if not stays:
+            new_lines = tuple(moved(line.text, meant) for line in part if line.mark == "+")
+            yield Edit(start_line=at + 1, end_line=at + gone, new_lines=new_lines)
+        at += gone
+
+
+def _place(lines: SearchedLines, chunk: Chunk, below: int) -> PlacedChunk | UnplacedChunk:
+    try:
+        contexts = _context_places(lines, chunk.contexts, below)
+        readings = _readings(chunk)
+        if not _old(readings[-1].lines):
+            start = _place_of_addition(chunk, contexts, below, lines.count)
+            return PlacedChunk(number=chunk.number, start=start, lines=readings[-1].lines)
+        found = _found(lines, readings, contexts, below)
+    except (_Ambiguous, _NoContext) as problem:
+        return UnplacedChunk(number=chunk.number, reason=str(problem))
+    if found is not None:
+        return found
+    sought = _old(readings[-1].lines)
+    return UnplacedChunk(number=chunk.number, reason=_not_found(lines, chunk, sought, below), sought=sought)
+
+
+def _readings(chunk: Chunk) -> list[Chunk]:
+    """The chunk as written, and without the empty lines at its end, which may be no part of it."""
+    if not 0 < chunk.spare_blanks < len(chunk.lines):
+        return [chunk]
+    return [chunk, msgspec.structs.replace(chunk, lines=chunk.lines[: -chunk.spare_blanks])]
+
+
+def _found(
+    lines: SearchedLines, readings: Sequence[Chunk], contexts: Sequence[int] | None, below: int
+) -> PlacedChunk | None:
+    """The chunk at its place: the only one, or with a context, if it is there exactly, the first below that."""
+    first = below if contexts is None else max(below, contexts[0] + 1)
+    for match, chunk in product(Match, readings):
+        old = _old(chunk.lines)
+        places = lines.places(old, match, max(first, lines.count - len(old)) if chunk.at_end else first)
+        if match is Match.EXACT and contexts is not None:
+            places = _first_below_each(places, contexts)
+        if len(places) > 1:
+            raise _Ambiguous(_several(places, match))
+        if places:
+            return PlacedChunk(number=chunk.number, start=places[0], lines=chunk.lines, passed_over=match.value)
+    return _on_the_context_line(lines, readings[-1], contexts, below)
+
+
+def _on_the_context_line(
+    lines: SearchedLines, chunk: Chunk, contexts: Sequence[int] | None, below: int
+) -> PlacedChunk | None:
+    """Some models repeat the line after `@@` as the first line of the chunk."""
+    places = set(lines.places(_old(chunk.lines), Match.EXACT, below)) & set(contexts or ())
+    return PlacedChunk(number=chunk.number, start=places.pop(), lines=chunk.lines) if len(places) == 1 else None
+
+
+def _place_of_addition(chunk: Chunk, contexts: Sequence[int] | None, below: int, count: int) -> int:
+    """Lines that only come: below their context, or at the end of the file."""
+    if contexts is None or chunk.at_end:
+        return count
+    if len(contexts) > 1:
+        raise _Ambiguous(
+            f"The line after '@@' stands at {len(contexts)} places: lines {numbers(contexts)}. Put another '@@' line "
+            "with what encloses the right one before it."
+        )
+    if contexts[0] + 1 < below:
+        raise _NoContext(f"The line '@@ {chunk.contexts[-1]}' stands above the chunk before. {IN_ORDER}")
+    return contexts[0] + 1
+
+
+def _context_places(lines: SearchedLines, contexts: Sequence[str], below: int) -> list[int] | None:
+    """Where the innermost context stands; None if the chunk names none.
+
+    It is looked for below the chunk before, then in the whole file: two chunks may be in the same function.
+    """
+    if not contexts:
+        return None
+    for start in (below, 0):
+        places = _innermost(lines, contexts, start)
+        if places:
+            return places
+    missing = next(at for at in range(len(contexts)) if not _innermost(lines, contexts[: at + 1], 0))
+    where = f"below '@@ {contexts[missing - 1]}'" if missing else "in the file"
+    raise _NoContext(f"The line '@@ {contexts[missing]}' is not {where}.")
+
+
+def _innermost(lines: SearchedLines, contexts: Sequence[str], start: int) -> list[int]:
+    """Where the last context stands below the one before it, and so on, from `start` on."""
+    places = _line_places(lines, contexts[0], start)
+    for context in contexts[1:]:
+        if not places:
+            break
+        # Below each outer place only the first counts; what follows belongs to something else.
+        places = _first_below_each(_line_places(lines, context, places[0] + 1), places)
+    return places
+
+
+def _line_places(lines: SearchedLines, text: str, start: int) -> list[int]:
+    for match in (Match.EXACT, *LOOSE):
+        places = lines.places((text,), match, start)
+        if places:
+            return places
+    beginnings = lines.beginning_with(text, start)
+    return beginnings if len(beginnings) == 1 else []
+
+
+def _first_below_each(places: Sequence[int], uppers: Sequence[int]) -> list[int]:
+    """Of all places the first below each of `uppers`, before the next of these."""
+    firsts: list[int] = []
+    for upper, following in zip(uppers, [*uppers[1:], None], strict=True):
+        index = bisect_right(places, upper)
+        if index < len(places) and (following is None or places[index] < following):
+            firsts.append(places[index])
+    return firsts
+
+
+def _several(places: Sequence[int], match: Match) -> str:
+    how = "stand" if match is Match.EXACT else f"are not there exactly ({match.value}), and nearly so"
+    return (
+        f"Its lines {how} at {len(places)} places: lines {numbers(places)}. Add lines of context, or a line "
+        "'@@ ' with the class or function that encloses the right one."
+    )
+
+
+def _not_found(lines: SearchedLines, chunk: Chunk, sought: Sequence[str], below: int) -> str:
+    where = "at the end of the file" if chunk.at_end else f"below line {below}" if below else "in the file"
+    if chunk.contexts:
+        where += f", after '@@ {chunk.contexts[-1]}'"
+    elsewhere = lines.places(sought, Match.EXACT)
+    reason = f"Its lines are not {where}"
+    if not elsewhere:
+        return f"{reason}."
+    return f"{reason}; they stand at: line {numbers(elsewhere)}. {IN_ORDER}"
+
+
+def _old(lines: Sequence[PatchLine]) -> tuple[str, ...]:
+    return tuple(line.text for line in lines if line.mark != "+")

@@ -1,0 +1,180 @@
+"""The difference between two texts, for people (a view) and for the ask (unified text)."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+import msgspec
+
+from robota.protocol.views import DiffHunk, DiffLine, DiffView
+from robota.workspace.text.line_index import LineIndex
+from robota.workspace.text.source import Span, common_prefix, common_suffix
+
+CONTEXT_LINES = 3
+
+# Above this much work a careful comparison takes seconds; one big replacement is true as well.
+MAX_WORK = 500_000
+
+Opcode = tuple[str, int, int, int, int]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    view: DiffView
+    unified: str
+
+
+class Region(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines from one change to another, a few around them included; and how many come before, old and new."""
+
+    old_above: int
+    new_above: int
+    before: list[str]
+    after: list[str]
+
+
+def difference(path: str, old: str | None, new: str) -> Difference:
+    """How `new` differs from `old`; `old` is None if there was no file."""
+    before = old or ""
+    head = common_prefix(before, new)
+    tail = common_suffix(before, new, min(len(before), len(new)) - head)
+    change = Span(start=head, end=len(before) - tail, new=new[head : len(new) - tail])
+    return difference_by(path, before, LineIndex(before), [change], is_new=old is None)
+
+
+def difference_by(path: str, text: str, index: LineIndex, spans: Sequence[Span], *, is_new: bool = False) -> Difference:
+    """What replacing some stretches of `text` changes. Only the lines around them are looked at."""
+    hunks = tuple(
+        _hunk(group, region)
+        for region in _regions(text, index, sorted(spans, key=lambda span: span.start))
+        for group in _groups(_opcodes(region.before, region.after))
+    )
+    kinds = [line.kind for hunk in hunks for line in hunk.lines]
+    view = DiffView(path=path, added=kinds.count("add"), removed=kinds.count("remove"), hunks=hunks, is_new=is_new)
+    return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks))
+
+
+def _regions(text: str, index: LineIndex, spans: list[Span]) -> Iterator[Region]:
+    more = 0
+    for start, end, inside in _neighbourhoods(text, spans):
+        pieces: list[str] = []
+        place = start
+        for span in inside:
+            pieces += [text[place : span.start], span.new]
+            place = span.end
+        before, after = _lines(text[start:end]), _lines("".join([*pieces, text[place:end]]))
+        above = index.line_at(start)
+        yield Region(old_above=above, new_above=above + more, before=before, after=after)
+        more += len(after) - len(before)
+
+
+def _neighbourhoods(text: str, spans: list[Span]) -> Iterator[tuple[int, int, list[Span]]]:
+    """From where to where the lines are that changes, in order, could be shown with, and the changes among them."""
+    at: tuple[int, int] | None = None
+    inside: list[Span] = []
+    for span in spans:
+        start, end = _surroundings(text, span)
+        if at is not None and start > at[1]:
+            yield *at, inside
+            at, inside = None, []
+        at = (start if at is None else at[0], end)
+        inside.append(span)
+    if at is not None:
+        yield *at, inside
+
+
+def _surroundings(text: str, span: Span) -> tuple[int, int]:
+    start = text.rfind("\n", 0, span.start) + 1
+    for _ in range(CONTEXT_LINES):
+        start = text.rfind("\n", 0, max(0, start - 1)) + 1
+    end = span.end
+    for _ in range(CONTEXT_LINES + 1):
+        end = text.find("\n", end) + 1 or len(text)
+    return start, end
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their endings, split at `\\n` only, so that line numbers are those of an editor."""
+    pieces = text.split("\n")
+    lines = [piece + "\n" for piece in pieces[:-1]]
+    return [*lines, pieces[-1]] if pieces[-1] else lines
+
+
+def _opcodes(before: list[str], after: list[str]) -> list[Opcode]:
+    """Like `SequenceMatcher.get_opcodes`, unless that would take too long."""
+    if _work(before, after) <= MAX_WORK:
+        return list(SequenceMatcher(None, before, after).get_opcodes())
+    shortest = min(len(before), len(after))
+    top = next((at for at in range(shortest) if before[at] != after[at]), shortest)
+    room = shortest - top
+    end = next((at for at in range(room) if before[-1 - at] != after[-1 - at]), room)
+    changed: Opcode = ("replace", top, len(before) - end, top, len(after) - end)
+    tail: Opcode = ("equal", len(before) - end, len(before), len(after) - end, len(after))
+    return [("equal", 0, top, 0, top), changed, tail]
+
+
+def _work(before: list[str], after: list[str]) -> int:
+    """About how many pairs of equal lines the comparison looks at each time it searches."""
+    often = Counter(after)
+    return len(after) + sum(often[line] for line in before)
+
+
+def _groups(opcodes: list[Opcode]) -> Iterator[list[Opcode]]:
+    """Changes with a few equal lines around them; changes far apart become separate groups."""
+    group: list[Opcode] = []
+    for tag, i1, i2, j1, j2 in opcodes:
+        if tag != "equal":
+            group.append((tag, i1, i2, j1, j2))
+            continue
+        lead = (tag, max(i1, i2 - CONTEXT_LINES), i2, max(j1, j2 - CONTEXT_LINES), j2)
+        if not group:
+            group = [lead]
+        elif i2 - i1 <= 2 * CONTEXT_LINES:
+            group.append((tag, i1, i2, j1, j2))
+        else:
+            yield [*group, (tag, i1, i1 + CONTEXT_LINES, j1, j1 + CONTEXT_LINES)]
+            group = [lead]
+    if any(tag != "equal" for tag, *_ in group):
+        yield _with_short_end(group)
+
+
+def _with_short_end(group: list[Opcode]) -> list[Opcode]:
+    tag, i1, i2, j1, j2 = group[-1]
+    if tag != "equal":
+        return group
+    return [*group[:-1], (tag, i1, min(i2, i1 + CONTEXT_LINES), j1, min(j2, j1 + CONTEXT_LINES))]
+
+
+def _hunk(group: list[Opcode], region: Region) -> DiffHunk:
+    _, old_start, _, new_start, _ = group[0]
+    _, _, old_end, _, new_end = group[-1]
+    return DiffHunk(
+        old_start=region.old_above + old_start + (old_end > old_start),
+        old_count=old_end - old_start,
+        new_start=region.new_above + new_start + (new_end > new_start),
+        new_count=new_end - new_start,
+        lines=tuple(line for opcode in group for line in _hunk_lines(opcode, region)),
+    )
+
+
+def _hunk_lines(opcode: Opcode, region: Region) -> Iterator[DiffLine]:
+    tag, i1, i2, j1, j2 = opcode
+    first_old, first_new = region.old_above + 1, region.new_above + 1
+    if tag == "equal":
+        for old, new in zip(range(i1, i2), range(j1, j2), strict=True):
+            text = _bare(region.before[old])
+            yield DiffLine(kind="context", text=text, old_line=first_old + old, new_line=first_new + new)
+        return
+    for old in range(i1, i2):
+        yield DiffLine(kind="remove", text=_bare(region.before[old]), old_line=first_old + old)
+    for new in range(j1, j2):
+        yield DiffLine(kind="add", text=_bare(region.after[new]), new_line=first_new + new)
+
+
+def _bare(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def _unified(hunk: DiffHunk) -> str:
+    marks = {"context": " ", "add": "+", "remove": "-"}
+    header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@\n"
+    return header + "".join(f"{marks[line.kind]}{line.text}\n" for line in hunk.lines)

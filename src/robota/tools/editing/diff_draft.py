@@ -1,0 +1,61 @@
+"""What a diff of SEARCH/REPLACE blocks makes of a file, worked out but not written."""
+
+from collections.abc import Sequence
+
+from robota.contracts.tool import ToolError
+from robota.tools.editing.block_placement import Placed, Unplaced, edits_of, place_blocks
+from robota.tools.editing.change import Change, changed_file
+from robota.tools.editing.diff_blocks import BadDiff, read_blocks
+from robota.tools.editing.matching import SearchedLines
+from robota.workspace.files.files import Files
+from robota.workspace.text.source import read_source
+
+
+def changed_by_diff(files: Files, path: str, diff: str) -> Change:
+    """The file with all blocks applied, or a `ToolError` that reports every block that cannot be."""
+    try:
+        blocks = read_blocks(diff)
+    except BadDiff as error:
+        raise ToolError(str(error)) from error
+    source = read_source(files, path)
+    lines = SearchedLines(source)
+    placed, unplaced = place_blocks(lines, blocks)
+    if unplaced:
+        raise ToolError(_failure(path, source.lines, len(blocks), unplaced))
+    spans = [source.trimmed(source.span_of(edit)) for block in placed for edit in edits_of(block, lines)]
+    if not any(spans):
+        raise ToolError(f"The diff changes nothing: {path!r} already is as it shall be. Nothing was changed.")
+    return changed_file(path, source, spans, _remark(placed))
+
+
+def _remark(placed: Sequence[Placed]) -> str:
+    applied = f"All {len(placed)} blocks were applied." if len(placed) > 1 else ""
+    loose = "; ".join(_loosely(block) for block in placed if block.passed_over)
+    check = f"Not matched exactly, so check the result: {loose}." if loose else ""
+    return " ".join(filter(None, (applied, check)))
+
+
+def _loosely(block: Placed) -> str:
+    return f"block {block.number} at line {block.start + 1}: {block.passed_over}"
+
+
+def _failure(path: str, lines: Sequence[str], count: int, unplaced: Sequence[Unplaced]) -> str:
+    reports = [_report(each, lines) for each in unplaced]
+    return "\n\n".join(
+        [
+            f"{len(unplaced)} of {count} blocks cannot be applied to {path!r}. Nothing was changed: a diff is applied "
+            "as a whole or not at all, each block to the file as it was before the call.",
+            *reports,
+            "Repair this and give the whole diff again, the other blocks too. If in doubt, read the file first.",
+        ]
+    )
+
+
+def _report(unplaced: Unplaced, lines: Sequence[str]) -> str:
+    report = f"Block {unplaced.block.number}: {unplaced.reason}"
+    if not unplaced.is_missing:
+        return report
+    # Only a failed edit needs the library for comparing texts.
+    from robota.tools.editing.nearest import nearest_text
+
+    return f"{report}\n{nearest_text(lines, unplaced.block.search)}"

@@ -1,0 +1,126 @@
+"""Replace a piece of text in a file, or make a new file."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.tools.description import description_beside
+from robota.tools.printable import printable
+from robota.tools.refusal import problems_told_to_model
+from robota.workspace.files.files import Files
+from robota.workspace.problems import Missing
+from robota.workspace.text.encoding import plain_newlines
+from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, lines_of, read_source
+
+if TYPE_CHECKING:
+    from robota.tools.editing.change import Change
+    from robota.tools.editing.find_text import Ambiguous, Found
+
+MAX_NAMED_PLACES = 20
+
+
+class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
+    old_string: Annotated[str, msgspec.Meta(description="The text to replace, as it stands in the file.")]
+    new_string: Annotated[str, msgspec.Meta(description="The text to put in its place.")]
+    replace_all: Annotated[
+        bool, msgspec.Meta(description="Whether to replace every occurrence. Default false: there must be only one.")
+    ] = False
+
+
+async def run(params: EditFileParams, context: ToolContext) -> ToolResult:
+    from robota.tools.editing.change import carried_out_and_checked
+
+    with problems_told_to_model():
+        return carried_out_and_checked(_change(params, context.files), context.files)
+
+
+async def preview(params: EditFileParams, context: ToolContext) -> Preview:
+    from robota.tools.editing.change import asked_about
+
+    with problems_told_to_model():
+        return asked_about(_change(params, context.files), "appliedDiff")
+
+
+def touches(params: EditFileParams) -> Touches:
+    return Touches(paths=(params.path,))
+
+
+def _change(params: EditFileParams, files: Files) -> "Change":
+    # Comparing costs an import that a task without an edit need not pay for.
+    from robota.tools.editing.change import changed_file
+    from robota.tools.editing.find_text import Found, find_text
+
+    if params.old_string == params.new_string:
+        raise ToolError("old_string and new_string are the same, so there is nothing to change.")
+    if not params.old_string:
+        return _creation(params, files)
+    try:
+        source = read_source(files, params.path)
+    except Missing as error:
+        raise ToolError(f"{error} To make a new file, leave old_string empty or use write_to_file.") from error
+    old = plain_newlines(params.old_string)
+    new = params.new_string if "\r" not in params.old_string else plain_newlines(params.new_string)
+    found = find_text(source.text, old, new, everywhere=params.replace_all)
+    if not isinstance(found, Found):
+        raise _not_replaced(params, source, found)
+    return changed_file(params.path, source, found.spans, _remark(found))
+
+
+def _creation(params: EditFileParams, files: Files) -> "Change":
+    from robota.tools.editing.change import new_file
+
+    try:
+        files.read(params.path, MAX_SOURCE_BYTES)
+    except Missing:
+        return new_file(params.path, params.new_string)
+    raise ToolError(
+        f"{printable(params.path)!r} exists, and an empty old_string only makes a new file. It was not changed. "
+        "Give the text to replace, or use write_to_file to replace the whole file."
+    )
+
+
+def _remark(found: "Found") -> str:
+    if found.loosely:
+        return f"old_string is not exactly in the file; it was matched {found.loosely}. Check the result."
+    return f"Replaced {len(found.spans)} occurrences." if len(found.spans) > 1 else ""
+
+
+def _not_replaced(params: EditFileParams, source: Source, found: "Ambiguous | None") -> ToolError:
+    if found is None:
+        return _not_found(params, source)
+    name = printable(params.path)
+    places = ", ".join(str(line) for line in found.lines[:MAX_NAMED_PLACES])
+    places += ", …" if len(found.lines) > MAX_NAMED_PLACES else ""
+    if found.loosely:
+        return ToolError(
+            f"old_string is not exactly in {name!r}; {found.loosely} it stands in {len(found.lines)} places, at lines "
+            f"{places}. Nothing was changed. Copy the text exactly, with more lines around it."
+        )
+    return ToolError(
+        f"old_string stands in {len(found.lines)} places of {name!r}, at lines {places}. Nothing was changed. "
+        "Give more lines around it so that it is unique, or set replace_all."
+    )
+
+
+def _not_found(params: EditFileParams, source: Source) -> ToolError:
+    from robota.tools.editing.nearest import nearest_text
+
+    nearest = nearest_text(source.lines, lines_of(plain_newlines(params.old_string)))
+    return ToolError(
+        f"old_string was not found in {printable(params.path)!r}. Nothing was changed. {nearest}\n"
+        "Copy the text exactly as it stands in the file, without line numbers, or read the file again."
+    )
+
+
+TOOL = Tool(
+    name="edit_file",
+    label="Edit",
+    params=EditFileParams,
+    description=description_beside(__file__),
+    effects=frozenset({Effect.WRITE}),
+    run=run,
+    touches=touches,
+    preview=preview,
+)

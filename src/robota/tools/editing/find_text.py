@@ -1,0 +1,141 @@
+"""Where the text that a model quotes stands in a file: exactly, else almost exactly if that is in one place only."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from robota.workspace.text.source import Span, common_prefix, common_suffix
+
+# One character for one character, so that positions stay the same.
+LOOK_ALIKES = {
+    "'": "‘’‚‛′`´",
+    '"': "“”„‟″«»",
+    "-": "‐‑‒–—―−",
+    " ": "\u00a0\u2002\u2003\u2007\u2009\u202f\u3000",
+}
+FOLDED = str.maketrans({other: plain for plain, others in LOOK_ALIKES.items() for other in others})
+WHITESPACE = re.compile(r"(\s+)")
+WHITESPACE_CHARACTERS = " \t\n\f\v"
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """The replacements to make, and how the text was found if not exactly."""
+
+    spans: list[Span]
+    loosely: str = ""
+
+
+class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
+    """The text stands in several places and only one was wanted."""
+
+    lines: list[int]
+    loosely: str = ""
+
+
+def find_text(text: str, old: str, new: str, *, everywhere: bool) -> Found | Ambiguous | None:
+    """Replacing `old` by `new` in `text`; None if it is not there. All are plain text with `\\n` endings."""
+    exact = list(_occurrences(text, old))
+    if len(exact) == 1 or (exact and everywhere):
+        return Found(spans=[Span(start=start, end=start + len(old), new=new) for start in exact])
+    if exact:
+        return Ambiguous(lines=_line_numbers(text, exact))
+    for way, search in LOOSE_WAYS:
+        spans = search(text, old, new)
+        if len(spans) == 1:
+            return Found(spans=spans, loosely=way)
+        if spans:
+            return Ambiguous(lines=_line_numbers(text, [span.start for span in spans]), loosely=way)
+    return None
+
+
+def _occurrences(text: str, old: str) -> Iterator[int]:
+    at = text.find(old)
+    while at >= 0:
+        yield at
+        at = text.find(old, at + len(old))
+
+
+def _line_numbers(text: str, positions: list[int]) -> list[int]:
+    return [text.count("\n", 0, position) + 1 for position in positions]
+
+
+def _by_look(text: str, old: str, new: str) -> list[Span]:
+    """Typographic quotes, dashes and blanks taken for the plain ones; what `new` keeps of `old` is not touched."""
+    head = common_prefix(old, new)
+    tail = common_suffix(old, new, min(len(old), len(new)) - head)
+    return [
+        Span(start=at + head, end=at + len(old) - tail, new=new[head : len(new) - tail])
+        for at in _occurrences(text.translate(FOLDED), old.translate(FOLDED))
+    ]
+
+
+def _by_lines(text: str, old: str, new: str) -> list[Span]:
+    """Whole lines, whatever blanks they begin and end with, if one change of indentation explains them all."""
+    quoted, replacement = _without_common_edges(old, new, "\n")
+    wanted = [line.strip() for line in quoted.translate(FOLDED).split("\n")]
+    if not any(wanted):
+        return []
+    lines = text.split("\n")
+    bare = [line.strip() for line in text.translate(FOLDED).split("\n")]
+    starts = (at for at in _indexes(bare, wanted[0]) if bare[at : at + len(wanted)] == wanted)
+    spans = [_lines_span(lines, at, quoted.split("\n"), replacement) for at in starts]
+    return [span for span in spans if span is not None]
+
+
+def _without_common_edges(old: str, new: str, blanks: str) -> tuple[str, str]:
+    """Both without the blanks that `old` has at its ends, as far as `new` has them too."""
+    core = old.strip(blanks)
+    before = old[: len(old) - len(old.lstrip(blanks))]
+    after = old[len(before) + len(core) :]
+    return core, new.removeprefix(before).removesuffix(after)
+
+
+def _indexes(lines: list[str], wanted: str) -> Iterator[int]:
+    at = -1
+    while True:
+        try:
+            at = lines.index(wanted, at + 1)
+        except ValueError:
+            return
+        yield at
+
+
+def _lines_span(lines: list[str], at: int, old: list[str], new: str) -> Span | None:
+    # Only a text that was not found exactly needs what this loads.
+    from robota.tools.editing.reindent import reindented
+
+    there = lines[at : at + len(old)]
+    replacement = reindented(there, old, new.split("\n") if new else [])
+    if replacement is None:
+        return None
+    start = sum(len(line) + 1 for line in lines[:at])
+    end = start + sum(len(line) + 1 for line in there) - 1
+    if not replacement and at + len(old) < len(lines):  # the lines go, and so does the last of their endings
+        end += 1
+    return Span(start=start, end=end, new="\n".join(replacement))
+
+
+def _by_words(text: str, old: str, new: str) -> list[Span]:
+    """The same words with other blanks between them; a line break stays a line break."""
+    quoted, replacement = _without_common_edges(old, new, WHITESPACE_CHARACTERS)
+    if not quoted:
+        return []
+    pattern = _words_pattern(quoted.translate(FOLDED))
+    return [Span(start=hit.start(), end=hit.end(), new=replacement) for hit in pattern.finditer(text.translate(FOLDED))]
+
+
+def _words_pattern(old: str) -> re.Pattern[str]:
+    pieces = WHITESPACE.split(old)
+    return re.compile("".join(_blanks(piece) if index % 2 else re.escape(piece) for index, piece in enumerate(pieces)))
+
+
+def _blanks(run: str) -> str:
+    return r"[^\S\n]*(?:\n[^\S\n]*)+" if "\n" in run else r"[^\S\n]+"
+
+
+LOOSE_WAYS = (
+    ("apart from typographic characters", _by_look),
+    ("apart from indentation and trailing blanks", _by_lines),
+    ("apart from the blanks between words", _by_words),
+)

@@ -1,0 +1,177 @@
+"""A patch worked out on all its files but not written: what `apply_patch` shows and then does."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from robota.contracts.tool import ToolError
+from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, edits_of, place_chunks
+from robota.tools.editing.diff import Difference, difference, difference_by
+from robota.tools.editing.matching import SearchedLines
+from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
+from robota.tools.printable import printable
+from robota.workspace.files.change_set import Change, Remove, Write
+from robota.workspace.files.files import Files
+from robota.workspace.files.pieces import Content
+from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
+from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, read_source
+
+
+class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one file. `operation` is the word for it in the result; `loose` as in `DiffDraft`."""
+
+    path: str
+    operation: str
+    changes: tuple[Change, ...]
+    difference: Difference
+    before: bytes | None = None
+    after: Content | None = None
+    moved_to: str | None = None
+    loose: tuple[str, ...] = ()
+
+
+class _Unusable(Exception):
+    """One operation cannot be done. The text is a paragraph of the report."""
+
+
+def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
+    """All operations worked out, or a `ToolError` that reports each that cannot be done."""
+    try:
+        operations = read_patch(patch)
+    except BadPatch as error:
+        raise ToolError(str(error)) from error
+    drafts: list[FileDraft] = []
+    problems = list(_twice_named(files, operations))
+    for operation in operations:
+        try:
+            drafts.append(_draft(files, operation))
+        except (_Unusable, FileProblem) as problem:
+            problems.append(str(problem))
+    if problems:
+        raise ToolError(_failure(problems))
+    return tuple(drafts)
+
+
+def _draft(files: Files, operation: Operation) -> FileDraft:
+    if isinstance(operation, AddFile):
+        return _added(files, operation)
+    if isinstance(operation, DeleteFile):
+        return _deleted(files, operation)
+    return _updated(files, operation)
+
+
+def _added(files: Files, operation: AddFile) -> FileDraft:
+    _check_free(files, operation.path, f"Use '*** Update File: {operation.path}' to change it.")
+    text = "".join(f"{line}\n" for line in operation.lines)
+    data = _encoded(operation.path, text)
+    return FileDraft(
+        path=operation.path,
+        operation="created",
+        changes=(Write(path=operation.path, data=data),),
+        difference=difference(printable(operation.path), None, text),
+        after=data,
+    )
+
+
+def _deleted(files: Files, operation: DeleteFile) -> FileDraft:
+    file = files.read(operation.path, MAX_SOURCE_BYTES)
+    files.check_seen(operation.path, file, required=False)
+    try:
+        text = Source(file).text
+    except BinaryContent:
+        text = ""
+    return FileDraft(
+        path=operation.path,
+        operation="deleted",
+        changes=(Remove(path=operation.path, over=file),),
+        difference=difference(printable(operation.path), text, ""),
+        before=file.data,
+    )
+
+
+def _updated(files: Files, operation: UpdateFile) -> FileDraft:
+    path, target = operation.path, operation.move_to
+    source = read_source(files, path)
+    lines = SearchedLines(source)
+    placed, unplaced = place_chunks(lines, operation.chunks)
+    if unplaced:
+        raise _Unusable("\n\n".join(_report(path, each, source.lines) for each in unplaced))
+    spans = [source.trimmed(source.span_of(edit)) for chunk in placed for edit in edits_of(chunk, lines)]
+    if target is not None:
+        _check_free(files, target, "Choose another name, or delete it first.")
+    elif not any(spans):
+        raise _Unusable(f"{path!r}: the patch changes nothing in it.")
+    data = source.replace_spans(spans)
+    shown = printable(path) if target is None else f"{printable(path)} → {printable(target)}"
+    return FileDraft(
+        path=path,
+        operation="modified" if target is None else "moved",
+        changes=_changes(path, target, source, data),
+        difference=difference_by(shown, source.text, source.index, spans),
+        before=source.file.data,
+        after=data,
+        moved_to=target,
+        loose=tuple(_loosely(path, chunk) for chunk in placed if chunk.passed_over),
+    )
+
+
+def _changes(path: str, target: str | None, source: Source, data: Content) -> tuple[Change, ...]:
+    if target is None:
+        return (Write(path=path, data=data, over=source.file),)
+    return (Write(path=target, data=data, mode_of=path), Remove(path=path, over=source.file))
+
+
+def _loosely(path: str, chunk: PlacedChunk) -> str:
+    return f"chunk {chunk.number} of {printable(path)} at line {chunk.start + 1}: {chunk.passed_over}"
+
+
+def _check_free(files: Files, path: str, advice: str) -> None:
+    """A file comes only where nothing is, and only where the model may look."""
+    try:
+        files.read(path, max_bytes=0)
+    except Missing:
+        return
+    except (TooBig, NotARegularFile):
+        pass
+    raise _Unusable(f"{path!r} exists already. {advice}")
+
+
+def _encoded(path: str, text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _Unusable(f"{path!r}: the new text holds a character that cannot be written as UTF-8.") from error
+
+
+def _twice_named(files: Files, operations: Sequence[Operation]) -> Iterator[str]:
+    """No file may be named twice, not even by two names for it."""
+    first: dict[Path, str] = {}
+    for path in (path for operation in operations for path in paths_of(operation)):
+        try:
+            real = files.resolve(path)
+        except FileProblem:
+            continue  # reported with its operation
+        if real in first:
+            yield f"{path!r} is named twice by the patch. Put all changes of a file into one '*** Update File' section."
+        first[real] = path
+
+
+def _report(path: str, unplaced: UnplacedChunk, lines: Sequence[str]) -> str:
+    report = f"{path!r}, chunk {unplaced.number}: {unplaced.reason}"
+    if not unplaced.sought:
+        return report
+    # Only a failed edit needs the library for comparing texts.
+    from robota.tools.editing.nearest import nearest_text
+
+    return f"{report}\n{nearest_text(lines, unplaced.sought)}"
+
+
+def _failure(problems: Sequence[str]) -> str:
+    return "\n\n".join(
+        [
+            "The patch cannot be applied. Nothing was changed: a patch is applied as a whole or not at all.",
+            *problems,
+            "Repair this and give the whole patch again. If in doubt, read the file first.",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Tools that look at files: read, list, glob, grep."""

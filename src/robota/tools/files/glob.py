@@ -1,0 +1,73 @@
+"""Find files by name."""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+
+from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.protocol.views import TextView
+from robota.tools.description import description_beside
+from robota.tools.printable import printable
+from robota.tools.refusal import problems_told_to_model
+from robota.tools.say_tool import SayTool, tool_ask
+
+if TYPE_CHECKING:
+    from robota.workspace.search.names import FoundNames
+
+MAX_PATHS: Final = 300
+TIMEOUT_S: Final = 60.0
+
+
+class GlobParams(msgspec.Struct, frozen=True, kw_only=True):
+    pattern: Annotated[str, msgspec.Meta(description="The glob pattern, for example `**/*.py`.")]
+    path: Annotated[
+        str,
+        msgspec.Meta(description="The directory to look in, relative to the workspace. Default: the workspace."),
+    ] = "."
+
+
+async def run(params: GlobParams, context: ToolContext) -> ToolResult:
+    # Loaded with the first search.
+    from robota.workspace.search.names import MAX_LOOKED_AT, find_names
+    from robota.workspace.search.pattern import PathPattern
+
+    files = context.files
+    with problems_told_to_model():
+        place = files.directory(params.path)
+        pattern = PathPattern(params.pattern)
+        found = await find_names(files.root, place, pattern, files.is_ignored, MAX_PATHS)
+    lines = [printable(path) for path in found.paths]
+    notes = _notes(found, MAX_LOOKED_AT)
+    if not lines:
+        lines = ["No files found. Hidden and ignored files do not count."]
+    return ToolResult(content="\n".join([*lines, *notes]), view=TextView(text=f"{found.total} files."))
+
+
+async def preview(params: GlobParams, context: ToolContext) -> Preview:
+    return tool_ask(SayTool(tool="listFilesRecursive", path=printable(params.path), content=printable(params.pattern)))
+
+
+def touches(params: GlobParams) -> Touches:
+    return Touches(paths=(params.path,))
+
+
+def _notes(found: "FoundNames", most: int) -> list[str]:
+    notes = []
+    if found.total > len(found.paths):
+        notes.append(f"\n({len(found.paths)} of {found.total} files shown, the newest first. Use a narrower pattern.)")
+    if found.gave_up:
+        notes.append(f"\n(Stopped after {most:,} files. Give a path further down.)")
+    return notes
+
+
+TOOL = Tool(
+    name="glob",
+    label="Glob",
+    params=GlobParams,
+    description=description_beside(__file__),
+    effects=frozenset({Effect.READ}),
+    run=run,
+    touches=touches,
+    preview=preview,
+    timeout_s=TIMEOUT_S,
+)

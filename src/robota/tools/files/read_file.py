@@ -1,0 +1,188 @@
+"""Read a file: text, a range of its lines or the block around one, an image, or the text of a document."""
+
+import asyncio
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.protocol.views import TextView
+from robota.tools.description import description_beside
+from robota.tools.files.numbered_lines import Shown, numbered, range_notice, shown_lines
+from robota.tools.printable import printable
+from robota.tools.refusal import problems_told_to_model
+from robota.tools.say_tool import SayTool, tool_ask
+from robota.workspace.files.files import FileData
+from robota.workspace.text.source import MAX_SOURCE_BYTES, Source
+
+if TYPE_CHECKING:
+    from robota.tools.documents.document import Document
+
+DEFAULT_LINES = 2000
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class IndentationParams(msgspec.Struct, frozen=True, kw_only=True):
+    anchor_line: Annotated[
+        Positive | None, msgspec.Meta(description="The line whose block to read. Default: offset, or 1.")
+    ] = None
+    max_levels: Annotated[
+        int, msgspec.Meta(ge=0, description="How many levels of indentation to go out. 0, the default: all of them.")
+    ] = 0
+    include_siblings: Annotated[
+        bool, msgspec.Meta(description="Whether to include the blocks beside it on the outermost level. Default false.")
+    ] = False
+    include_header: Annotated[
+        bool, msgspec.Meta(description="Whether to include comments and decorators right above. Default true.")
+    ] = True
+    max_lines: Annotated[Positive | None, msgspec.Meta(description="How many lines to return at most.")] = None
+
+
+class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
+    mode: Annotated[
+        Literal["slice", "indentation"],
+        msgspec.Meta(description="`slice` (default): lines from offset on; `indentation`: the block around a line."),
+    ] = "slice"
+    offset: Annotated[Positive | None, msgspec.Meta(description="The first line to read, counted from 1.")] = None
+    limit: Annotated[
+        Positive | None, msgspec.Meta(description=f"How many lines to read at most. Default {DEFAULT_LINES}.")
+    ] = None
+    indentation: Annotated[
+        IndentationParams | None, msgspec.Meta(description="Which block to read in `indentation` mode.")
+    ] = None
+
+    @property
+    def anchor(self) -> int:
+        return (self.indentation and self.indentation.anchor_line) or self.offset or 1
+
+
+async def run(params: ReadFileParams, context: ToolContext) -> ToolResult:
+    with problems_told_to_model():
+        file = context.files.read(params.path, MAX_SOURCE_BYTES)
+        result = await _content(params, context, file)
+    context.files.note_seen(file)
+    return result
+
+
+async def preview(params: ReadFileParams, context: ToolContext) -> Preview:
+    with problems_told_to_model():
+        real = context.files.resolve(params.path)
+    action = SayTool(
+        tool="readFile",
+        path=printable(params.path),
+        content=printable(str(real)),
+        reason=_range_asked_for(params),
+        start_line=params.anchor if params.mode == "indentation" else params.offset,
+    )
+    return tool_ask(action)
+
+
+def touches(params: ReadFileParams) -> Touches:
+    return Touches(paths=(params.path,))
+
+
+def _range_asked_for(params: ReadFileParams) -> str:
+    if params.mode == "indentation":
+        return f"(indentation mode at line {params.anchor})"
+    count = params.limit or DEFAULT_LINES
+    return f"(lines {params.offset}-{params.offset + count - 1})" if params.offset else f"(up to {count} lines)"
+
+
+async def _content(params: ReadFileParams, context: ToolContext, file: FileData) -> ToolResult:
+    # What is neither text nor wanted by most tasks has modules of its own.
+    from robota.tools.documents.document import open_document
+    from robota.tools.files.images import image_type
+
+    media_type = image_type(file.data)
+    if media_type is not None:
+        return _image(params, context, file, media_type)
+    document = open_document(params.path, file.data)
+    if document is not None:
+        return await _document(params, document)
+    lines = Source(file).lines
+    if not lines:
+        return _result(f"File: {printable(params.path)}\nNote: the file is empty.", "The file is empty.")
+    return _block(params, lines) if params.mode == "indentation" else _slice(params, lines, len(lines))
+
+
+def _image(params: ReadFileParams, context: ToolContext, file: FileData, media_type: str) -> ToolResult:
+    from robota.tools.files.images import MAX_IMAGE_BYTES, image_source
+
+    facts = f"{printable(params.path)} ({media_type}, {len(file.data):,} bytes)"
+    if not context.sees_images:
+        return _result(f"Image: {facts}\nNote: it is not shown, because you cannot see images.", "An image, not shown.")
+    if len(file.data) > MAX_IMAGE_BYTES:
+        raise ToolError(f"{facts} is larger than {MAX_IMAGE_BYTES:,} bytes and cannot be shown. Make a smaller copy.")
+    shown = image_source(file.data, media_type)
+    return ToolResult(content=f"Image: {facts}", view=TextView(text=f"Image {facts}."), images=(shown,))
+
+
+async def _document(params: ReadFileParams, document: "Document") -> ToolResult:
+    from robota.tools.documents.document import UnreadableDocument
+
+    first, count = params.offset or 1, params.limit or DEFAULT_LINES
+    try:
+        # Taking a document apart can take seconds, in which the session must stay responsive.
+        lines = await asyncio.to_thread(lambda: list(islice(document.lines, first + count)))
+    except UnreadableDocument as error:
+        raise ToolError(f"{printable(params.path)!r} cannot be read as a {document.kind}: {error}.") from error
+    if not lines:
+        return _result(f"File: {printable(params.path)}\nNote: the {document.kind} holds no text.", "No text.")
+    is_whole = len(lines) < first + count
+    note = f"This is the text of a {document.kind}; the file itself is not text.\n"
+    return _slice(params, lines[: first + count - 1], len(lines) if is_whole else None, note)
+
+
+def _slice(params: ReadFileParams, lines: list[str], total: int | None, note: str = "") -> ToolResult:
+    first = params.offset or 1
+    _check_line(params, first, lines, "offset")
+    shown = shown_lines(lines, first, first - 1 + (params.limit or DEFAULT_LINES), total)
+    return _lines_result(params, shown, note + range_notice(shown))
+
+
+def _block(params: ReadFileParams, lines: list[str]) -> ToolResult:
+    from robota.tools.files.indentation import Block, block_around
+
+    _check_line(params, params.anchor, lines, "anchor_line")
+    wanted = params.indentation or IndentationParams()
+    block = Block(
+        anchor=params.anchor,
+        levels=wanted.max_levels,
+        siblings=wanted.include_siblings,
+        header=wanted.include_header,
+    )
+    limit = params.limit or DEFAULT_LINES
+    first, last = block_around(lines, block, min(limit, wanted.max_lines or limit))
+    shown = shown_lines(lines, first, last, len(lines))
+    place = f"lines {shown.first}-{shown.last} of {len(lines)} total lines"
+    return _lines_result(params, shown, f"Showing the block around line {params.anchor}: {place}.\n")
+
+
+def _check_line(params: ReadFileParams, line: int, lines: list[str], parameter: str) -> None:
+    if line > len(lines):
+        name = printable(params.path)
+        raise ToolError(f"{name!r} has {len(lines)} lines; there is no line {line}. Use a smaller {parameter}.")
+
+
+def _lines_result(params: ReadFileParams, shown: Shown, notice: str) -> ToolResult:
+    content = f"File: {printable(params.path)}\n{notice}{numbered(shown)}"
+    return _result(content, f"Read lines {shown.first}-{shown.last}.")
+
+
+def _result(content: str, summary: str) -> ToolResult:
+    return ToolResult(content=content, view=TextView(text=summary))
+
+
+TOOL = Tool(
+    name="read_file",
+    label="Read",
+    params=ReadFileParams,
+    description=description_beside(__file__),
+    effects=frozenset({Effect.READ}),
+    run=run,
+    touches=touches,
+    preview=preview,
+)

@@ -1,0 +1,1 @@
+"""Tools that steer the task: questions, completion, subtasks, modes, the todo list."""

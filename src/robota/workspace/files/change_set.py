@@ -1,0 +1,134 @@
+"""Changes to several files that happen together or not at all.
+
+Each change is made safely by itself; when one fails, those before it are undone. Files are removed last, so that
+whatever interrupts the work, no content is gone that does not stand somewhere.
+"""
+
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
+from robota.workspace.files.files import FileData, Files
+from robota.workspace.files.pieces import Content
+from robota.workspace.problems import FileProblem
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """New content for a file; `over` nothing means a new file. `mode_of` names a file whose mode it gets."""
+
+    path: str
+    data: Content
+    over: FileData | None = None
+    mode_of: str | None = None
+
+
+class Remove(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    over: FileData
+
+
+Change = Write | Remove
+
+
+class NotAllDone(FileProblem):
+    """One of the changes failed; the text says what became of the others."""
+
+
+class _Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What is needed to undo a change: the mode of the file and the directories that were made for it."""
+
+    change: Change
+    mode: int
+    new_directories: tuple[Path, ...] = ()
+
+
+def make_changes(files: Files, changes: Sequence[Change]) -> None:
+    """Make all of them, or raise `NotAllDone` and leave everything as it was. No two may be about the same file."""
+    done: list[_Done] = []
+    try:
+        for change in sorted(changes, key=lambda change: isinstance(change, Remove)):
+            done.append(_make(files, change))
+    except BaseException as error:
+        left = [problem for each in reversed(done) if (problem := _undone(files, each))]
+        if isinstance(error, FileProblem):
+            raise NotAllDone(_report(error, len(done), left)) from error
+        raise
+
+
+def _make(files: Files, change: Change) -> _Done:
+    if isinstance(change, Remove):
+        mode = _mode(files, change.path)
+        files.remove(change.path, over=change.over)
+        return _Done(change=change, mode=mode)
+    directories = _missing_directories(files, change.path)
+    mode = _mode(files, change.mode_of) if change.mode_of else 0
+    if change.over is None and os.path.lexists(files.resolve(change.path)):
+        raise FileProblem(f"{change.path!r} exists by now. It was left as it is.")
+    try:
+        files.write(change.path, change.data, over=change.over)
+    except FileProblem:
+        _remove_directories(files, directories)
+        raise
+    if change.mode_of:
+        _set_mode(files, change.path, mode)
+    return _Done(change=change, mode=mode, new_directories=directories)
+
+
+def _undone(files: Files, done: _Done) -> str:
+    """Undo one change; says what is wrong if that is impossible."""
+    change = done.change
+    try:
+        if isinstance(change, Remove):
+            files.write(change.path, change.over.data)
+            _set_mode(files, change.path, done.mode)
+            return ""
+        now = files.read(change.path, len(change.data))
+        if now.data != bytes(change.data):
+            return f"{change.path!r} was changed by somebody else meanwhile and was left so."
+        if change.over is not None:
+            files.write(change.path, change.over.data, over=now)
+            return ""
+        files.remove(change.path, over=now)
+        _remove_directories(files, done.new_directories)
+    except (FileProblem, OSError) as problem:
+        return f"{change.path!r} could not be restored: {problem}"
+    return ""
+
+
+def _report(error: FileProblem, count: int, left: Sequence[str]) -> str:
+    if left:
+        return f"{error} The changes made before it were undone, but not all: {' '.join(left)}"
+    undone = f"The {count} change(s) made before it were undone, so" if count else "Everything stopped there:"
+    return f"{error} {undone} nothing is changed."
+
+
+def _missing_directories(files: Files, path: str) -> tuple[Path, ...]:
+    """The directories that a write will have to make, deepest first."""
+    real = files.resolve(path)
+    above = [place for place in real.parents if place.is_relative_to(files.root)]
+    return tuple(place for place in above if not place.exists())
+
+
+def _remove_directories(files: Files, directories: Sequence[Path]) -> None:
+    for place in directories:
+        with suppress(OSError), directory_beneath(files.root, place.parent, walk_to_directory) as parent:
+            os.rmdir(place.name, dir_fd=parent)
+
+
+def _mode(files: Files, path: str) -> int:
+    return stat.S_IMODE(os.lstat(files.resolve(path)).st_mode)
+
+
+def _set_mode(files: Files, path: str, mode: int) -> None:
+    real = files.resolve(path)
+    with directory_beneath(files.root, real.parent, walk_to_directory) as parent:
+        descriptor = os.open(real.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            os.fchmod(descriptor, mode)
+        finally:
+            os.close(descriptor)

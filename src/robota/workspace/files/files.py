@@ -1,0 +1,239 @@
+"""Byte-exact files beneath one root."""
+
+import os
+import stat
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+
+from robota.workspace.files.confined_paths import (
+    DirectoryOpener,
+    directory_beneath,
+    resolve_beneath,
+    system_errors_as_problems,
+)
+from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles
+from robota.workspace.files.listing import Listing, list_directory
+from robota.workspace.files.pieces import Content
+from robota.workspace.files.read_tracker import Seen
+from robota.workspace.files.replace import create_file, replace_file
+from robota.workspace.problems import Changed, Ignored, NotADirectory, NotARegularFile, NotPermitted, TooBig
+
+READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FileData(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole content of a file; `path` is its real path, `stamp` changes whenever the file does."""
+
+    path: Path
+    data: bytes
+    stamp: tuple[int, ...]
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What a write did. `separated_links` counts other hard links, which still hold the old content."""
+
+    path: Path
+    created: bool
+    separated_links: int = 0
+
+
+class Files:
+    """The files beneath `root`. No path leads out of it, neither by `..` nor through a symbolic link.
+
+    It remembers what the model has read (`note_seen`) and written, so that nothing is overwritten blindly, and
+    refuses what a `.robotaignore` keeps from the model.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        open_directory: DirectoryOpener | None = None,
+        *,
+        is_forbidden: Callable[[str], bool] = lambda relative: False,
+    ) -> None:
+        """`open_directory` is how directories are opened; the best way this system has, unless given.
+
+        `is_forbidden` names further paths, from the root on, that must not be read: not even by a search.
+        """
+        self._is_forbidden = is_forbidden
+        self._root = Path(os.path.realpath(root))
+        self._opener = open_directory
+        self._seen = Seen()
+        self._kept = IgnoreFiles(self._root, KEPT_FROM_THE_MODEL)
+        self._uninteresting = IgnoreFiles(self._root, LEFT_OUT_OF_LISTINGS)
+
+    @property
+    def root(self) -> Path:
+        return self._root
+
+    def resolve(self, path: str) -> Path:
+        """The real path beneath the root that `path` means, whether or not something is there."""
+        return resolve_beneath(self._root, path)
+
+    def relative(self, path: str) -> str:
+        """The same as seen from the root, for showing to people."""
+        return str(self.resolve(path).relative_to(self._root))
+
+    def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
+        """Whether a rule or a `.robotaignore` keeps this path, given from the root on, from the model."""
+        return self._is_forbidden(relative) or self._kept.match(Path(relative).parts, is_directory=is_directory)
+
+    def read(self, path: str, max_bytes: int) -> FileData:
+        """The content of a regular file of at most `max_bytes`."""
+        real = self._file(path)
+        with system_errors_as_problems(path), self._directory(real.parent) as parent:
+            check_regular(path, os.lstat(real.name, dir_fd=parent).st_mode)
+            # O_NONBLOCK: should a pipe take the file's place just now, opening it must not hang.
+            with os.fdopen(os.open(real.name, READ_FLAGS, dir_fd=parent), "rb", buffering=0) as file:
+                status = os.fstat(file.fileno())
+                check_regular(path, status.st_mode)
+                if status.st_size > max_bytes:
+                    raise _too_big(path, status.st_size, max_bytes)
+                data = _read_all(file.fileno(), status.st_size, max_bytes)
+        if len(data) > max_bytes:
+            raise _too_big(path, len(data), max_bytes)
+        return FileData(path=real, data=data, stamp=_stamp(status))
+
+    def note_seen(self, file: FileData) -> None:
+        """The model has now been shown this content."""
+        self._seen.note_read(file.path, file.data, file.stamp)
+
+    def check_seen(self, path: str, file: FileData, *, required: bool) -> None:
+        """Raise `Changed` if the model has read other content; `required`: `NotRead` if it has read none."""
+        self._seen.check(path, file.path, file.data, file.stamp, required=required)
+
+    def write(self, path: str, data: Content, *, over: FileData | None = None) -> Written:
+        """Replace the whole file at once. `over` is what the new content was worked out from: it must still be there.
+
+        Without `over` whatever is there is replaced.
+        """
+        real = self._file(path)
+        self._check_not_rules(path, real)
+        with system_errors_as_problems(path), self._directory(real.parent, create=True) as parent:
+            before = _status_for_writing(path, real.name, parent)
+            _check_unchanged(path, before, over)
+            if before is None:
+                create_file(parent, real.name, data)
+                stamp = None
+            else:
+                stamp = _stamp(replace_file(parent, real.name, data, before))
+        self._seen.note_written(real, data, stamp)
+        return Written(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
+
+    def remove(self, path: str, *, over: FileData) -> None:
+        """Delete the file if it is still `over`. Other hard links keep the content."""
+        real = self._file(path)
+        self._check_not_rules(path, real)
+        with system_errors_as_problems(path), self._directory(real.parent) as parent:
+            _check_unchanged(path, _status_for_writing(path, real.name, parent), over)
+            os.unlink(real.name, dir_fd=parent)
+            os.fsync(parent)
+        self._seen.forget(real)
+
+    def list(self, path: str, recursive: bool, limit: int) -> Listing:
+        """What is in a directory, in tree order, at most `limit` entries; nothing that an ignore file leaves out."""
+        real = self.resolve(path)
+        above = real.relative_to(self._root).parts
+        if above and self._kept.match(above, is_directory=True):
+            raise _ignored(path)
+        rules = [self._kept]
+        if recursive and not self._uninteresting.match(above, is_directory=True):
+            rules.append(self._uninteresting)
+        with system_errors_as_problems(path), self._directory(real) as directory:
+            return list_directory(directory, recursive=recursive, limit=limit, above=above, rules=rules)
+
+    def directory(self, path: str) -> Path:
+        """The real path of a directory that exists."""
+        real = self.resolve(path)
+        if not real.is_dir():
+            raise NotADirectory(f"{path!r} is not an existing directory.")
+        return real
+
+    def _file(self, path: str) -> Path:
+        """The real path of something that could be a file and that the model may know of."""
+        real = self.resolve(path)
+        if real == self._root:
+            raise not_regular(path, os.lstat(real).st_mode)
+        as_written = Path(os.path.normpath(self._root / path))
+        for place in {real, as_written}:
+            if place.is_relative_to(self._root) and self._kept.match(place.relative_to(self._root).parts):
+                raise _ignored(path)
+        return real
+
+    def _directory(self, real: Path, *, create: bool = False) -> AbstractContextManager[int]:
+        if self._opener is None:
+            # Loading it takes longer than the whole of `robota --version`.
+            from robota.workspace.files.openat2 import best_opener
+
+            self._opener = best_opener()
+        return directory_beneath(self._root, real, self._opener, create=create)
+
+    def _check_not_rules(self, path: str, real: Path) -> None:
+        if real.name == KEPT_FROM_THE_MODEL:
+            raise Ignored(f"{path!r} says what is kept from you, so only a person may change it. It was not changed.")
+
+
+def check_regular(path: str, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise not_regular(path, mode)
+
+
+def not_regular(path: str, mode: int) -> NotARegularFile:
+    if stat.S_ISDIR(mode):
+        return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
+    kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
+    return NotARegularFile(f"{path!r} is a {kind}, not a regular file, and was not opened.")
+
+
+def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
+    """What is in the file, and a byte more than allowed if there is more. Its size is a hint: /proc says 0."""
+    pieces: list[bytes] = []
+    room = max_bytes + 1
+    while room and (piece := os.read(descriptor, min(room, max(size + 1, 65_536)))):
+        pieces.append(piece)
+        room -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _check_unchanged(path: str, before: os.stat_result | None, over: FileData | None) -> None:
+    if over is not None and (before is None or _stamp(before) != over.stamp):
+        raise Changed(f"{path!r} was changed by somebody else just now. It was left as it is. Read it again.")
+
+
+def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | None:
+    try:
+        status = os.lstat(name, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    check_regular(path, status.st_mode)
+    if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=parent):
+        raise NotPermitted(f"{path!r} is write-protected. It was not changed. Ask the person before changing its mode.")
+    return status
+
+
+def _ignored(path: str) -> Ignored:
+    return Ignored(
+        f"{path!r} is kept from you by a {KEPT_FROM_THE_MODEL} file. Nothing was read or changed. "
+        "Do without it, or ask the person."
+    )
+
+
+def _too_big(path: str, size: int, limit: int) -> TooBig:
+    return TooBig(
+        f"{path!r} has {size:,} bytes or more; at most {limit:,} can be read at once. Read a part with a command."
+    )
+
+
+SPECIAL_FILES = (
+    (stat.S_ISFIFO, "named pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "character device"),
+    (stat.S_ISBLK, "block device"),
+)

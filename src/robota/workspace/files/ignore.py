@@ -1,0 +1,100 @@
+"""Ignore files in the syntax of `.gitignore`, in any directory: which paths they match."""
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from robota.workspace.problems import Ignored
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+KEPT_FROM_THE_MODEL = ".robotaignore"
+LEFT_OUT_OF_LISTINGS = ".gitignore"
+MAX_BYTES = 1024 * 1024
+FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+SessionServices = tuple[str, ...]
+Stamp = tuple[int, int, int]
+
+
+class Patterns(msgspec.Struct, frozen=True):
+    """The ignore files that speak about one directory, from the top down; `above` counts the directories over each."""
+
+    files: tuple[tuple[int, "GitIgnoreSpec"], ...] = ()
+
+    def match(self, parts: SessionServices, *, is_directory: bool) -> bool:
+        """Whether a path, from the root on, is matched; its directories must have been asked about before."""
+        matched = False
+        for above, spec in self.files:
+            verdict = spec.check_file("/".join(parts[above:]) + "/" * is_directory).include
+            matched = matched if verdict is None else verdict
+        return matched
+
+
+class IgnoreFiles:
+    """All ignore files of one name beneath a root. They are read when asked about, and again when they changed."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self._root = root
+        self._name = name
+        self._read: dict[SessionServices, tuple[Stamp, GitIgnoreSpec]] = {}
+
+    def match(self, parts: SessionServices, *, is_directory: bool = False) -> bool:
+        """Whether the path, or a directory on the way to it, is matched."""
+        last = len(parts) - 1
+        return any(
+            self.patterns(parts[:depth]).match(parts[: depth + 1], is_directory=is_directory or depth < last)
+            for depth in range(len(parts))
+        )
+
+    def patterns(self, directory: SessionServices) -> Patterns:
+        """What speaks about the entries of a directory."""
+        specs = ((depth, self._spec(directory[:depth])) for depth in range(len(directory) + 1))
+        return Patterns(tuple((depth, spec) for depth, spec in specs if spec is not None))
+
+    def _spec(self, directory: SessionServices) -> "GitIgnoreSpec | None":
+        place = os.path.join(self._root, *directory, self._name)  # noqa: PTH118 - asked for at every file operation
+        try:
+            status = os.stat(place)  # noqa: PTH116
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(place, error.strerror or str(error)) from error
+        if stat.S_ISDIR(status.st_mode):
+            return None  # nothing is written in it; the sandbox puts one there while a command runs
+        stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
+        known = self._read.get(directory)
+        if known is None or known[0] != stamp:
+            known = self._read[directory] = (stamp, _compiled(place))
+        return known[1]
+
+
+def _compiled(place: str) -> "GitIgnoreSpec":
+    # Most workspaces have no such file, and then the library is not needed.
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(_content(place).splitlines())
+    except (OSError, ValueError) as error:
+        raise _unusable(place, str(error)) from error
+
+
+def _content(place: str) -> str:
+    with os.fdopen(os.open(place, FLAGS), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError("it is not a regular file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(f"it has more than {MAX_BYTES:,} bytes")
+    return data.decode("utf-8-sig", "surrogateescape")
+
+
+def _unusable(place: str, problem: str) -> Ignored:
+    """What is meant to be hidden is not known, so nothing is shown."""
+    return Ignored(
+        f"The ignore file {place!r} cannot be used: {problem}. No file was read or changed. Ask the person to mend it."
+    )

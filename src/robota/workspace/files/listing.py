@@ -1,0 +1,110 @@
+"""What a directory holds, bounded in entries and in work, never following a symbolic link."""
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from heapq import nsmallest
+
+import msgspec
+
+from robota.workspace.files.ignore import IgnoreFiles, Patterns, SessionServices
+
+# Named, but not entered: they are large, generated, or not the project's own.
+NOT_ENTERED = frozenset(
+    {"node_modules", "__pycache__", "env", "venv", "dist", "out", "bundle"}
+    | {"vendor", "tmp", "temp", "deps", "pkg", "Pods"}
+)
+NOT_ENTERED_PAIRS = frozenset({("target", "dependency"), ("build", "dependencies")})
+
+MAX_SCANNED = 50_000
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Row = tuple[bool, str]  # whether it is a file, so that directories sort first, and its name
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths relative to the listed directory; directories end with `/`. Names are as the system has them."""
+
+    entries: tuple[str, ...]
+    truncated: bool
+
+
+def list_directory(
+    directory: int, *, recursive: bool, limit: int, above: SessionServices = (), rules: Sequence[IgnoreFiles] = ()
+) -> Listing:
+    """List the directory open at the descriptor, level by level, so that a cut listing still shows the top.
+
+    `above` is its path from the root that the ignore files in `rules` start from.
+    """
+    found: list[tuple[SessionServices, bool]] = []
+    waiting: deque[SessionServices] = deque([()])
+    scanned = 0
+    truncated = False
+    while waiting and not truncated:
+        parent = waiting.popleft()
+        rows, cut = _scan(directory, parent, MAX_SCANNED - scanned)
+        scanned += len(rows)
+        place = (*above, *parent)
+        rows = _shown(rows, place, [files.patterns(place) for files in rules])
+        room = limit - len(found)
+        truncated = cut or len(rows) > room
+        for is_file, name in nsmallest(room, rows):
+            parts = (*parent, name)
+            found.append((parts, not is_file))
+            if recursive and not is_file and _is_entered(parts):
+                waiting.append(parts)
+    found.sort(key=_tree_order)
+    return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in found), truncated=truncated)
+
+
+def _scan(directory: int, parts: SessionServices, budget: int) -> tuple[list[Row], bool]:
+    """At most `budget` entries, and whether there are more."""
+    descriptor = _open(directory, parts)
+    if descriptor is None:
+        return [], False
+    rows: list[Row] = []
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                if len(rows) == budget:
+                    return rows, True
+                rows.append((not entry.is_dir(follow_symlinks=False), entry.name))
+    finally:
+        os.close(descriptor)
+    return rows, False
+
+
+def _shown(rows: list[Row], place: SessionServices, patterns: list[Patterns]) -> list[Row]:
+    speaking = [each for each in patterns if each.files]
+    if not speaking:
+        return rows
+    return [
+        (is_file, name)
+        for is_file, name in rows
+        if not any(each.match((*place, name), is_directory=not is_file) for each in speaking)
+    ]
+
+
+def _open(directory: int, parts: SessionServices) -> int | None:
+    """A directory further down that vanished, or that we may not enter, is simply not shown from inside."""
+    descriptor = os.dup(directory)
+    for name in parts:
+        try:
+            deeper = os.open(name, DIRECTORY_FLAGS, dir_fd=descriptor)
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
+        descriptor = deeper
+    return descriptor
+
+
+def _is_entered(parts: SessionServices) -> bool:
+    name = parts[-1]
+    return not (name.startswith(".") or name in NOT_ENTERED or parts[-2:] in NOT_ENTERED_PAIRS)
+
+
+def _tree_order(row: tuple[SessionServices, bool]) -> list[tuple[bool, str]]:
+    """A directory before its content, and directories before files at every level."""
+    parts, is_dir = row
+    return [*((False, name) for name in parts[:-1]), (not is_dir, parts[-1])]

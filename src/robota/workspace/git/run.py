@@ -1,0 +1,197 @@
+"""git itself, for our own calls: the system's program, told to run nothing that a repository names.
+
+A repository's configuration can name programs for hooks, watching files, filters, signatures and transports. All of
+them are switched off here, so that looking at a repository or checking it out is only that.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.process.environment import command_environment
+from robota.workspace.process.programs import find_program
+
+TIMEOUT_S: Final = 60.0
+MOST_BYTES: Final = 16 * 1024 * 1024
+WORDS_SHOWN: Final = 2000
+PINNED: Final = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "safe.bareRepository=explicit",
+    "log.showSignature=false",
+    "submodule.recurse=false",
+)
+ENVIRONMENT: Final = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    # A partial clone would fetch what is missing, from wherever and by whatever its configuration says.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "LC_ALL": "C",
+}
+# What a person says in their own configuration, and a repository cannot say for them.
+PERSONAL: Final = r"^(safe\.directory|core\.excludesfile)$"
+FILTER_KEYS: Final = ("clean", "smudge", "process")
+
+
+class GitError(Exception):
+    """git was not run, or did not do what it was asked for."""
+
+
+class GitMissing(GitError):
+    """There is no git on this machine."""
+
+
+class GitFailed(GitError):
+    """git ended with an error; its own words are the text."""
+
+    def __init__(self, words: str, code: int) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+class GitStopped(GitError):
+    """git took too long and was ended, or said too much to be heard."""
+
+
+class Git(msgspec.Struct, frozen=True, kw_only=True):
+    """git in one directory. `settings` stand above those of the repository."""
+
+    program: str
+    directory: Path
+    environment: Mapping[str, str]
+    settings: tuple[str, ...] = PINNED
+
+    async def run(self, *arguments: str, stdin: bytes = b"", timeout_s: float = TIMEOUT_S) -> str:
+        """What it prints. Raises `GitError`; cancelling ends git, too."""
+        process = await self._start(arguments)
+        try:
+            async with asyncio.timeout(timeout_s):
+                output, words = await _talk(process, stdin)
+                code = await process.wait()
+        except TimeoutError as error:
+            raise GitStopped(f"git {arguments[0]} did not end within {timeout_s:g} seconds") from error
+        finally:
+            await _end(process)
+        if code != 0:
+            raise GitFailed(_shortened(words) or f"git {arguments[0]} ended with code {code}", code)
+        return os.fsdecode(output)
+
+    async def line(self, *arguments: str) -> str:
+        """The one line it prints, which may hold any character of a path."""
+        return (await self.run(*arguments)).removesuffix("\n")
+
+    async def agrees(self, *arguments: str) -> bool:
+        """Whether git answers a question with yes."""
+        try:
+            await self.run(*arguments)
+        except GitFailed:
+            return False
+        return True
+
+    async def _start(self, arguments: tuple[str, ...]) -> asyncio.subprocess.Process:
+        told = [word for setting in self.settings for word in ("-c", setting)]
+        try:
+            return await asyncio.create_subprocess_exec(
+                self.program,
+                "--no-pager",
+                *told,
+                *arguments,
+                cwd=self.directory,
+                env=dict(self.environment),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise GitError(f"git could not be started in {self.directory}: {error.strerror}") from error
+
+
+async def open_git(directory: Path, env: Mapping[str, str]) -> Git:
+    """git for a directory, with the filters of its repository switched off. Raises `GitError`."""
+    program = find_program("git", env, not_beneath=directory)
+    if program is None:
+        raise GitMissing("There is no git on the PATH")
+    own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
+    personal = Git(program=program, directory=Path("/"), environment={**own, "LC_ALL": "C"})
+    git = Git(
+        program=program,
+        directory=directory,
+        environment={**own, **ENVIRONMENT},
+        settings=(*PINNED, *await _personal_settings(personal)),
+    )
+    return msgspec.structs.replace(git, settings=(*git.settings, *await _without_filters(git)))
+
+
+async def _personal_settings(git: Git) -> list[str]:
+    try:
+        listed = (await git.run("config", "--null", "--show-scope", "--get-regexp", PERSONAL)).split("\0")
+    except GitFailed:
+        return []
+    scoped = zip(listed[::2], listed[1::2], strict=False)
+    return [entry.replace("\n", "=", 1) for scope, entry in scoped if scope in ("system", "global")]
+
+
+async def _without_filters(git: Git) -> list[str]:
+    """Settings by which no filter that is known in this directory runs, also none that only holds there."""
+    keys = (await git.run("config", "--null", "--name-only", "--list")).split("\0")
+    names = {key.split(".", 1)[1].rpartition(".")[0] for key in keys if key.startswith("filter.")}
+    for name in names:
+        if "=" in name or "\n" in name:
+            raise GitFailed(f"the repository's configuration names a filter {name!r}, which cannot be switched off", 1)
+    return [
+        setting
+        for name in sorted(names)
+        for setting in (*(f"filter.{name}.{key}=" for key in FILTER_KEYS), f"filter.{name}.required=false")
+    ]
+
+
+async def _talk(process: asyncio.subprocess.Process, stdin: bytes) -> tuple[bytes, bytes]:
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    _, output, words = await asyncio.gather(_feed(process.stdin, stdin), _read(process.stdout), _read(process.stderr))
+    return output, words
+
+
+async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:
+    with suppress(ConnectionError):
+        stream.write(data)
+        await stream.drain()
+    stream.close()
+
+
+async def _read(stream: asyncio.StreamReader) -> bytes:
+    """Everything. Half an answer is none: names left out would count as not there."""
+    kept, length = bytearray(), 0
+    while piece := await stream.read(1 << 16):
+        length += len(piece)
+        kept += piece[: MOST_BYTES - len(kept)]
+    if length > MOST_BYTES:
+        raise GitStopped(f"git printed more than {MOST_BYTES >> 20} MiB")
+    return bytes(kept)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await process.wait()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _shortened(words: bytes) -> str:
+    text = words.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+    return text[:WORDS_SHOWN]

@@ -1,0 +1,1 @@
+"""Processes: commands in foreground and background, their environment, watching and ending them."""

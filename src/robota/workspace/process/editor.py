@@ -1,0 +1,62 @@
+"""The person's own editor, for a text they want to change."""
+
+import asyncio
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.process.programs import find_program
+
+USUAL: Final = ("nano", "vim", "vi")
+
+
+class EditorProblem(Exception):
+    """Why there is no changed text."""
+
+
+async def edit_text(text: str, env: Mapping[str, str]) -> str:
+    """The text as the person left it, with the terminal theirs meanwhile; or `EditorProblem`."""
+    return await asyncio.to_thread(_edited, text, _editor(env))
+
+
+def _editor(env: Mapping[str, str]) -> list[str]:
+    for name in ("VISUAL", "EDITOR"):
+        command = env.get(name, "")
+        if command.strip():
+            words = _words(command)
+            program = find_program(words[0], env) if words else None
+            if program is None:
+                raise EditorProblem(f"The editor {command!r} of ${name} was not found.")
+            return [program, *words[1:]]
+    program = next((found for name in USUAL if (found := find_program(name, env))), None)
+    if program is None:
+        raise EditorProblem(f"No editor: $EDITOR is not set, and none of {', '.join(USUAL)} is installed.")
+    return [program]
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+def _edited(text: str, command: list[str]) -> str:
+    with tempfile.TemporaryDirectory(prefix="robota-edit-") as directory:
+        file = Path(directory) / "text"
+        file.write_bytes(text.encode("utf-8", "surrogatepass"))
+        try:
+            done = subprocess.run([*command, str(file)], check=False)
+        except OSError as error:
+            raise EditorProblem(f"The editor {command[0]} could not be started: {error.strerror}.") from error
+        if done.returncode != 0:
+            raise EditorProblem(f"The editor {command[0]} failed (exit code {done.returncode}).")
+        try:
+            changed = file.read_bytes().decode("utf-8", "surrogatepass")
+        except (OSError, UnicodeDecodeError) as error:
+            raise EditorProblem(f"What the editor left cannot be read: {error}.") from error
+    # Editors end a file with a newline; a text that had none is not meant to get one.
+    return changed if text.endswith("\n") else changed.removesuffix("\n")

@@ -1,0 +1,80 @@
+"""The environment a command runs in: the person's own, without what would make it ask, page or behave like us."""
+
+import re
+import sys
+from collections.abc import Mapping
+
+from robota.workspace.process.programs import absolute_path
+
+# By this a command's processes are known, also those that left its group and session.
+COMMAND_MARK = "ROBOTA_COMMAND_ID"
+
+NON_INTERACTIVE = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+}
+
+# The first ones would run a file before every command or change what it means; the rest belong to our own Python.
+NOT_PASSED_ON = frozenset(
+    {
+        "BASH_ENV",
+        "ENV",
+        "CDPATH",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "GLOBIGNORE",
+        "POSIXLY_CORRECT",
+        "PYTHONHOME",
+        "PYTHONEXECUTABLE",
+        "__PYVENV_LAUNCHER__",
+    }
+)
+# A function that bash would define before the command, under the name of a program.
+BASH_FUNCTION = "BASH_FUNC_"
+LOADER = ("LD_", "GLIBC_TUNABLES", "DYLD_")
+
+
+SECRET_NAME = re.compile(r"(?i)api_?key|token|secret|passw|credential|private_?key|_pat$|^aws_|^azure_|ssh_auth_sock")
+
+
+def command_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """`own` is the environment Robota itself was started in."""
+    passed = {
+        name: value for name, value in own.items() if name not in NOT_PASSED_ON and not name.startswith(BASH_FUNCTION)
+    }
+    if passed.get("VIRTUAL_ENV") == sys.prefix:
+        del passed["VIRTUAL_ENV"]
+    if "PATH" in passed:
+        passed["PATH"] = absolute_path(passed["PATH"])
+    return {**passed, **NON_INTERACTIVE}
+
+
+def without_loader_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables from settings without those that put code into every program, the sandbox's own among them."""
+    return {name: value for name, value in environment.items() if not name.startswith(LOADER)}
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what opens doors elsewhere, going by the names of the variables."""
+    return {name: value for name, value in environment.items() if not SECRET_NAME.search(name)}
+
+
+def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
+    """The environment with a mark for one command. A Robota that runs inside a command adds to the outer mark."""
+    return {**environment, COMMAND_MARK: f"{environment.get(COMMAND_MARK, '')}{mark};"}
+
+
+def unmarked(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without any mark, for a process that must outlive every command."""
+    return {name: value for name, value in environment.items() if name != COMMAND_MARK}

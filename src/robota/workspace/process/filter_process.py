@@ -1,0 +1,183 @@
+"""A program that is given something to read and whose output is wanted whole: hooks and the like."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+
+from robota.workspace.process.environment import marked
+from robota.workspace.process.guardian import Watch
+from robota.workspace.process.tree import ProcessTree
+
+GRACE_S: Final = 0.5
+DRAIN_S: Final = 0.2
+OUTPUT_BYTES: Final = 1024 * 1024
+PIECE_BYTES: Final = 64 * 1024
+PIECES_LEFT_OVER: Final = 32
+
+
+class FilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended. `exit_code` is absent if it was stopped or ended by a signal."""
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+
+
+async def run_filter(
+    command: str | tuple[str, ...],
+    stdin: bytes,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout_s: float,
+    watch: Watch | None = None,
+) -> FilterOutcome:
+    """Run a shell command, or a program with its arguments, without a terminal; `OSError` if there is none such.
+
+    It and all it started have been killed when this returns, however it ends; with `watch` also if Robota is killed.
+    """
+    argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
+    mark = os.urandom(8).hex() if watch is None else watch.next_mark()
+    running = _Filter(argv, stdin, cwd, env, mark)
+    try:
+        async with asyncio.timeout(timeout_s):
+            await running.exited.wait()
+        await running.drain()
+    except TimeoutError:
+        await running.stop()
+        return FilterOutcome(exit_code=None, stdout="", stderr="", timed_out=True)
+    finally:
+        code = running.finish()
+    return FilterOutcome(exit_code=code if code >= 0 else None, stdout=running.stdout.text, stderr=running.stderr.text)
+
+
+class _Filter:
+    """One run. It is not reaped before `finish`, so that its number stays its own as long as its tree is in use."""
+
+    def __init__(self, argv: tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str], mark: str) -> None:
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=marked(env, mark),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except ValueError as error:
+            raise OSError(f"it cannot be run: {error}") from error
+        assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None
+        self._tree = ProcessTree(self._process.pid, mark)
+        self._input = _Feeder(self._process.stdin, stdin)
+        self.stdout = _Reader(self._process.stdout)
+        self.stderr = _Reader(self._process.stderr)
+        self.exited = asyncio.Event()
+        self._exit_notice = self._watch_exit()
+
+    async def drain(self) -> None:
+        """Read what is left, but do not wait for somebody else who keeps the output open."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await self.stdout.ended.wait()
+                await self.stderr.ended.wait()
+
+    async def stop(self) -> None:
+        """Ask it to end; it gets a moment to do so."""
+        self._tree.signal(signal.SIGTERM)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                await self.exited.wait()
+
+    def finish(self) -> int:
+        """End whatever is left of it, and give everything back. Returns the code as `subprocess` has it."""
+        self._tree.kill()
+        code = self._process.wait()
+        for pipe in (self._input, self.stdout, self.stderr):
+            pipe.close()
+        if self._exit_notice is not None:
+            asyncio.get_running_loop().remove_reader(self._exit_notice)
+            os.close(self._exit_notice)
+        return code
+
+    def _watch_exit(self) -> int | None:
+        loop = asyncio.get_running_loop()
+        try:
+            notice = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):
+            # Systems without pidfd: a thread waits. It ends with the process, which `finish` sees to.
+            loop.run_in_executor(None, self._process.wait).add_done_callback(lambda _: self.exited.set())
+            return None
+        loop.add_reader(notice, self.exited.set)
+        return notice
+
+
+class _Feeder:
+    """Writes what the program may read, then the end. One that does not care to read it is no error."""
+
+    def __init__(self, pipe: IO[bytes], data: bytes) -> None:
+        self._pipe = pipe
+        self._left = memoryview(data)
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe.fileno(), False)
+        self._loop.add_writer(pipe.fileno(), self._write)
+
+    def close(self) -> None:
+        """Doing it twice does nothing."""
+        if not self._pipe.closed:
+            self._loop.remove_writer(self._pipe.fileno())
+            self._pipe.close()
+
+    def _write(self) -> None:
+        try:
+            self._left = self._left[os.write(self._pipe.fileno(), self._left[:PIECE_BYTES]) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._left = self._left[:0]
+        if not self._left:
+            self.close()
+
+
+class _Reader:
+    """Keeps the output up to a limit; the rest is read and dropped, so that the program does not hang."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self.ended = asyncio.Event()
+        self._kept = bytearray()
+        self._pipe = pipe
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe.fileno(), False)
+        self._loop.add_reader(pipe.fileno(), self._read)
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Take what is in the pipe now; a pipe holds little, so this ends also if somebody still writes."""
+        for _ in range(PIECES_LEFT_OVER):
+            if not self._read():
+                break
+        self._loop.remove_reader(self._pipe.fileno())
+        self._pipe.close()
+
+    def _read(self) -> bool:
+        """Take one piece; False if there is none."""
+        try:
+            piece = os.read(self._pipe.fileno(), PIECE_BYTES)
+        except BlockingIOError:
+            return False
+        self._kept += piece[: OUTPUT_BYTES - len(self._kept)]
+        if not piece:
+            self._loop.remove_reader(self._pipe.fileno())
+            self.ended.set()
+        return bool(piece)

@@ -1,0 +1,89 @@
+"""If Robota is killed without a chance to clean up, its commands must die too. A small shell process sees to it.
+
+The kernel's own way (a death signal) reaches only the shell of a command and not what that started, and setting it
+needs code between fork and exec. The guardian reads from a pipe that only Robota can write to: when the pipe ends
+without a word, Robota is gone.
+"""
+
+import os
+import subprocess
+import weakref
+from contextlib import suppress
+from typing import Final
+
+from robota.workspace.output.buffer import spool_prefix
+from robota.workspace.process.environment import unmarked
+
+SCRIPT: Final = r"""
+trap '' HUP INT TERM
+PATH=/usr/local/bin:/usr/bin:/bin
+read -r word && exit 0
+for round in 1 2 3 4 5; do
+  for place in $(grep -lF -e "$1" /proc/[0-9]*/environ 2>/dev/null); do
+    place=${place#/proc/}
+    kill -KILL "${place%/environ}" 2>/dev/null
+  done
+done
+rm -f "$2"*
+"""
+
+
+class Watch:
+    """Marks for the commands of one owner. From the first one on, a guardian watches over all that carry one."""
+
+    def __init__(self) -> None:
+        self._mark = os.urandom(8).hex()
+        self._count = 0
+        self._guardian: Guardian | None = None
+
+    @property
+    def spool_prefix(self) -> str:
+        """How the names of their output files begin."""
+        return spool_prefix(self._mark)
+
+    def next_mark(self) -> str:
+        if self._guardian is None:
+            self._guardian = Guardian(f"{self._mark}.", self.spool_prefix)
+        self._count += 1
+        return f"{self._mark}.{self._count}"
+
+    def end(self) -> None:
+        """Nothing is left to watch over, unless another mark is wanted. Doing it twice does nothing."""
+        if self._guardian is not None:
+            self._guardian.dismiss()
+            self._guardian = None
+
+
+class Guardian:
+    """Watches over the commands whose marks begin with `mark`, and over the files that begin with `files`."""
+
+    def __init__(self, mark: str, files: str) -> None:
+        ear, mouth = os.pipe()
+        try:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", SCRIPT, "robota-guardian", mark, files],
+                cwd="/",
+                env=unmarked(os.environ),
+                stdin=ear,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(mouth)
+            raise
+        finally:
+            os.close(ear)
+        # Also when it is forgotten and when the interpreter ends: only a violent death goes without the word.
+        self._dismissal = weakref.finalize(self, _dismiss, process, mouth)
+
+    def dismiss(self) -> None:
+        """Nothing is left to watch over. Doing it twice does nothing."""
+        self._dismissal()
+
+
+def _dismiss(process: "subprocess.Popen[bytes]", mouth: int) -> None:
+    with suppress(BrokenPipeError):
+        os.write(mouth, b"done\n")
+    os.close(mouth)
+    process.wait()

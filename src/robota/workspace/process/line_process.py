@@ -1,0 +1,182 @@
+"""A program that is spoken with in lines, in both directions, for as long as a session lasts: MCP servers and the like.
+
+Nothing it does can hurt who talks to it: a line has a greatest length, what it prints to standard error is read and all
+but the end forgotten, and it ends as a tree, also if Robota is killed.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.environment import command_environment, marked, without_secrets
+from robota.workspace.process.guardian import Watch
+from robota.workspace.process.tree import ProcessTree
+
+LONGEST_LINE: Final = 16 * 1024 * 1024
+LAST_WORDS_BYTES: Final = 64 * 1024
+PIECE_BYTES: Final = 64 * 1024
+FAREWELL_S: Final = 0.5  # to end by itself after its input was closed
+GRACE_S: Final = 2.0
+LOOK_S: Final = 0.02
+
+
+class LineProcess:
+    """One running program. `stop` must be called; `lines` is for one reader."""
+
+    def __init__(self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> None:
+        """Starts it. Secrets of our own environment are not passed on; `environment` is, whatever it holds."""
+        passed = {**without_secrets(command_environment(os.environ)), **environment}
+        self._watch = Watch()
+        mark = self._watch.next_mark()
+        try:
+            self._process = _spawn(argv, cwd, marked(passed, mark))
+        except BaseException:
+            self._watch.end()
+            raise
+        self._tree = ProcessTree(self._process.pid, mark)
+        self._loop = asyncio.get_running_loop()
+        self._last_words = bytearray()
+        self._listening: asyncio.ReadTransport | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._status: int | None = None
+        self._is_stopped = False
+        self._trouble: str | None = None
+        self.is_silent = False  # it will say no more
+        assert self._process.stderr is not None
+        self._errors = self._process.stderr.fileno()
+        os.set_blocking(self._errors, False)
+        self._loop.add_reader(self._errors, self._hear_errors)
+
+    @property
+    def last_words(self) -> str:
+        """The end of what it printed to standard error."""
+        return self._last_words.decode("utf-8", "replace")
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """What it says, line by line without the line's end, until it says no more or too much."""
+        reader = await self._reader()
+        buffer, searched = bytearray(), 0
+        while piece := await reader.read(PIECE_BYTES):
+            buffer += piece
+            while (end := buffer.find(b"\n", searched)) >= 0:
+                line = bytes(buffer[:end])
+                del buffer[: end + 1]
+                searched = 0
+                yield line
+            searched = len(buffer)
+            if searched > LONGEST_LINE:
+                self._trouble = f"it sent a line of more than {LONGEST_LINE >> 20} MiB"
+                break
+        self.is_silent = True
+
+    async def write_line(self, line: bytes) -> None:
+        """Raises `OSError` if it does not listen any more."""
+        if self._writer is None:
+            self._writer = await self._open_writer()
+        self._writer.write(line + b"\n")
+        await self._writer.drain()
+
+    async def how_it_ended(self) -> str:
+        """In words, for a program that fell silent: what it did wrong, or how it went."""
+        if self._trouble is not None:
+            return self._trouble
+        if not await self._has_ended_within(FAREWELL_S):
+            return "it closed its output"
+        assert self._status is not None
+        return f"it ended with exit code {self._status}" if self._status >= 0 else f"signal {-self._status} ended it"
+
+    async def stop(self) -> None:
+        """Close its input, then TERM, then KILL; it and all it started are gone afterwards. Twice does nothing."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        try:
+            self._close_input()
+            if not await self._has_ended_within(FAREWELL_S):
+                self._tree.signal(signal.SIGTERM)
+                await self._has_ended_within(GRACE_S)
+        finally:
+            self._tree.kill()
+            self._process.wait()
+            self._hear_errors()
+            self._close()
+
+    async def _reader(self) -> asyncio.StreamReader:
+        reader = asyncio.StreamReader(loop=self._loop)
+        self._listening, _ = await self._loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self._process.stdout
+        )
+        return reader
+
+    async def _open_writer(self) -> asyncio.StreamWriter:
+        protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader(loop=self._loop))
+        transport, _ = await self._loop.connect_write_pipe(lambda: protocol, self._process.stdin)
+        return asyncio.StreamWriter(transport, protocol, None, self._loop)
+
+    async def _has_ended_within(self, seconds: float) -> bool:
+        deadline = self._loop.time() + seconds
+        while not self._has_ended():
+            if self._loop.time() > deadline:
+                return False
+            await asyncio.sleep(LOOK_S)
+        return True
+
+    def _has_ended(self) -> bool:
+        """Looks without reaping: as long as it is a zombie, nobody else can get its number."""
+        if self._status is not None:
+            return True
+        found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        if found is None:
+            return False
+        self._status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        return True
+
+    def _hear_errors(self) -> None:
+        try:
+            data = os.read(self._errors, PIECE_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(self._errors)
+        self._last_words += data
+        del self._last_words[:-LAST_WORDS_BYTES]
+
+    def _close_input(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        elif self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+    def _close(self) -> None:
+        self._loop.remove_reader(self._errors)
+        if self._listening is not None:
+            self._listening.close()
+        elif self._process.stdout is not None:
+            self._process.stdout.close()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+        self._watch.end()
+
+
+def _spawn(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise CommandNotStarted(f"{argv[0]!r} could not be started: {reason}") from error

@@ -1,0 +1,159 @@
+"""Commands: run to their end, to a limit or to cancellation, or in the background, and never left behind."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.output.buffer import OutputKeeper
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.background import BackgroundProcess
+from robota.workspace.process.child import Child, Launch
+from robota.workspace.process.ending import StopReason
+from robota.workspace.process.foreground import CommandOutcome, Foreground
+from robota.workspace.process.guardian import Watch
+from robota.workspace.process.watchdog import CommandLimits
+from robota.workspace.sandbox.wrapped_command import Wrap, unwrapped
+
+MOST_IN_BACKGROUND: Final = 20
+
+
+class Processes:
+    """Starts commands and knows those that run."""
+
+    def __init__(
+        self,
+        limits: CommandLimits | None = None,
+        wrap: Wrap = unwrapped,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`wrap` puts every command behind walls, unless a call may go without; `environment` is added to ours."""
+        self._limits = limits or CommandLimits()
+        self._wrap = wrap
+        self._environment = dict(environment or {})
+        self._watch = Watch()
+        self._running: set[Foreground] = set()
+        self._background: dict[str, BackgroundProcess] = {}
+
+    async def run(
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float | None,
+        on_output: Callable[[str], None],
+        *,
+        outside: bool = False,
+    ) -> CommandOutcome:
+        """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`.
+
+        `outside` means without walls; the caller must have been allowed that.
+        """
+        started = self._start(command, cwd, on_output, outside)
+        try:
+            if not await started.is_over(timeout_s):
+                started.end(StopReason.TIME_OUT)
+            return await started.outcome()
+        except BaseException:
+            await started.give_up()
+            raise
+        finally:
+            self._running.discard(started)
+
+    async def run_or_hand_over(
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None],
+        *,
+        outside: bool = False,
+    ) -> CommandOutcome | BackgroundProcess:
+        """The same, but at the time limit the command goes on in the background."""
+        self._require_room()
+        started = self._start(command, cwd, on_output, outside)
+        try:
+            if not await started.is_over(timeout_s):
+                return self._adopt(command, *started.hand_over(), started.age_s)
+            return await started.outcome()
+        except BaseException:
+            await started.give_up()
+            raise
+        finally:
+            self._running.discard(started)
+
+    def start_background(self, command: str, cwd: Path) -> BackgroundProcess:
+        """Start a command that can be written to and that nobody waits for."""
+        self._require_room()
+        keeper = OutputKeeper(self._watch.spool_prefix)
+        launch = self._launch(command, cwd, outside=False, has_input=True)
+        return self._adopt(command, Child(launch, lambda _: None, lambda: None), keeper, None)
+
+    @property
+    def has_walls(self) -> bool:
+        """Whether commands run in a sandbox."""
+        return self._wrap is not unwrapped
+
+    @property
+    def background(self) -> tuple[BackgroundProcess, ...]:
+        """All of this session, also those that have ended, in the order of their start."""
+        return tuple(self._background.values())
+
+    def find_background(self, name: str) -> BackgroundProcess | None:
+        return self._background.get(name)
+
+    def abort_running(self) -> bool:
+        """End every command somebody waits for, as a person's Ctrl-C would. False if none runs."""
+        for started in self._running:
+            started.end(StopReason.ABORTED)
+        return bool(self._running)
+
+    async def end_background(self) -> None:
+        """End all that runs in the background, with the chance to clean up."""
+        async with asyncio.TaskGroup() as ending:
+            for process in self._background.values():
+                if process.ending is None:
+                    ending.create_task(process.stop())
+
+    def close(self) -> None:
+        """End everything that still runs, at once; those who wait for a command get its outcome."""
+        for started in self._running:
+            started.child.kill()
+        for process in self._background.values():
+            process.end_now()
+        self._background.clear()
+        if not self._running:
+            self._watch.end()
+
+    def _start(self, command: str, cwd: Path, on_output: Callable[[str], None], outside: bool) -> Foreground:
+        launch = self._launch(command, cwd, outside=outside)
+        started = Foreground(launch, self._watch.spool_prefix, self._limits, on_output)
+        self._running.add(started)
+        return started
+
+    def _launch(self, command: str, cwd: Path, *, outside: bool, has_input: bool = False) -> Launch:
+        return Launch(
+            command=command,
+            cwd=cwd,
+            mark=self._watch.next_mark(),
+            has_input=has_input,
+            wrap=unwrapped if outside else self._wrap,
+            environment=self._environment,
+        )
+
+    def _adopt(self, command: str, child: Child, keeper: OutputKeeper, age_s: float | None) -> BackgroundProcess:
+        """`age_s` is known of a command that was handed over; only to those does the person's time limit apply."""
+        total_s = self._limits.total_s
+        left_s = None if total_s is None or age_s is None else max(0.0, total_s - age_s)
+        limits = msgspec.structs.replace(self._limits, total_s=left_s, silence_s=None)
+        process = BackgroundProcess(len(self._background) + 1, command, child, keeper, limits)
+        self._background[process.id] = process
+        return process
+
+    def _require_room(self) -> None:
+        if sum(process.ending is None for process in self._background.values()) >= MOST_IN_BACKGROUND:
+            raise CommandNotStarted(
+                f"The command was not run: {MOST_IN_BACKGROUND} background processes are running already. "
+                "Stop one of them first."
+            )

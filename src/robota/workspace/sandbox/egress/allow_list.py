@@ -1,0 +1,92 @@
+"""Whom a sandboxed command may reach: a name is judged, looked up once, and what it leads to is judged as well."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from robota.config.settings.allowed_hosts import (
+    USUAL_PORTS,
+    AllowedAddress,
+    AllowedHost,
+    AllowedName,
+    NamesBelow,
+    allowed_host,
+)
+from robota.workspace.web.address import AddressRules, WebAddress
+from robota.workspace.web.name_lookup import Resolve, resolve_name
+
+NOT_LISTED: Final = "not in sandbox.allowedHosts"
+# A look-up keeps a thread of the process busy, and others need those too.
+LOOKUPS_AT_ONCE: Final = 2
+
+
+class HostRefused(Exception):
+    """Nobody may connect there. `missing` is the entry of the list that would change it."""
+
+    def __init__(self, host: str, why: str, missing: str) -> None:
+        super().__init__(f"The sandbox refused a connection to {host} ({why}).")
+        self.missing = missing
+
+
+class AllowList:
+    """The entries of `sandbox.allowedHosts`."""
+
+    def __init__(self, entries: Iterable[str], resolve: Resolve = resolve_name) -> None:
+        """The entries must be sound, as the settings see to; an unsound one raises `NoHost`."""
+        self._entries = tuple(allowed_host(entry) for entry in entries)
+        self._resolve = resolve
+        self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+
+    def names(self, host: str) -> bool:
+        """Whether the host is on the list with any port."""
+        return any(_speaks_of(entry, host) for entry in self._entries)
+
+    async def addresses(self, wanted: WebAddress) -> Sequence[str]:
+        """Where to connect to, and nowhere else. Raises `HostRefused`, or `OSError` for a name that nobody knows."""
+        host, port = wanted.host, wanted.port
+        if not any(_speaks_of(entry, host) and port in entry.ports for entry in self._entries):
+            raise HostRefused(entry_for(host, port), NOT_LISTED, missing=entry_for(host, port))
+        if wanted.is_numerical:
+            return [host]
+        found = await self._found(host, port)
+        rules = AddressRules(exempt=self._listed_addresses(port))
+        for each in found:
+            kind = rules.refusal(each)
+            if kind is not None:
+                why = f"it leads to {each}, {kind}, which is not listed itself"
+                raise HostRefused(entry_for(host, port), why, missing=entry_for(each, port))
+        return found
+
+    async def _found(self, host: str, port: int) -> Sequence[str]:
+        await self._lookups.acquire()
+        lookup = asyncio.ensure_future(self._resolve(host, port))
+        lookup.add_done_callback(self._over)
+        # Whoever gave up waiting does not free the thread, and so must not free its place either.
+        return await asyncio.shield(lookup)
+
+    def _over(self, lookup: "asyncio.Future[Sequence[str]]") -> None:
+        self._lookups.release()
+        if not lookup.cancelled():
+            lookup.exception()  # nobody may be left to hear of it
+
+    def _listed_addresses(self, port: int) -> tuple[str, ...]:
+        return tuple(
+            entry.address for entry in self._entries if isinstance(entry, AllowedAddress) and port in entry.ports
+        )
+
+
+def entry_for(host: str, port: int) -> str:
+    """What would have to be on the list."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port in USUAL_PORTS else f"{name}:{port}"
+
+
+def _speaks_of(entry: AllowedHost, host: str) -> bool:
+    """`host` is in the form of `WebAddress`: checked, lower case, without a dot at its end."""
+    match entry:
+        case AllowedName(name=name):
+            return host == name
+        case NamesBelow(parent=parent):
+            return host.endswith(f".{parent}")
+        case AllowedAddress(address=address):
+            return host == address

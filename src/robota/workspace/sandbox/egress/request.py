@@ -1,0 +1,96 @@
+"""What a command asks the proxy for, and what of it goes on to the server. Pure; whatever looks odd is refused."""
+
+import re
+from typing import Final
+
+import h11
+import msgspec
+
+from robota.workspace.web.address import AddressRefused, WebAddress, parse_address
+
+AUTHORITY: Final = re.compile(r"[^\s/?#@\\]+:[0-9]{1,5}")
+# They are about the connection to the proxy, not about the message.
+HOP_BY_HOP: Final = frozenset(
+    (
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"upgrade",
+    )
+)
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class NotServed(Exception):
+    """A request that gets this answer instead of the one it wanted."""
+
+    def __init__(self, status: int, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.status = status
+        self.reason = reason
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a request wants to go, and the request that is to be passed on; None for a bare line."""
+
+    address: WebAddress
+    onward: h11.Request | None
+
+
+def wish_of(request: h11.Request) -> Wish:
+    """Raises `NotServed` for what cannot be read in one way only."""
+    target = request.target.decode("ascii")
+    if request.method == b"CONNECT":
+        if AUTHORITY.fullmatch(target) is None:
+            raise NotServed(400, "CONNECT needs a host and a port, and nothing else.")
+        return Wish(address=_address(f"http://{target}/"), onward=None)
+    if not target.lower().startswith("http://"):
+        raise NotServed(400, "This is a proxy: it takes CONNECT, and requests whose target begins with http://.")
+    address = _address(target)
+    return Wish(address=address, onward=_onward(request, address))
+
+
+def response_for_command(response: h11.Response) -> h11.Response:
+    """The server's answer, after which the command has to connect anew."""
+    headers = [*_end_to_end(list(response.headers)), (b"connection", b"close")]
+    return h11.Response(status_code=response.status_code, reason=response.reason, headers=headers)
+
+
+def _onward(request: h11.Request, address: WebAddress) -> h11.Request:
+    """With our own words for where it goes, and for what comes after it: nothing."""
+    headers = list(request.headers)
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}:
+        raise NotServed(400, "The request says in two ways how long it is. Nothing was sent.")
+    for host in (value.decode("ascii", "replace") for name, value in headers if name == b"host"):
+        if not _same_place(_address(f"http://{host}/"), address):
+            raise NotServed(400, "The request line and the Host header name different hosts. Nothing was sent.")
+    kept = [(name, value) for name, value in _end_to_end(headers) if name != b"host"]
+    return h11.Request(
+        method=request.method,
+        target=address.target.encode(),
+        headers=[(b"host", address.authority.encode()), *kept, (b"connection", b"close")],
+    )
+
+
+def _end_to_end(headers: Headers) -> Headers:
+    listed = b",".join(value for name, value in headers if name == b"connection").lower()
+    dropped = HOP_BY_HOP | {word.strip() for word in listed.split(b",")}
+    # How long a message is must not depend on what a header says about other headers.
+    dropped -= {b"content-length", b"transfer-encoding"}
+    return [(name, value) for name, value in headers if name not in dropped]
+
+
+def _address(url: str) -> WebAddress:
+    try:
+        return parse_address(url)
+    except AddressRefused as error:
+        raise NotServed(400, str(error)) from error
+
+
+def _same_place(one: WebAddress, other: WebAddress) -> bool:
+    return (one.host, one.port) == (other.host, other.port)

@@ -1,0 +1,268 @@
+"""Searching the content of files: ripgrep does the work, this decides what it sees and keeps the answer bounded.
+
+ripgrep is quickest when it may answer in any order. The answer must not depend on that order, so a search that finds
+more than was asked for is run again in path order; having many results, that run is soon full.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS
+from robota.workspace.problems import FileProblem, Ignored, Missing, NotARegularFile
+from robota.workspace.search.pattern import PathPattern
+from robota.workspace.search.ripgrep import RipgrepEnd, run_ripgrep
+
+MAX_LINE_CHARACTERS: Final = 500
+BEFORE_MATCH: Final = 100
+WANTED: Final = "robotawanted"
+
+
+class SearchFailed(FileProblem):
+    """The search could not be made; this is not the same as finding nothing."""
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """`place` is a real path beneath the root: a directory, or one file. `pattern` is relative to it."""
+
+    place: Path
+    regex: str
+    limit: int
+    context: int = 0
+    pattern: PathPattern | None = None
+    file_type: str | None = None
+    hidden: bool = False
+
+
+class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
+    number: int
+    text: str
+    is_match: bool
+
+
+class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Matches and the lines around them. `path` is relative to the root, as the system has it."""
+
+    path: str
+    lines: list[FoundLine]
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """In path order. `is_cut` says that there are more matches than the limit; `searched` is then not known."""
+
+    files: tuple[FoundFile, ...]
+    matches: int
+    is_cut: bool
+    searched: int | None
+    overlong: int
+    unreadable: tuple[str, ...]
+
+
+async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) -> Found:
+    """Search beneath `root`. Symbolic links are not followed; what `is_ignored` names is never shown."""
+    check_place(root, query.place, is_ignored)
+    if "\0" in query.regex or "\n" in query.regex:
+        raise SearchFailed("A search goes line by line, so the regex cannot hold a line break or a NUL byte.")
+    collected = await _collect(root, query, is_ignored, in_order=False)
+    if collected.is_cut:
+        collected = await _collect(root, query, is_ignored, in_order=True)
+    return collected
+
+
+def check_place(root: Path, place: Path, is_ignored: Callable[[str], bool]) -> None:
+    """Only directories and regular files can be searched; a pipe would keep us waiting."""
+    shown = str(place.relative_to(root))
+    if place != root and is_ignored(shown):
+        raise Ignored(f"{shown!r} is kept from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched.")
+    if not place.exists():
+        raise Missing(f"{shown!r} does not exist. Nothing was searched.")
+    if not place.is_dir() and not place.is_file():
+        raise NotARegularFile(f"{shown!r} is neither a directory nor a regular file. Nothing was searched.")
+
+
+def visibility_options(root: Path, *, hidden: bool) -> list[str]:
+    """What is passed over: files that git ignores, and hidden ones unless wanted. Meant for a run in `root`."""
+    options = ["--hidden", "--glob=!**/.git"] if hidden else []
+    rules = [KEPT_FROM_THE_MODEL]
+    if not any((place / ".git").exists() for place in (root, *root.parents)):
+        # Outside a repository the project's own file still counts, but no directory above has a say.
+        options += ["--no-require-git", "--no-ignore-parent"]
+        rules.append(LEFT_OUT_OF_LISTINGS)
+    return [*options, *(f"--ignore-file={name}" for name in rules if (root / name).is_file())]
+
+
+def name_options(pattern: PathPattern) -> list[str]:
+    """Leave out what cannot match by its name; whole paths are compared afterwards."""
+    if pattern.names is None:
+        return []
+    # As a file type, because ripgrep's globs would bring back what git ignores.
+    return [*(f"--type-add={WANTED}:{name}" for name in pattern.names), f"--type={WANTED}"]
+
+
+def argument(root: Path, place: Path) -> str:
+    """The place as an argument of a run in `root`; never taken for an option."""
+    return "." if place == root else f"./{place.relative_to(root)}"
+
+
+def tidy(path: str) -> str:
+    """A path as ripgrep prints it, relative to the root."""
+    return path.removeprefix("./")
+
+
+async def _collect(root: Path, query: Query, is_ignored: Callable[[str], bool], *, in_order: bool) -> Found:
+    collector = _Collector(root, query, is_ignored)
+    end = await run_ripgrep(_arguments(root, query, in_order=in_order), root, collector.take)
+    if not end.was_stopped and collector.searched is None:
+        raise SearchFailed(_why_failed(query, end))
+    return collector.found(end)
+
+
+def _arguments(root: Path, query: Query, *, in_order: bool) -> list[str]:
+    options = [
+        "--json",
+        f"--context={query.context}",
+        f"--max-count={query.limit + 1}",
+        *visibility_options(root, hidden=query.hidden),
+        *(["--sort=path"] if in_order else []),
+    ]
+    if query.file_type is not None:
+        options.append(f"--type={query.file_type}")
+    elif query.pattern is not None:
+        options += name_options(query.pattern)
+    return [*options, f"--regexp={query.regex}", "--", argument(root, query.place)]
+
+
+def _why_failed(query: Query, end: RipgrepEnd) -> str:
+    said = end.errors.removeprefix("rg: ") or "ripgrep ended without an answer"
+    if "regex" in said and "look-around" in said:
+        said = "look-around is not supported"
+    elif "unrecognized file type" in said:
+        return (
+            f"There is no file type {query.file_type!r}. Nothing was searched. Use a short name such as py, js, ts, "
+            "rust, go, java, md, json or yaml, or give a file_pattern instead."
+        )
+    return f"The search could not be made: {said}\nNothing was searched. Correct the regex (Rust syntax) and try again."
+
+
+class _Text(msgspec.Struct, frozen=True):
+    """ripgrep sends what is not UTF-8 as bytes."""
+
+    text: str | None = None
+    raw: bytes | None = msgspec.field(name="bytes", default=None)
+
+    @property
+    def as_line(self) -> str:
+        return self.text if self.text is not None else (self.raw or b"").decode("latin-1")
+
+    @property
+    def as_path(self) -> str:
+        return self.text if self.text is not None else os.fsdecode(self.raw or b"")
+
+
+class _Submatch(msgspec.Struct, frozen=True):
+    start: int
+
+
+class _LineData(msgspec.Struct, frozen=True):
+    path: _Text
+    lines: _Text
+    line_number: int
+    submatches: list[_Submatch]
+
+
+class _Match(msgspec.Struct, frozen=True, tag="match"):
+    data: _LineData
+
+
+class _Context(msgspec.Struct, frozen=True, tag="context"):
+    data: _LineData
+
+
+class _Begin(msgspec.Struct, frozen=True, tag="begin"):
+    pass
+
+
+class _End(msgspec.Struct, frozen=True, tag="end"):
+    pass
+
+
+class _Stats(msgspec.Struct, frozen=True):
+    searches: int
+
+
+class _SummaryData(msgspec.Struct, frozen=True):
+    stats: _Stats
+
+
+class _Summary(msgspec.Struct, frozen=True, tag="summary"):
+    data: _SummaryData
+
+
+_decoder = msgspec.json.Decoder(_Match | _Context | _Begin | _End | _Summary)
+
+
+class _Collector:
+    """Takes what ripgrep says, one JSON object at a time, until there is more than the limit."""
+
+    def __init__(self, root: Path, query: Query, is_ignored: Callable[[str], bool]) -> None:
+        self._query = query
+        self._is_ignored = is_ignored
+        self._base = f"{argument(root, query.place)}/"
+        self._lines: dict[str, list[FoundLine]] = {}
+        self._wanted: dict[str, bool] = {}
+        self._matches = 0
+        self.searched: int | None = None
+
+    def take(self, record: bytes) -> bool:
+        said = _decoder.decode(record)
+        if isinstance(said, _Match | _Context):
+            return self._take_line(said.data, is_match=isinstance(said, _Match))
+        if isinstance(said, _Summary):
+            self.searched = said.data.stats.searches
+        return True
+
+    def found(self, end: RipgrepEnd) -> Found:
+        ordered = sorted(self._lines.items(), key=lambda item: item[0].split("/"))
+        return Found(
+            files=tuple(FoundFile(path=path, lines=lines) for path, lines in ordered),
+            matches=min(self._matches, self._query.limit),
+            is_cut=end.was_stopped,
+            searched=self.searched,
+            overlong=end.overlong,
+            unreadable=tuple(line.removeprefix("rg: ") for line in end.errors.splitlines()),
+        )
+
+    def _take_line(self, data: _LineData, *, is_match: bool) -> bool:
+        path = data.path.as_path
+        if not self._is_wanted(path):
+            return True
+        self._matches += is_match
+        if self._matches > self._query.limit:
+            return False
+        text = _cut(data.lines.as_line.rstrip("\r\n"), data.submatches[0].start if data.submatches else 0)
+        line = FoundLine(number=data.line_number, text=text, is_match=is_match)
+        self._lines.setdefault(tidy(path), []).append(line)
+        return True
+
+    def _is_wanted(self, path: str) -> bool:
+        known = self._wanted.get(path)
+        if known is None:
+            pattern = self._query.pattern
+            fits = pattern is None or pattern.matches(tidy(path.removeprefix(self._base)))
+            known = self._wanted[path] = fits and not self._is_ignored(tidy(path))
+        return known
+
+
+def _cut(line: str, match_start: int) -> str:
+    """At most 500 characters of a line, so chosen that the match is among them."""
+    if len(line) <= MAX_LINE_CHARACTERS:
+        return line
+    # ripgrep counts bytes, and those of a line that is UTF-8.
+    start = len(line.encode("utf-8", "surrogateescape")[:match_start].decode("utf-8", "ignore"))
+    first = 0 if start < MAX_LINE_CHARACTERS - BEFORE_MATCH else start - BEFORE_MATCH
+    shown = line[first : first + MAX_LINE_CHARACTERS]
+    before = "[truncated...] " if first else ""
+    return f"{before}{shown}{' [truncated...]' if first + len(shown) < len(line) else ''}"

@@ -1,0 +1,76 @@
+"""Finding files by their names: ripgrep walks, because it knows what git ignores; the pattern is ours."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.search.content import SearchFailed, argument, check_place, name_options, tidy, visibility_options
+from robota.workspace.search.pattern import PathPattern
+from robota.workspace.search.ripgrep import run_ripgrep
+
+MAX_LOOKED_AT: Final = 500_000
+
+
+class FoundNames(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths relative to the root, the newest file first. `total` counts all that match, as far as was looked."""
+
+    paths: tuple[str, ...]
+    total: int
+    gave_up: bool
+
+
+async def find_names(
+    root: Path,
+    place: Path,
+    pattern: PathPattern,
+    is_ignored: Callable[[str], bool],
+    limit: int,
+    *,
+    max_files: int = MAX_LOOKED_AT,
+) -> FoundNames:
+    """The files in the directory `place`, a real path beneath `root`, that the pattern means."""
+    check_place(root, place, is_ignored)
+    base = f"{argument(root, place)}/"
+    matching: list[str] = []
+    looked_at = 0
+    is_enough = pattern.is_about_names  # then ripgrep has compared already
+
+    def take(record: bytes) -> bool:
+        nonlocal looked_at
+        looked_at += 1
+        path = os.fsdecode(record)
+        if is_enough or pattern.matches(tidy(path.removeprefix(base))):
+            matching.append(tidy(path))
+        return looked_at < max_files
+
+    options = ["--files", "--null", *visibility_options(root, hidden=pattern.wants_hidden), *name_options(pattern)]
+    end = await run_ripgrep([*options, "--", argument(root, place)], root, take, separator=b"\0")
+    if not looked_at and end.errors:
+        raise SearchFailed(f"The files could not be listed: {end.errors}")
+    newest = await asyncio.to_thread(_newest_first, root, matching)
+    # Asking the ignore files costs more than everything else, so only what will be shown is asked about.
+    shown = tuple(islice((path for path in newest if not is_ignored(path)), limit))
+    total = len(matching) if len(shown) == limit else len(shown)
+    return FoundNames(paths=shown, total=total, gave_up=end.was_stopped)
+
+
+def _newest_first(root: Path, paths: Sequence[str]) -> list[str]:
+    """By time of change, then by path, so that equal times give the same order everywhere."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        times = {path: _changed_at(path, descriptor) for path in paths}
+    finally:
+        os.close(descriptor)
+    return sorted(sorted(paths), key=times.__getitem__, reverse=True)
+
+
+def _changed_at(path: str, root: int) -> int:
+    try:
+        return os.stat(path, dir_fd=root, follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0  # gone in the meantime

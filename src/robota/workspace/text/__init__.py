@@ -1,0 +1,1 @@
+"""Text of files: encodings, line endings, edits on source text, syntax checks."""

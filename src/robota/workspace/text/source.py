@@ -1,0 +1,214 @@
+"""A text file opened for editing: match on plain text, get back bytes in which only the edit differs.
+
+How an edit tool uses it:
+
+    source = read_source(context.files, path)            # refused if the file changed since the model read it
+    ... find the place in `source.text` or `source.lines`, which never hold a carriage return ...
+    data = source.replace([Edit(start_line=3, end_line=4, new_lines=("new",))])
+    context.files.write(path, data, over=source.file)     # refused if the file changed in the meantime
+
+In `text` every line ends with `\\n`, and a byte that is no character of the file's encoding stands as U+FFFD. Text that
+an edit leaves alone keeps its bytes, whatever they are. A new line takes the ending of the line it replaces, else of
+its neighbours; U+FFFD in new text becomes again the byte it stood for.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import msgspec
+
+from robota.workspace.files.files import FileData, Files
+from robota.workspace.files.pieces import Pieces
+from robota.workspace.problems import Unencodable
+from robota.workspace.text.encoding import BYTE_TRANSPARENT, CACHED, TextForm, decode, encode_part, plain_newlines
+from robota.workspace.text.line_index import LineIndex
+
+MAX_SOURCE_BYTES = 20 * 1024 * 1024
+UNKNOWN = "\ufffd"
+STRAY_BYTES = re.compile("[\udc80-\udcff]")
+PLACEHOLDERS = re.compile("[\udc80-\udcff\ufffd]")
+CHARACTER_BYTES = {"cp1252": 1, "latin-1": 1, "utf-32-le": 4, "utf-32-be": 4}
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines `start_line` to `end_line`, counted from 1 and both included, become `new_lines` (without endings).
+
+    `end_line == start_line - 1` replaces nothing: the new lines go before `start_line`, which may be one past the end.
+    """
+
+    start_line: int
+    end_line: int
+    new_lines: Sequence[str]
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """The characters `start` to `end` (not included) of `Source.text` become `new`."""
+
+    start: int
+    end: int
+    new: str
+
+    def __bool__(self) -> bool:
+        """Whether it changes anything, if it is trimmed."""
+        return self.start < self.end or bool(self.new)
+
+
+def read_source(files: Files, path: str, *, must_be_read: bool = False) -> "Source":
+    """Open a file for editing. Raises a `FileProblem`: missing, binary, too big, ignored, changed since it was read.
+
+    `must_be_read` also refuses a file that the model has never read.
+    """
+    source = Source(files.read(path, MAX_SOURCE_BYTES))
+    files.check_seen(path, source.file, required=must_be_read)
+    return source
+
+
+class Source:
+    """The decoded content of one file. Immutable: an edit gives bytes, not another source."""
+
+    def __init__(self, file: FileData) -> None:
+        self._decoded = decode(file.data)
+        self._has_returns = self._decoded.has_returns
+        self.file = file
+        self.form: TextForm = self._decoded.form
+
+    @cached_property
+    def text(self) -> str:
+        """What to match against: line endings are `\\n`, bytes that are no text are U+FFFD."""
+        plain = self._decoded.plain
+        return STRAY_BYTES.sub(UNKNOWN, plain) if self.form.errors == BYTE_TRANSPARENT else plain
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of `text` without their endings; a final newline starts no further line."""
+        return lines_of(self.text)
+
+    @cached_property
+    def index(self) -> LineIndex:
+        """Some of the lines of `text`, for whoever does not need them all."""
+        return LineIndex(self.text)
+
+    @cached_property
+    def _raw(self) -> str:
+        return self._decoded.content
+
+    def replace(self, edits: Iterable[Edit]) -> bytes:
+        """The file with some lines replaced. Edits may come in any order but must not overlap."""
+        return bytes(self.replace_spans(self.span_of(edit) for edit in edits))
+
+    def replace_spans(self, spans: Iterable[Span]) -> Pieces:
+        """The file with some stretches of `text` replaced. They may come in any order but must not overlap."""
+        data, pieces = memoryview(self.file.data), list[bytes | memoryview]()
+        place = raw_place = 0
+        byte_place = written = len(self.form.mark)
+        for span in sorted(spans, key=lambda span: (span.start, span.end)):
+            if not place <= span.start <= span.end <= len(self.text):
+                raise ValueError(f"{span} overlaps another edit or lies outside the text")
+            lean = self.trimmed(span)
+            start = self._raw_position(lean.start, place, raw_place)
+            end = self._raw_position(lean.end, lean.start, start)
+            new = encode_part(self._in_raw_form(lean, start, end), self.form)
+            first_byte = byte_place + self._byte_count(raw_place, start)
+            place, raw_place, byte_place = lean.end, end, first_byte + self._byte_count(start, end)
+            pieces += [data[written:first_byte], new]
+            written = byte_place
+        return Pieces((self.form.mark, *pieces, data[written:]))
+
+    def trimmed(self, span: Span) -> Span:
+        """The part of a span that really changes, so that endings around it are not even looked at."""
+        old, new = self.text[span.start : span.end], self._newlines_as_meant(span.new)
+        head = common_prefix(old, new)
+        tail = common_suffix(old, new, min(len(old), len(new)) - head)
+        return Span(start=span.start + head, end=span.end - tail, new=new[head : len(new) - tail])
+
+    def span_of(self, edit: Edit) -> Span:
+        """The same edit, in characters."""
+        if not 1 <= edit.start_line <= edit.end_line + 1:
+            raise ValueError(f"lines {edit.start_line}-{edit.end_line} are not in the order of a file")
+        start, end, last = self.index.start_of(edit.start_line - 1), self.index.start_of(edit.end_line), len(self.text)
+        new = "".join(f"{line}\n" for line in edit.new_lines)
+        if end <= last:
+            return Span(start=start, end=end, new=new)
+        # The last line has no ending to give.
+        return Span(start=min(start, last), end=last, new="\n" * (start > last and bool(new)) + new.removesuffix("\n"))
+
+    def _newlines_as_meant(self, new: str) -> str:
+        """In a file without carriage returns one that is given is meant; elsewhere it is a way to write a newline."""
+        return plain_newlines(new) if self._has_returns else new
+
+    def _raw_position(self, position: int, known: int, raw_known: int) -> int:
+        """Where a position of `text` lies in the raw text, counting on from a pair that is known to correspond."""
+        raw = first_guess = raw_known + position - known
+        if not self._has_returns:
+            return raw
+        if self.form.newline == "\r\n":
+            return raw + self.text.count("\n", known, position)
+        while True:
+            further = first_guess + self._raw.count("\r\n", raw_known, raw + 1)
+            if further == raw:
+                return raw
+            raw = further
+
+    def _byte_count(self, start: int, end: int) -> int:
+        """How many bytes a stretch of the raw text takes up in the file."""
+        fixed = 1 if self.form.encoding == "utf-8" and self.text.isascii() else CHARACTER_BYTES.get(self.form.encoding)
+        if fixed is not None:
+            return fixed * (end - start)
+        # In pieces that stay in the processor's cache: much quicker than megabytes at once.
+        cuts = [*range(start, end, CACHED), end]
+        return sum(len(encode_part(self._raw[one:next_one], self.form)) for one, next_one in pairwise(cuts))
+
+    def _in_raw_form(self, span: Span, start: int, end: int) -> str:
+        new = span.new
+        if UNKNOWN in new and self.form.errors == BYTE_TRANSPARENT:
+            new = _with_stray_bytes(new, PLACEHOLDERS.findall(self._raw, start, end))
+        if not self._has_returns:
+            return new
+        if self.form.newline is not None:
+            return new.replace("\n", self.form.newline)
+        # Comparing lines costs an import that a file with mixed endings, and only that, has to pay.
+        from robota.workspace.text.line_endings import with_mixed_endings
+
+        return with_mixed_endings(new, self._raw, start, end)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with plain newlines; a final newline starts no further line."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def common_prefix(one: str, other: str) -> int:
+    """How many characters two texts share from the start; halving, because a loop over megabytes is slow."""
+    equal, most = 0, min(len(one), len(other))
+    while equal < most:
+        middle = (equal + most + 1) // 2
+        if one[equal:middle] == other[equal:middle]:
+            equal = middle
+        else:
+            most = middle - 1
+    return equal
+
+
+def common_suffix(one: str, other: str, most: int) -> int:
+    """How many characters, at most so many, two texts share at the end."""
+    equal = 0
+    while equal < most:
+        middle = (equal + most + 1) // 2
+        if one[len(one) - middle : len(one) - equal] == other[len(other) - middle : len(other) - equal]:
+            equal = middle
+        else:
+            most = middle - 1
+    return equal
+
+
+def _with_stray_bytes(new: str, stood_for: list[str]) -> str:
+    if new.count(UNKNOWN) != len(stood_for):
+        raise Unencodable(
+            "The file holds bytes that are no text, shown as U+FFFD, and the new text does not have as many of them at "
+            "that place. Nothing was written. Edit only the text around them."
+        )
+    originals = iter(stood_for)
+    return "".join(next(originals) if character == UNKNOWN else character for character in new)

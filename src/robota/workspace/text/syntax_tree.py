@@ -1,0 +1,118 @@
+"""The first syntax error of a text, found by tree-sitter; imported only when a file has to be checked."""
+
+import ast
+import warnings
+from functools import cache
+from importlib import import_module
+from time import monotonic
+
+import msgspec
+from tree_sitter import Language, Node, Parser, Point
+
+from robota.workspace.problems import BinaryContent
+from robota.workspace.text.encoding import decode
+from robota.workspace.text.syntax import SyntaxBreak
+
+MAX_SECONDS = 0.5
+PIECE = 4096
+SHOWN_CHARACTERS = 200
+# The compiler of Python has no time limit.
+MAX_COMPILED = 500_000
+
+MODULES = {
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+}
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """Nobody can tell: no grammar, no text, or it would take too long."""
+
+
+def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> SyntaxBreak | Unknown | None:
+    """The first error, None if there is none."""
+    grammar = _grammar(language)
+    if grammar is None:
+        return Unknown()
+    try:
+        text = decode(data).content.replace("\r\n", "\n").replace("\r", "\n")
+    except BinaryContent:
+        return Unknown()
+    source = text.encode("utf-8", "replace")
+    root = _parsed(grammar, source, max_seconds)
+    if root is None:
+        return Unknown()
+    if root.has_error:
+        return _break(language, source, _first_faulty(root))
+    return _indentation_error(text) if language == "python" else None
+
+
+@cache
+def _grammar(language: str) -> Language | None:
+    module, function = MODULES.get(language, (f"tree_sitter_{language}", "language"))
+    try:
+        return Language(getattr(import_module(module), function)())
+    except (ImportError, ValueError):  # not installed, or made for another version of the parser
+        return None
+
+
+def _parsed(grammar: Language, source: bytes, max_seconds: float) -> Node | None:
+    """The tree, or None after too long. The text ends early then: interrupting the parser itself crashes Python."""
+    deadline = monotonic() + max_seconds
+    is_late = False
+
+    def read(offset: int, _: Point) -> bytes:
+        nonlocal is_late
+        is_late = is_late or monotonic() > deadline
+        return b"" if is_late else source[offset : offset + PIECE]
+
+    root = Parser(grammar).parse(read).root_node
+    return None if is_late else root
+
+
+def _first_faulty(root: Node) -> Node:
+    """The first and innermost node that is an error itself: something unexpected, or something missing."""
+    node = root
+    while inner := next((child for child in node.children if child.has_error), None):
+        node = inner
+    return node
+
+
+def _break(language: str, source: bytes, node: Node) -> SyntaxBreak:
+    row, column = node.start_point
+    line = source.split(b"\n")[row]
+    return SyntaxBreak(
+        language=language,
+        line=row + 1,
+        column=len(line[:column].decode("utf-8", "replace")) + 1,
+        text=line.decode("utf-8", "replace")[:SHOWN_CHARACTERS],
+        problem=_problem(node),
+    )
+
+
+def _problem(node: Node) -> str:
+    if node.is_missing:
+        return f"{node.type!r} is missing"
+    lines = node.end_point.row - node.start_point.row
+    return f"there is a syntax error that reaches over {lines} more lines" if lines else "there is a syntax error"
+
+
+def _indentation_error(text: str) -> SyntaxBreak | None:
+    """The grammar takes any indentation for Python; other complaints of the compiler depend on its version."""
+    if len(text) > MAX_COMPILED:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "edited file", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except IndentationError as error:
+        return SyntaxBreak(
+            language="python",
+            line=error.lineno or 1,
+            column=error.offset or 1,
+            text=(error.text or "").rstrip("\n")[:SHOWN_CHARACTERS],
+            problem=f"there is an indentation error ({error.msg})",
+        )
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return None

@@ -1,0 +1,1 @@
+"""Fetching web pages as Markdown, posting to hooks; which addresses may be reached."""

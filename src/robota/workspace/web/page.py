@@ -1,0 +1,84 @@
+"""A fetched body as text to read: decoded, HTML turned into Markdown, nothing invisible left in it."""
+
+import asyncio
+import codecs
+import re
+import sys
+from typing import Final
+
+from robota.workspace.text.encoding import BYTE_ORDER_MARKS
+
+CONVERSION_S: Final = 15.0
+SNIFFED_BYTES: Final = 1024
+HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
+TEXT_TYPES: Final = frozenset(
+    {"application/json", "application/xml", "application/javascript", "application/ecmascript", "application/toml"}
+    | {"application/yaml", "application/x-yaml", "application/x-sh", "application/x-ndjson", "application/sql"}
+    | {"application/graphql", "application/rtf", "image/svg+xml"}
+)
+CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+LOOKS_LIKE_HTML: Final = re.compile(rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
+# Escape sequences, direction marks and tag characters: for a terminal or a model, not for a reader.
+INVISIBLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+
+
+def is_text(content_type: str) -> bool:
+    """Whether a body of this type can be read; one without a type may turn out to be."""
+    kind = _media_type(content_type)
+    return not kind or kind.startswith("text/") or kind in TEXT_TYPES | HTML_TYPES or kind.endswith(("+json", "+xml"))
+
+
+async def readable(body: bytes, content_type: str, url: str, *, conversion_s: float = CONVERSION_S) -> str | None:
+    """The text of a body; None if it is none. A page that takes longer to convert comes as its HTML."""
+    kind = _media_type(content_type)
+    if not is_text(content_type) or (not kind and b"\0" in body[:SNIFFED_BYTES] and not _mark_encoding(body)):
+        return None
+    text = _decoded(body, content_type)
+    if kind in HTML_TYPES or (not kind and LOOKS_LIKE_HTML.search(body[:SNIFFED_BYTES])):
+        text = await _markdown(text, url, conversion_s)
+    return INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _decoded(body: bytes, content_type: str) -> str:
+    """By the byte order mark, the header, the page itself; else as UTF-8; what does not fit is replaced."""
+    declared = CHARSET.search(content_type) or CHARSET.search(body[:SNIFFED_BYTES].decode("latin-1"))
+    encoding = _mark_encoding(body) or (declared[1] if declared else "utf-8")
+    try:
+        codecs.lookup(encoding)
+        return body.decode(encoding, "replace").removeprefix("\ufeff")
+    except (LookupError, ValueError):
+        return body.decode("utf-8", "replace")
+
+
+def _mark_encoding(body: bytes) -> str | None:
+    return next((encoding for mark, encoding in BYTE_ORDER_MARKS if body.startswith(mark)), None)
+
+
+async def _markdown(html: str, url: str, conversion_s: float) -> str:
+    """In a process of its own: the parser is a C library, the page is anybody's, and both can then be stopped."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        "-m",
+        "robota.workspace.web.markdown",
+        url,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(conversion_s):
+            markdown, _ = await process.communicate(html.encode("utf-8", "replace"))
+    except TimeoutError:
+        markdown = b""
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+    if process.returncode != 0:
+        return f"(The page could not be turned into Markdown; this is its HTML.)\n\n{html}"
+    return markdown.decode("utf-8", "replace")
