@@ -13,6 +13,7 @@ from benchmarks.sandbox import sandbox
 from benchmarks.search import search
 from benchmarks.startup import one_shot, version
 from benchmarks.streaming import chunks, dialects
+from benchmarks.turn_files import turn_files
 from benchmarks.turns import overhead, scripted
 
 PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
@@ -26,6 +27,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "commands": commands,
     "sandbox": sandbox,
     "search": search,
+    "turn-files": turn_files,
 }
 
 
