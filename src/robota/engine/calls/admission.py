@@ -8,46 +8,15 @@ import msgspec
 from robota.contracts.hook import Block, Halt, Proceed
 from robota.contracts.tool import AnyTool, Preview, ToolCall, ToolError, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.engine.calls.answer_changes import ChangedInput, ChosenHunks, with_hunks
+from robota.engine.calls.approval import Approval, ChangedCall
 from robota.engine.calls.call_context import CallContext
+from robota.engine.calls.call_stopped import CallStopped, TaskHalted, denied
 from robota.engine.calls.repetition import RepetitionGuard
-from robota.engine.session.asks import Answer
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.kinds import VerdictRecord
-from robota.protocol.events import Notice
-from robota.protocol.views import DiffView
-from robota.text.visible import make_visible
-from robota.workspace.problems import FileProblem
-from robota.workspace.text.source import read_source
 
 FIRST_ARGUMENT_HEAD: Final = 47
 FIRST_ARGUMENT_TAIL: Final = 30
-
-
-class CallStopped(Exception):
-    """A stage said no. `message` is for the model, `reason` for a person."""
-
-    def __init__(
-        self, status: str, reason: str, message: str = "", *, is_mistake: bool = False, closes_reply: str | None = None
-    ) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
-        self.message = message or reason
-        self.is_mistake = is_mistake
-        self.closes_reply = closes_reply
-
-    @property
-    def is_news(self) -> bool:
-        """Whether a person should be told: a rule said no, and not they themselves."""
-        return self.status == "denied" and self.closes_reply is None
-
-
-class TaskHalted(CallStopped):
-    """A hook or the person wants the task to end with this call, which is not run."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__("denied", reason, closes_reply=HALTED)
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +36,7 @@ class Admission:
         self._scope = scope
         self._tools = {name: tool for tool in scope.parts.tools for name in (tool.name, *tool.aliases)}
         self._repetition = RepetitionGuard(scope.options.mistake_limit)
+        self._approval = Approval(scope)
 
     def tool(self, name: str) -> AnyTool | None:
         return self._tools.get(name)
@@ -88,8 +58,12 @@ class Admission:
             return Admitted(tool=tool, call=call, params=params, context=said.context)
         if remark:
             verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
-        approved = await self._approval(tool, call, params, verdict)
-        return msgspec.structs.replace(approved, context=said.context)
+        answer = await self._approval.ask(tool, call, await self._preview(tool, call, params), verdict)
+        if isinstance(answer, ChangedCall):
+            admitted = await self._with_changed_input(call, answer)
+        else:
+            admitted = Admitted(tool=tool, call=call, params=params, feedback=answer.feedback)
+        return msgspec.structs.replace(admitted, context=said.context)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
@@ -160,7 +134,7 @@ class Admission:
             verdict = scope.parts.decline(verdict, self._subject(tool, params))
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
-            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
+            raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
         return verdict, call, params
 
     def _judged(self, tool: AnyTool, params: Any) -> Verdict:
@@ -216,67 +190,16 @@ class Admission:
         real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
         return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
 
-    async def _approval(self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict) -> Admitted:
-        """Ask. A no stops the call, and what was planned after it in the same reply."""
-        preview = await self._preview(tool, call, params)
-        shown = make_visible(preview.text)
-        text = shown.text if preview.ask == "command" else preview.text
-        why = _explained(verdict, shown.warnings)
-        answer = await self._scope.ask(preview.ask, text, call_id=call.id, verdict=why)
-        if isinstance(answer.wish, ChangedInput):
-            return await self._with_changed_input(tool, call, answer.wish.input)
-        if isinstance(answer.wish, ChosenHunks) and isinstance(preview.view, DiffView):
-            return await self._with_chosen_hunks(call, preview.view, answer.wish)
-        if answer.has_words:
-            self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
-        if answer.is_yes:
-            self._grant(answer, verdict)
-            return Admitted(tool=tool, call=call, params=params, feedback=answer.text)
-        said = _denied(feedback=answer.text) if answer.text else _denied(message="The user denied this operation.")
-        raise CallStopped("denied", "The user said no.", said, closes_reply=REJECTED)
-
-    def _grant(self, answer: Answer, verdict: Verdict) -> None:
-        """Let such calls run from now on. Only rules that were offered count: a client cannot make up wider ones."""
-        offered = {rule for suggestion in verdict.suggestions for rule in suggestion.rules}
-        rules = [rule for rule in answer.grant if rule in offered]
-        if not rules:
-            return
-        self._scope.grants.extend(rules)
-        if answer.grant_scope != "session":
-            problem = self._scope.parts.remember(answer.grant_scope, rules)
-            if problem:
-                self._scope.bus.emit(Notice(level="warning", text=problem))
-
-    async def _with_changed_input(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any]) -> Admitted:
+    async def _with_changed_input(self, call: ToolCall, change: ChangedCall) -> Admitted:
         """The person approved another input. What is forbidden stays so; the model is told what really ran."""
-        call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), changed, "The user")
+        tool = self._tools[change.tool]
+        call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), change.input, "The user")
         # Hooks saw another input; they may refuse this one, but what the person wrote is not changed again.
         await self._pre_hooks(tool, call)
         verdict = self._judged(tool, params)
         if verdict.decision is Decision.DENY:
-            raise CallStopped("denied", verdict.reason, _denied(message=verdict.reason))
-        note = f"The user changed the input before approving. What ran is {call.name} with {_json(changed)}"
-        return Admitted(tool=tool, call=call, params=params, feedback=note)
-
-    async def _with_chosen_hunks(self, call: ToolCall, view: DiffView, chosen: ChosenHunks) -> Admitted:
-        """The person wants only some of the changes: the file is written with those and no others."""
-        writer = self._tools[WRITER]
-        files = self._scope.parts.files
-        if view.is_new:
-            raise CallStopped("denied", "The user chose hunks of a new file.", _denied(message=NEW_FILE_IS_ONE_PIECE))
-        try:
-            source = read_source(files, view.path)
-        except FileProblem as problem:
-            raise CallStopped("error", str(problem)) from problem
-        files.note_seen(source.file)
-        lines = with_hunks(source.lines, view, chosen.hunks)
-        ending = "\n" if source.text.endswith("\n") else ""
-        admitted = await self._with_changed_input(
-            writer, call, {"path": view.path, "content": "\n".join(lines) + ending}
-        )
-        kept = sum(number in chosen.hunks for number in range(len(view.hunks)))
-        note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
-        return msgspec.structs.replace(admitted, feedback=note)
+            raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
+        return Admitted(tool=tool, call=call, params=params, feedback=change.note)
 
     async def _announce(self, tool: AnyTool, call: ToolCall, params: Any) -> None:
         """A row for a call that needed no approval, so that the conversation shows what was done."""
@@ -297,10 +220,6 @@ class Admission:
             raise CallStopped("error", str(error), is_mistake=True) from error
 
 
-WRITER: Final = "write_to_file"
-NEW_FILE_IS_ONE_PIECE: Final = "The user did not approve the new file as it is. Write it differently, or ask."
-REJECTED: Final = "Skipped, because the user rejected an earlier call of this reply."
-HALTED: Final = "Skipped, because a hook stopped the task."
 REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
 
 
@@ -332,12 +251,6 @@ def _is_asked_by_rule(verdict: Verdict) -> bool:
     )
 
 
-def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> dict[str, Any]:
-    """Why it is asked, and which rules would stop the asking."""
-    told: dict[str, Any] = msgspec.to_builtins(verdict)
-    return {name: told[name] for name in ("reason", "rule", "parts", "suggestions")} | {"warnings": list(warnings)}
-
-
 def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:
     try:
         if tool.read is not None:
@@ -352,10 +265,6 @@ def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:
 
 def _mistake(message: str) -> CallStopped:
     return CallStopped("error", message, _json({"status": "error", "message": message}), is_mistake=True)
-
-
-def _denied(**why: str) -> str:
-    return _json({"status": "denied", **why})
 
 
 def _json(value: Any) -> str:

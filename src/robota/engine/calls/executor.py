@@ -14,8 +14,9 @@ import msgspec
 
 from robota.contracts.hook import Halt, Ran
 from robota.contracts.tool import Alternative, Complete, Control, Delegate, ToolCall, ToolError, ToolResult
-from robota.engine.calls.admission import HALTED, Admission, Admitted, CallStopped, TaskHalted, first_argument
+from robota.engine.calls.admission import Admission, Admitted, first_argument
 from robota.engine.calls.call_context import CallContext
+from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.kinds import ToolEndRecord, ToolStartRecord
 from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart

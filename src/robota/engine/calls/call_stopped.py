@@ -1,0 +1,38 @@
+"""How a stage before a call keeps it from running."""
+
+from typing import Final
+
+import msgspec
+
+HALTED: Final = "Skipped, because a hook stopped the task."
+
+
+class CallStopped(Exception):
+    """A stage said no. `message` is for the model, `reason` for a person."""
+
+    def __init__(
+        self, status: str, reason: str, message: str = "", *, is_mistake: bool = False, closes_reply: str | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.message = message or reason
+        self.is_mistake = is_mistake
+        self.closes_reply = closes_reply
+
+    @property
+    def is_news(self) -> bool:
+        """Whether a person should be told: a rule said no, and not they themselves."""
+        return self.status == "denied" and self.closes_reply is None
+
+
+class TaskHalted(CallStopped):
+    """A hook or the person wants the task to end with this call, which is not run."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("denied", reason, closes_reply=HALTED)
+
+
+def denied(**why: str) -> str:
+    """What the model is told of a call that was refused."""
+    return msgspec.json.encode({"status": "denied", **why}).decode()
