@@ -42,12 +42,12 @@ class ResponsesEvent(msgspec.Struct):
     delta: str | None = None
 
 
-class SessionServices(msgspec.Struct):
+class ContentParts(msgspec.Struct):
     parts: list[Text] = []
 
 
 class Candidate(msgspec.Struct):
-    content: SessionServices
+    content: ContentParts
 
 
 class GeminiEvent(msgspec.Struct):

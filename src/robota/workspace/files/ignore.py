@@ -17,7 +17,7 @@ LEFT_OUT_OF_LISTINGS = ".gitignore"
 MAX_BYTES = 1024 * 1024
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
-SessionServices = tuple[str, ...]
+PathParts = tuple[str, ...]
 Stamp = tuple[int, int, int]
 
 
@@ -26,7 +26,7 @@ class Patterns(msgspec.Struct, frozen=True):
 
     files: tuple[tuple[int, "GitIgnoreSpec"], ...] = ()
 
-    def match(self, parts: SessionServices, *, is_directory: bool) -> bool:
+    def match(self, parts: PathParts, *, is_directory: bool) -> bool:
         """Whether a path, from the root on, is matched; its directories must have been asked about before."""
         matched = False
         for above, spec in self.files:
@@ -41,9 +41,9 @@ class IgnoreFiles:
     def __init__(self, root: Path, name: str) -> None:
         self._root = root
         self._name = name
-        self._read: dict[SessionServices, tuple[Stamp, GitIgnoreSpec]] = {}
+        self._read: dict[PathParts, tuple[Stamp, GitIgnoreSpec]] = {}
 
-    def match(self, parts: SessionServices, *, is_directory: bool = False) -> bool:
+    def match(self, parts: PathParts, *, is_directory: bool = False) -> bool:
         """Whether the path, or a directory on the way to it, is matched."""
         last = len(parts) - 1
         return any(
@@ -51,12 +51,12 @@ class IgnoreFiles:
             for depth in range(len(parts))
         )
 
-    def patterns(self, directory: SessionServices) -> Patterns:
+    def patterns(self, directory: PathParts) -> Patterns:
         """What speaks about the entries of a directory."""
         specs = ((depth, self._spec(directory[:depth])) for depth in range(len(directory) + 1))
         return Patterns(tuple((depth, spec) for depth, spec in specs if spec is not None))
 
-    def _spec(self, directory: SessionServices) -> "GitIgnoreSpec | None":
+    def _spec(self, directory: PathParts) -> "GitIgnoreSpec | None":
         place = os.path.join(self._root, *directory, self._name)  # noqa: PTH118 - asked for at every file operation
         try:
             status = os.stat(place)  # noqa: PTH116

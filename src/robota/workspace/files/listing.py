@@ -7,7 +7,7 @@ from heapq import nsmallest
 
 import msgspec
 
-from robota.workspace.files.ignore import IgnoreFiles, Patterns, SessionServices
+from robota.workspace.files.ignore import IgnoreFiles, PathParts, Patterns
 
 # Named, but not entered: they are large, generated, or not the project's own.
 NOT_ENTERED = frozenset(
@@ -30,14 +30,14 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_directory(
-    directory: int, *, recursive: bool, limit: int, above: SessionServices = (), rules: Sequence[IgnoreFiles] = ()
+    directory: int, *, recursive: bool, limit: int, above: PathParts = (), rules: Sequence[IgnoreFiles] = ()
 ) -> Listing:
     """List the directory open at the descriptor, level by level, so that a cut listing still shows the top.
 
     `above` is its path from the root that the ignore files in `rules` start from.
     """
-    found: list[tuple[SessionServices, bool]] = []
-    waiting: deque[SessionServices] = deque([()])
+    found: list[tuple[PathParts, bool]] = []
+    waiting: deque[PathParts] = deque([()])
     scanned = 0
     truncated = False
     while waiting and not truncated:
@@ -57,7 +57,7 @@ def list_directory(
     return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in found), truncated=truncated)
 
 
-def _scan(directory: int, parts: SessionServices, budget: int) -> tuple[list[Row], bool]:
+def _scan(directory: int, parts: PathParts, budget: int) -> tuple[list[Row], bool]:
     """At most `budget` entries, and whether there are more."""
     descriptor = _open(directory, parts)
     if descriptor is None:
@@ -74,7 +74,7 @@ def _scan(directory: int, parts: SessionServices, budget: int) -> tuple[list[Row
     return rows, False
 
 
-def _shown(rows: list[Row], place: SessionServices, patterns: list[Patterns]) -> list[Row]:
+def _shown(rows: list[Row], place: PathParts, patterns: list[Patterns]) -> list[Row]:
     speaking = [each for each in patterns if each.files]
     if not speaking:
         return rows
@@ -85,7 +85,7 @@ def _shown(rows: list[Row], place: SessionServices, patterns: list[Patterns]) ->
     ]
 
 
-def _open(directory: int, parts: SessionServices) -> int | None:
+def _open(directory: int, parts: PathParts) -> int | None:
     """A directory further down that vanished, or that we may not enter, is simply not shown from inside."""
     descriptor = os.dup(directory)
     for name in parts:
@@ -99,12 +99,12 @@ def _open(directory: int, parts: SessionServices) -> int | None:
     return descriptor
 
 
-def _is_entered(parts: SessionServices) -> bool:
+def _is_entered(parts: PathParts) -> bool:
     name = parts[-1]
     return not (name.startswith(".") or name in NOT_ENTERED or parts[-2:] in NOT_ENTERED_PAIRS)
 
 
-def _tree_order(row: tuple[SessionServices, bool]) -> list[tuple[bool, str]]:
+def _tree_order(row: tuple[PathParts, bool]) -> list[tuple[bool, str]]:
     """A directory before its content, and directories before files at every level."""
     parts, is_dir = row
     return [*((False, name) for name in parts[:-1]), (not is_dir, parts[-1])]

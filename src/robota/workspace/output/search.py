@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 SEARCH_S: Final = 5.0
-PROGRAM: Final = str(Path(__file__).with_name("output_scan.py"))
+PROGRAM: Final = str(Path(__file__).with_name("scan.py"))
 
 
 class SearchProblem(Exception):

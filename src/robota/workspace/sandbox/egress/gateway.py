@@ -24,7 +24,7 @@ from robota.workspace.sandbox.profile import Profile
 from robota.workspace.sandbox.sandbox import Sandbox
 from robota.workspace.sandbox.wrapped_command import Wrapped
 
-LAUNCHER: Final = Path(__file__).with_name("egress_launcher.py")
+LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 # Inside, these are the sandbox itself, unless the list says that they are the machine around it.
 INSIDE: Final = ("localhost", "127.0.0.1", "::1")
 MOST_REFUSALS: Final = 20
