@@ -48,7 +48,8 @@ from robota.providers.chunks import ToolSpec
 from robota.providers.definition import Provider
 from robota.providers.registry import definition, open_provider, ready
 from robota.providers.retry import RetryPolicy, policy_from_options
-from robota.secrets.redaction import Redactor, secrets_in
+from robota.secrets.named_values import secret_variables
+from robota.secrets.redaction import Redactor
 from robota.tools.registry import builtin_tools, by_name, schema_of
 from robota.workspace.files.files import Files
 from robota.workspace.git.read_only import git_only_looks
@@ -199,7 +200,7 @@ def _choices(wishes: LaunchOptions, env: Mapping[str, str]) -> Choices:
         settings=settings,
         profile=profile,
         options=_options(wishes, settings.values, profile, root),
-        redactor=Redactor([profile.api_key or "", *secrets_in(env)]),
+        redactor=Redactor([profile.api_key or "", *secret_variables(env)]),
         retry=policy_from_options(profile.options.get("retry")),
         provider=open_provider(profile),
         walls=walls,

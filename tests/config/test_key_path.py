@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from robota.config.errors import ConfigError
 from robota.config.settings.json_text import line_of, read_object
 from robota.config.settings.key_path import join_key, split_key
-from robota.config.settings.masking import MASK, masked
+from robota.secrets.named_values import MASK, mask_settings
 
 PARTS = st.lists(st.text(min_size=1), min_size=1, max_size=4)
 JSON = st.recursive(
@@ -54,7 +54,7 @@ def test_the_right_one_of_two_keys_with_one_name() -> None:
 
 
 def test_secrets_are_masked_and_references_are_not() -> None:
-    shown = masked(
+    shown = mask_settings(
         {
             "apiKey": "sk-1",
             "other": {"apiKey": "$ENV:KEY"},

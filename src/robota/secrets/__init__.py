@@ -1,1 +1,1 @@
-"""Finding keys and passwords in text, and covering them. May use nothing of robota but protocol."""
+"""Finding keys and passwords in text and settings, and covering them. May use nothing of robota but protocol."""

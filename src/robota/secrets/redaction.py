@@ -1,27 +1,35 @@
-"""Keys and passwords in text that is kept or shown: covered with stars, so that nobody reads them later.
+"""Covering keys and passwords with stars in text that is kept or shown, whole or as a stream.
 
-The cover is as long as what it covers. Offsets into a text stay right, JSON stays JSON, and a file can be covered in
-place.
+The stars are as many as the characters they cover. Offsets into a text stay right, JSON stays JSON, and a file can be
+redacted in place. In a stream, what could still become a secret is held back until that is decided, so nothing that was
+let through has to be taken back: the joined pieces are the same as if the text had come at once.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from functools import cache, cached_property
 from mmap import mmap
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
-from robota.secrets.covered_stream import CoveredStream, Kinds, known_secrets, well_known_keys
+import msgspec
 
-SECRET_NAME: Final = r"(?i)api_?key|token|secret|passw|credential|private_?key|_pat$"
-NOT_A_SECRET: Final = r"(?i)_(?:file|path|dir|name|id|url|host|user|type|ttl|env)$"
-SHORTEST: Final = 8
+from robota.secrets.key_shapes import LOOK_BACK, SHAPES, SUSPICION, is_tail_of_a_word
+
+SHORTEST_SECRET: Final = 8
 LONG_ENOUGH_WITHOUT_DIGIT: Final = 16
-OF_NUMBERS: Final = frozenset("0123456789.eE+-")
-WRITTEN_DIFFERENTLY: Final = frozenset(' "\\')
+NUMBER_CHARACTERS: Final = frozenset("0123456789.eE+-")
+ESCAPED_IN_JSON: Final = frozenset(' "\\')
 
-# Short enough that other threads are not kept waiting while one piece is looked through.
-PIECE_OF_A_FILE: Final = 128 * 1024
+# So much of a known secret is searched for before the rest is compared. No secret is shorter.
+HEAD: Final = SHORTEST_SECRET
+# The first half of an escape in JSON, which a private key may go on with.
+HALF_ESCAPE: Final = b"\\"
+LONGEST_BEGINNING: Final = max(HEAD, *(len(shape.begins) for shape in SHAPES)) - 1
+
+# Short enough that other threads are not kept waiting while one chunk is searched.
+FILE_CHUNK: Final = 128 * 1024
 
 
 class Redactor:
@@ -33,16 +41,16 @@ class Redactor:
 
     def __call__(self, data: bytes) -> bytes:
         """The text or JSON, without secrets; the very same object if there are none in it."""
-        if not well_known_keys().suspected_in(data) and not any(secret in data for secret in self._secrets):
+        if not key_shape_detector().is_suspicious(data) and not any(secret in data for secret in self._secrets):
             return data
-        covered = self.stream().feed(data, final=True)
-        return data if covered == data else covered
+        redacted = self.stream().feed(data, final=True)
+        return data if redacted == data else redacted
 
-    def stream(self) -> CoveredStream:
-        """For one text that comes piece by piece."""
-        return CoveredStream(self._kinds)
+    def stream(self) -> "StreamRedactor":
+        """A redactor for one text that comes piece by piece."""
+        return StreamRedactor(self._detector)
 
-    def cover_file(self, path: Path) -> None:
+    def redact_file(self, path: Path) -> None:
         """The same for a file, in place. It takes some seconds for a hundred megabytes, so call it in a thread."""
         stream = self.stream()
         with path.open("r+b") as file:
@@ -50,25 +58,209 @@ class Redactor:
                 return
             with mmap(file.fileno(), 0) as text:
                 done = 0
-                for start in range(0, len(text), PIECE_OF_A_FILE):
-                    end = start + PIECE_OF_A_FILE
-                    covered = stream.feed(text[start:end], final=end >= len(text))
-                    if text[done : done + len(covered)] != covered:
-                        text[done : done + len(covered)] = covered
-                    done += len(covered)
+                for start in range(0, len(text), FILE_CHUNK):
+                    end = start + FILE_CHUNK
+                    redacted = stream.feed(text[start:end], final=end >= len(text))
+                    if text[done : done + len(redacted)] != redacted:
+                        text[done : done + len(redacted)] = redacted
+                    done += len(redacted)
 
     @cached_property
-    def _kinds(self) -> Kinds | None:
-        return known_secrets(self._secrets)
+    def _detector(self) -> "SecretDetector | None":
+        return known_secret_detector(self._secrets)
 
 
-def secrets_in(environment: Mapping[str, str]) -> list[str]:
-    """The values of variables whose names say that they are secret."""
-    return [
-        value
-        for name, value in environment.items()
-        if re.search(SECRET_NAME, name) and not re.search(NOT_A_SECRET, name) and not value.startswith(("/", "$"))
-    ]
+class StreamRedactor:
+    """One text that comes piece by piece. Joined, what `feed` and `finish` return is the redacted text."""
+
+    def __init__(self, secrets: "SecretDetector | None") -> None:
+        self._stages = [_Stage(detector) for detector in (secrets, key_shape_detector()) if detector is not None]
+        self._is_holding = False
+
+    @property
+    def held(self) -> int:
+        """How many characters were held back so far."""
+        return sum(len(stage.held) for stage in self._stages)
+
+    def feed(self, data: bytes, *, final: bool = False) -> bytes:
+        """What can be let through now; the very same object if nothing speaks against that."""
+        if not self._is_holding:
+            for stage in self._stages:
+                if stage.must_search(data):
+                    break
+            else:
+                self._stages[-1].skip(data)
+                return data
+        for stage in self._stages:
+            data = stage.feed(data, final)
+        self._is_holding = any(stage.held or stage.rest is not None for stage in self._stages)
+        return data
+
+    def finish(self) -> bytes:
+        """The text is complete: what was held back."""
+        return self.feed(b"", final=True) if self._is_holding else b""
+
+    def feed_text(self, text: str) -> str:
+        """The same for text, without halves of surrogate pairs, which no client could be sent."""
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            return self.feed_text(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        redacted = self.feed(data)
+        return text if redacted is data else redacted.decode()
+
+
+class Undecided(Enum):
+    """What begins here may become a secret, or a longer one, with what comes next."""
+
+    UNDECIDED = 0
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """What begins here is a secret up to `end`; where that is the end of the text, `rest` matches more of it."""
+
+    end: int
+    rest: re.Pattern[bytes] | None = None
+
+
+Classification = Secret | Undecided | None
+Text = bytes | bytearray
+Classify = Callable[[Text, int, bool], Classification]
+
+
+class SecretDetector(msgspec.Struct, frozen=True):
+    """How some kinds of secrets are found in text.
+
+    `is_suspicious` is a quick search that may be wrong, but misses none. `heads` finds where one may begin, and
+    `classify` decides at such a place. `beginnings` are the unfinished heads that the end of a text may hold.
+    `stand_alone` kinds never begin in the middle of a word.
+    """
+
+    is_suspicious: Callable[[bytes], object]
+    heads: re.Pattern[bytes]
+    beginnings: frozenset[bytes]
+    any_beginning: tuple[bytes, ...]
+    classify: Classify
+    stand_alone: bool
+
+    def unfinished_at(self, text: Text, start: int) -> int:
+        """Where an unfinished beginning at the end of the text starts; the end of the text if there is none."""
+        if not text.endswith(self.any_beginning):
+            return len(text)
+        for place in range(max(start, len(text) - LONGEST_BEGINNING), len(text)):
+            if bytes(text[place:]) in self.beginnings and not (self.stand_alone and is_tail_of_a_word(text, place)):
+                return place
+        return len(text)
+
+
+def known_secret_detector(secrets: Sequence[bytes]) -> SecretDetector | None:
+    """Finds these secrets; a longer one must stand first, because it may hold a shorter one."""
+    if not secrets:
+        return None
+
+    def classify(text: Text, place: int, final: bool) -> Classification:
+        for secret in secrets:
+            if text.startswith(secret, place):
+                return Secret(place + len(secret))
+            if not final and len(text) - place < len(secret) and secret.startswith(bytes(text[place:])):
+                return Undecided.UNDECIDED
+        return None
+
+    heads = sorted({secret[:HEAD] for secret in secrets})
+    return _detector(lambda data: any(head in data for head in heads), heads, classify, stand_alone=False)
+
+
+@cache
+def key_shape_detector() -> SecretDetector:
+    """Finds everything that has the shape of a well-known kind of key."""
+
+    def classify(text: Text, place: int, final: bool) -> Classification:
+        shape = next(shape for shape in SHAPES if text.startswith(shape.begins, place))
+        if is_tail_of_a_word(text, place):
+            return None
+        if not final and shape.unfinished.match(text, place):
+            return Undecided.UNDECIDED
+        found = shape.whole.match(text, place)
+        return Secret(found.end(), shape.rest) if found else None
+
+    return _detector(re.compile(SUSPICION).search, [shape.begins for shape in SHAPES], classify, stand_alone=True)
+
+
+class _Stage:
+    """Redacts what one detector finds, and keeps what is undecided between two pieces."""
+
+    def __init__(self, detector: SecretDetector) -> None:
+        self.detector = detector
+        self.held = b""
+        self.rest: re.Pattern[bytes] | None = None
+        self._before = b""
+
+    def must_search(self, data: bytes) -> bool:
+        """Whether the piece may hold a secret or the beginning of one."""
+        if self.detector.is_suspicious(data):
+            return True
+        if not data.endswith(self.detector.any_beginning):
+            return False
+        text = self._before + data
+        return self.detector.unfinished_at(text, len(self._before)) < len(text)
+
+    def skip(self, data: bytes) -> None:
+        """Remember the end of a piece that was let through without a search."""
+        self._before = data[-LOOK_BACK:] if len(data) >= LOOK_BACK else (self._before + data)[-LOOK_BACK:]
+
+    def feed(self, data: bytes, final: bool) -> bytes:
+        """What is decided of the text so far, redacted."""
+        # Redacted in place, so that what follows a secret is no tail of a word.
+        text = bytearray(self._before + self.held + data)
+        start = len(self._before)
+        end = self._redact_decided(text, start, final)
+        self.held = bytes(text[end:])
+        self._before = bytes(text[max(end - LOOK_BACK, 0) : end])
+        return bytes(text[start:end])
+
+    def _redact_decided(self, text: bytearray, place: int, final: bool) -> int:
+        """Redact all secrets that are decided; returns where the decided text ends."""
+        if self.rest is not None:
+            place = self._redact(text, place, place, final)
+        while self.rest is None and (found := self.detector.heads.search(text, place)) is not None:
+            start = found.start()
+            match self.detector.classify(text, start, final):
+                case Undecided.UNDECIDED:
+                    return start
+                case None:
+                    place = start + 1
+                case Secret(end, rest):
+                    self.rest = rest
+                    place = self._redact(text, start, end, final)
+                case unknown:
+                    assert_never(unknown)
+        if self.rest is not None:
+            return place
+        return len(text) if final else self.detector.unfinished_at(text, place)
+
+    def _redact(self, text: bytearray, start: int, end: int, final: bool) -> int:
+        """Redact a secret as far as it goes; `rest` is left set if even that may not be all of it."""
+        if self.rest is not None:
+            more = self.rest.match(text, end)
+            end = more.end() if more else end
+            if final or bytes(text[end:]) not in (b"", HALF_ESCAPE):
+                self.rest = None
+        text[start:end] = b"*" * (end - start)
+        return end
+
+
+def _detector(
+    is_suspicious: Callable[[bytes], object], heads: Sequence[bytes], classify: Classify, *, stand_alone: bool
+) -> SecretDetector:
+    beginnings = {head[:length] for head in heads for length in range(1, len(head))}
+    return SecretDetector(
+        is_suspicious=is_suspicious,
+        heads=re.compile(b"|".join(re.escape(head) for head in heads)),
+        beginnings=frozenset(beginnings),
+        any_beginning=tuple(beginnings),
+        classify=classify,
+        stand_alone=stand_alone,
+    )
 
 
 def _is_recognisable(secret: str) -> bool:
@@ -76,8 +268,13 @@ def _is_recognisable(secret: str) -> bool:
 
     One that JSON would write differently is left out too: it has no single form to look for.
     """
-    if len(secret) < SHORTEST or OF_NUMBERS.issuperset(secret) or not secret.isascii() or not secret.isprintable():
+    if (
+        len(secret) < SHORTEST_SECRET
+        or NUMBER_CHARACTERS.issuperset(secret)
+        or not secret.isascii()
+        or not secret.isprintable()
+    ):
         return False
-    if not WRITTEN_DIFFERENTLY.isdisjoint(secret):
+    if not ESCAPED_IN_JSON.isdisjoint(secret):
         return False
     return len(secret) >= LONG_ENOUGH_WITHOUT_DIGIT or any(character.isdigit() for character in secret)

@@ -17,7 +17,6 @@ from robota.config.paths import LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTIN
 from robota.config.settings.key_path import KeyPath, join_key, split_key
 from robota.config.settings.layers import Layer, Origin
 from robota.config.settings.load import Settings, load_settings
-from robota.config.settings.masking import masked
 from robota.config.settings.merge import Entry, is_gathered, nested
 from robota.config.settings.problems import shown
 from robota.config.settings.schema import settings_schema
@@ -26,6 +25,7 @@ from robota.config.settings.workspace_filter import AFTER_TRUST, ALWAYS
 from robota.config.settings.workspace_layers import WORKSPACE_FILES
 from robota.config.settings.writer import read_raw, remove_value, set_value
 from robota.config.trust.decision import remember
+from robota.secrets.named_values import mask_settings
 
 DONE: Final = 0
 NOT_SET: Final = 1
@@ -77,7 +77,7 @@ def _action(actions: Any, shared: argparse.ArgumentParser, name: str, run: Any, 
 def _show(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     settings = _loaded(options, env)
     if options.json:
-        print_json(_with_origins(settings) if options.origin else masked(nested(settings.entries)))
+        print_json(_with_origins(settings) if options.origin else mask_settings(nested(settings.entries)))
         return DONE
     lines = [(shown(join_key(entry.key), 200), _written(entry), entry.origin) for entry in settings.entries]
     width = max(len(key) for key, _, _ in lines)
@@ -100,7 +100,7 @@ def _get(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     if value is None:
         print(f"robota: {join_key(key)} is not set.{_unknown_key(key)}", file=sys.stderr)
         return NOT_SET
-    value = masked(value, key[-1])
+    value = mask_settings(value, key[-1])
     if isinstance(value, str):
         print(value)
     else:
@@ -251,7 +251,7 @@ def _with_origins(settings: Settings) -> list[dict[str, Any]]:
     return [
         {
             "key": join_key(entry.key),
-            "value": masked(entry.value, entry.key[-1]),
+            "value": mask_settings(entry.value, entry.key[-1]),
             "layer": entry.origin.layer,
             "where": entry.origin.where,
         }
@@ -260,4 +260,4 @@ def _with_origins(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _written(entry: Entry) -> str:
-    return shown(msgspec.json.encode(masked(entry.value, entry.key[-1])).decode(), 2000)
+    return shown(msgspec.json.encode(mask_settings(entry.value, entry.key[-1])).decode(), 2000)

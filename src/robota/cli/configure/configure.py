@@ -11,7 +11,6 @@ import msgspec
 
 from robota.cli.arguments import Arguments
 from robota.config.errors import ConfigError
-from robota.config.keys.api_key import ENV_MARK
 from robota.config.paths import settings_path
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import NAMES, language_problem
@@ -19,6 +18,7 @@ from robota.config.settings.load import load_settings
 from robota.config.settings.problems import shown
 from robota.config.settings.writer import remove_settings, set_value, stored_profile, upsert_profile
 from robota.providers.registry import canonical, definition, missing_fields, with_defaults
+from robota.secrets.named_values import ENV_REFERENCE
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -191,7 +191,7 @@ def _profile(choice: ProviderChoice, before: Profile | None) -> Profile:
         kind = definition(type)
     except ConfigError as error:
         raise UsageError(str(error)) from error
-    key = f"{ENV_MARK}{choice.api_key_env}" if choice.api_key_env else choice.api_key
+    key = f"{ENV_REFERENCE}{choice.api_key_env}" if choice.api_key_env else choice.api_key
     # An alias that stands in the file stays as it was written.
     spelling = before.type if before and canonical(before.type) == kind.type else kind.type
     profile = Profile(type=spelling, name=choice.name, model=choice.model, base_url=choice.base_url, api_key=key)

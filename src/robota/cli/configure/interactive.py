@@ -11,7 +11,6 @@ import msgspec
 from robota.cli.configure.configure import PROFILE_NAME, VARIABLE_NAME
 from robota.cli.configure.questions import Cancelled, ask, ask_secret, choose, confirm
 from robota.config.errors import ConfigError
-from robota.config.keys.api_key import ENV_MARK, KEYRING_MARK, is_reference
 from robota.config.keys.keyring_store import is_available, write_secret
 from robota.config.paths import settings_path
 from robota.config.profiles.profile import Profile
@@ -21,6 +20,7 @@ from robota.providers.definition import Probed, ProviderDefinition, SetupStep
 from robota.providers.fault import ProviderFault
 from robota.providers.local.discovery import discover
 from robota.providers.registry import definition, definitions, ready
+from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE, is_reference
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -67,8 +67,8 @@ def key_variable(kind: ProviderDefinition) -> str | None:
     """The environment variable in which people keep the key of this kind."""
     written = [step.default for step in kind.setup_steps if step.field == "apiKey"]
     for reference in (*written, kind.defaults.get("apiKey")):
-        if isinstance(reference, str) and reference.startswith(ENV_MARK):
-            return reference.removeprefix(ENV_MARK)
+        if isinstance(reference, str) and reference.startswith(ENV_REFERENCE):
+            return reference.removeprefix(ENV_REFERENCE)
     return None
 
 
@@ -118,8 +118,12 @@ def _step(step: SetupStep, offer: Offer, env: Mapping[str, str]) -> str:
         said = choose(step.prompt, offer.models, free=True)
         return offer.models[said] if isinstance(said, int) else said
     default = step.default or offer.kind.defaults.get(step.field)
-    if isinstance(default, str) and default.startswith(ENV_MARK) and not env.get(default.removeprefix(ENV_MARK)):
-        print(f"({default.removeprefix(ENV_MARK)} is not set in this shell.)")
+    if (
+        isinstance(default, str)
+        and default.startswith(ENV_REFERENCE)
+        and not env.get(default.removeprefix(ENV_REFERENCE))
+    ):
+        print(f"({default.removeprefix(ENV_REFERENCE)} is not set in this shell.)")
         default = None
     while True:
         said = (ask_secret if step.secret else ask)(step.prompt, default)
@@ -134,8 +138,8 @@ def _problem(step: SetupStep, said: str, env: Mapping[str, str]) -> str | None:
         return "This is needed. (Ctrl-C leaves; nothing is written.)" if step.required else None
     if step.field == "baseURL" and not re.match(r"https?://[^/\s]+", said):
         return "An address begins with http:// or https://"
-    if said.startswith(ENV_MARK):
-        variable = said.removeprefix(ENV_MARK)
+    if said.startswith(ENV_REFERENCE):
+        variable = said.removeprefix(ENV_REFERENCE)
         if not VARIABLE_NAME.fullmatch(variable):
             return f"{said} does not name an environment variable."
         return None if env.get(variable) else f"{variable} is not set in this shell."
@@ -200,7 +204,7 @@ def _with_kept_key(profile: Profile) -> Profile:
     if not confirm("Keep the key in the keyring of this system instead of the settings file?", default=True):
         return profile
     write_secret(profile.name, key)
-    return msgspec.structs.replace(profile, api_key=f"{KEYRING_MARK}{profile.name}")
+    return msgspec.structs.replace(profile, api_key=f"{KEYRING_REFERENCE}{profile.name}")
 
 
 def _say_done(profile: Profile, path: Path, warnings: Sequence[str]) -> None:

@@ -1,14 +1,11 @@
 """Where the key of a profile comes from: the settings, the environment, or the keyring of the system."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import read_secret
 from robota.config.profiles.profile import Profile
-
-ENV_MARK: Final = "$ENV:"
-KEYRING_MARK: Final = "$KEYRING:"
+from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE
 
 
 def resolve_key(profile: Profile, env: Mapping[str, str]) -> str | None:
@@ -18,19 +15,14 @@ def resolve_key(profile: Profile, env: Mapping[str, str]) -> str | None:
         return None
     source = f"The apiKey of provider profile {profile.name!r}"
     key = written
-    if written.startswith(ENV_MARK):
-        source, key = _from_environment(written.removeprefix(ENV_MARK), profile, env)
-    elif written.startswith(KEYRING_MARK):
-        source, key = _from_keyring(written.removeprefix(KEYRING_MARK), profile)
+    if written.startswith(ENV_REFERENCE):
+        source, key = _from_environment(written.removeprefix(ENV_REFERENCE), profile, env)
+    elif written.startswith(KEYRING_REFERENCE):
+        source, key = _from_keyring(written.removeprefix(KEYRING_REFERENCE), profile)
     key = key.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError(f"{source} holds a character that no API key has. Nothing was sent. Set it again.")
     return key
-
-
-def is_reference(key: str) -> bool:
-    """Whether this only says where the key is."""
-    return key.startswith((ENV_MARK, KEYRING_MARK))
 
 
 def _from_environment(variable: str, profile: Profile, env: Mapping[str, str]) -> tuple[str, str]:

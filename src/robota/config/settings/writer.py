@@ -9,9 +9,9 @@ import msgspec
 
 from robota.config.durable_file import PRIVATE, keep_backup, only_writer, replace_file
 from robota.config.errors import ConfigError
-from robota.config.keys.api_key import is_reference
 from robota.config.profiles.profile import Profile
 from robota.config.settings.json_text import NotAnObject, read_object
+from robota.secrets.named_values import is_reference
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -21,7 +21,7 @@ from robota.providers.chunks import (
     ThinkingChunk,
     UsageChunk,
 )
-from robota.secrets.covered_stream import CoveredStream
+from robota.secrets.redaction import StreamRedactor
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class ReplyReader:
         self._row: StreamingRow | None = None
         self._row_kind = ""
         self._signature: str | None = None
-        self._arguments: dict[str, tuple[str, CoveredStream]] = {}
+        self._arguments: dict[str, tuple[str, StreamRedactor]] = {}
         self.usage = Usage()
         self.cost: float | None = None
         self.finish_reason: str | None = None
@@ -131,7 +131,7 @@ class ReplyReader:
             self._written.append(TextBlock(text=row.text))
 
     def _announce_arguments(self, draft: CallDraft, json: str, first: str | None) -> None:
-        _, covered = self._arguments.setdefault(draft.id, (draft.name, self._bus.covered_stream()))
+        _, covered = self._arguments.setdefault(draft.id, (draft.name, self._bus.stream_redactor()))
         shown = covered.feed_text(json)
         if shown or first is not None:
             self._announce(draft.id, draft.name, shown, first)

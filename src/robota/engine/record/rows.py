@@ -83,7 +83,7 @@ class StreamingRow:
         self._kind = kind
         self._fields = fields
         self._pieces: list[str] = []
-        self._covered = rows._bus.covered_stream()
+        self._covered = rows._bus.stream_redactor()
         self._message: Message | None = None
         self._saved_at = 0.0
         self._delta: Callable[..., Event] = TextDelta if kind == "text" else PartialMessage

@@ -11,8 +11,7 @@ import msgspec
 from robota.log.kinds.kinds import with_whole_characters
 from robota.protocol.codec import decode_event, encode
 from robota.protocol.events import Event, PartialMessage, TextDelta
-from robota.secrets.covered_stream import CoveredStream
-from robota.secrets.redaction import Redactor
+from robota.secrets.redaction import Redactor, StreamRedactor
 
 # Deltas of one row that nobody has read yet are joined up to this length, so that a slow reader costs little.
 JOIN_LIMIT: Final = 4096
@@ -64,14 +63,14 @@ class EventBus:
     """Fans events out to the subscriptions, with secrets covered in what is sent.
 
     Deltas are sent as they are: a secret that comes in pieces can only be covered by who knows what came before, which
-    is what `covered_stream` is for.
+    is what `stream_redactor` is for.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         self._subscriptions: list[ref[Subscription]] = []
         self._redactor = redactor
 
-    def covered_stream(self) -> CoveredStream:
+    def stream_redactor(self) -> StreamRedactor:
         """For the deltas of one text."""
         return self._redactor.stream()
 

@@ -153,7 +153,7 @@ class SessionLog:
 
     def _cover_and_move(self, path: Path) -> tuple[str, bool]:
         try:
-            self._redactor.cover_file(path)
+            self._redactor.redact_file(path)
         except OSError as error:
             raise LogWriteError(
                 f"Could not look through {path} for secrets: {error.strerror}. It was not kept; the log is untouched."

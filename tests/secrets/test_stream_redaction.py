@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.secrets.covered_stream import CoveredStream
 from robota.secrets.key_shapes import SHAPES
-from robota.secrets.redaction import Redactor
-from tests.config.test_redaction import KEYS
+from robota.secrets.redaction import Redactor, StreamRedactor
+from tests.secrets.test_redaction import KEYS
 
 KNOWN = ("elephant-42-of-the-person", "elephant-42", "s3cr3t/with+signs$")
 PRIVATE_KEY = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow+/=\nabcd\n-----END RSA PRIVATE KEY-----\n"
@@ -102,6 +101,6 @@ def _shown(split: Sequence[str]) -> Iterator[str]:
     assert stream.held == 0
 
 
-def _fed(stream: CoveredStream, split: Sequence[str]) -> Iterator[str]:
+def _fed(stream: StreamRedactor, split: Sequence[str]) -> Iterator[str]:
     for piece in split:
         yield stream.feed_text(piece)

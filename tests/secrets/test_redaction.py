@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.secrets.key_shapes import SHAPES, SUSPICION
-from robota.secrets.redaction import PIECE_OF_A_FILE, Redactor, secrets_in
+from robota.secrets.named_values import secret_variables
+from robota.secrets.redaction import FILE_CHUNK, Redactor
 
 # Put together here, so that no scanner takes this file for a leak.
 KEYS = (
@@ -80,27 +81,27 @@ def test_secrets_that_are_known_are_covered_whatever_they_look_like() -> None:
         "SECRET_NAME": "production1",
         "HOME": "/home/me-and-you-1",
     }
-    assert secrets_in(environment) == ["hunter2-hunter2", "blue-42-elephant"]
-    assert Redactor(secrets_in(environment))(b"x blue-42-elephant") == b"x " + b"*" * 16
+    assert secret_variables(environment) == ["hunter2-hunter2", "blue-42-elephant"]
+    assert Redactor(secret_variables(environment))(b"x blue-42-elephant") == b"x " + b"*" * 16
 
 
 def test_a_file_is_covered_in_place(tmp_path: Path) -> None:
     file = tmp_path / "output"
     file.write_text(f"before {KEYS[0]} after my-secret-1\n")
-    Redactor(["my-secret-1"]).cover_file(file)
+    Redactor(["my-secret-1"]).redact_file(file)
     assert file.read_text() == f"before {'*' * len(KEYS[0])} after {'*' * 11}\n"
     file.write_bytes(b"")
-    Redactor().cover_file(file)
+    Redactor().redact_file(file)
 
 
 def test_a_long_file_is_covered_too_also_where_it_is_read_in_pieces(tmp_path: Path) -> None:
     file = tmp_path / "output"
-    filler = b"line of an ordinary log\n" * (PIECE_OF_A_FILE // 24)
+    filler = b"line of an ordinary log\n" * (FILE_CHUNK // 24)
     secrets = [KEYS[0].encode(), b"my-secret-1", KEYS[2].encode()]
-    straddling = b"".join(filler[: PIECE_OF_A_FILE - 5] + secret + b"\n" for secret in secrets)
+    straddling = b"".join(filler[: FILE_CHUNK - 5] + secret + b"\n" for secret in secrets)
     file.write_bytes(straddling + filler * 200)
     size = file.stat().st_size
-    Redactor(["my-secret-1"]).cover_file(file)
+    Redactor(["my-secret-1"]).redact_file(file)
     covered = file.read_bytes()
     assert len(covered) == size > 16 * 1024 * 1024
     assert covered.count(b"*") == sum(map(len, secrets))
