@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from robota.log.kinds.kinds import CondenseRecord
+from robota.log.kinds.conversation import CondenseRecord
 from robota.protocol.commands import CancelTask
 from robota.protocol.events import ContextReduced, ContextUpdate, MessageCreated, TaskTokenUsageUpdated
 from robota.protocol.state import AgentState

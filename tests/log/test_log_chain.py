@@ -14,15 +14,10 @@ from robota.log.chain.record import Flaw, seal
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogUnreadable
-from robota.log.kinds.kinds import (
-    AnswerRecord,
-    EndRecord,
-    MessageRecord,
-    Payload,
-    ToolStartRecord,
-    TurnRecord,
-    payload_of,
-)
+from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
+from robota.log.kinds.conversation import MessageRecord, TurnRecord
+from robota.log.kinds.registry import Payload, payload_of
+from robota.log.kinds.session import EndRecord
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.protocol.message import Message
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.log.kinds.kinds import CondenseRecord, MessageRecord, RestoreRecord, TruncateRecord, TurnRecord
+from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TruncateRecord, TurnRecord
 from robota.log.replay.context import Reduced, Reduction, conversation_of
 from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import Message

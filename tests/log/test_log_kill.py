@@ -17,7 +17,7 @@ from robota.log.chain.writer import SessionLog
 WRITER = """
 import os, sys
 from pathlib import Path
-from robota.log.kinds.kinds import ToolStartRecord
+from robota.log.kinds.calls import ToolStartRecord
 from robota.log.chain.writer import SessionLog
 
 log = SessionLog.create(Path(sys.argv[1]), lambda: 1)

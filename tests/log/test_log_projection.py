@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 from robota.log.chain.reader import load
 from robota.log.chain.record import Record, seal, unseal
 from robota.log.chain.writer import SessionLog
-from robota.log.kinds.kinds import (
-    EndRecord,
-    MessageRecord,
-    Payload,
-    QueueRecord,
-    SessionHeader,
-    TaskRecord,
-    TodosRecord,
-    TurnRecord,
-    VerdictRecord,
-)
+from robota.log.kinds.calls import VerdictRecord
+from robota.log.kinds.conversation import MessageRecord, TurnRecord
+from robota.log.kinds.registry import Payload
+from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
 from robota.log.replay.projection import Projection, project
 from robota.protocol.conversation import TextBlock, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
-from robota.log.kinds.kinds import EndRecord, SessionHeader
+from robota.log.kinds.session import EndRecord, SessionHeader
 from robota.log.store import (
     Place,
     fallback_directory,

@@ -14,7 +14,9 @@ from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import ArtifactMissing, LogExists, LogInUse, LogUnreadable, LogWriteError
-from robota.log.kinds.kinds import EndRecord, MessageRecord, RepairRecord, TaskRecord, payload_of
+from robota.log.kinds.conversation import MessageRecord
+from robota.log.kinds.registry import payload_of
+from robota.log.kinds.session import EndRecord, RepairRecord, TaskRecord
 from robota.protocol.message import Message
 
 
@@ -179,7 +181,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from robota.log.errors import LogWriteError
-from robota.log.kinds.kinds import EndRecord
+from robota.log.kinds.session import EndRecord
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog

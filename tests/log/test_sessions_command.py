@@ -8,7 +8,7 @@ import pytest
 
 from robota.cli.commands.sessions import main
 from robota.log.chain.writer import SessionLog
-from robota.log.kinds.kinds import EndRecord
+from robota.log.kinds.session import EndRecord
 from robota.log.store import session_directory
 
 

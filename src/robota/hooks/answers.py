@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from robota.contracts.hook import HookEvent, HookResult
-from robota.log.kinds.kinds import with_whole_characters
+from robota.text.surrogate_pairs import with_whole_characters
 from robota.workspace.process.filter_process import FilterOutcome
 
 BLOCKING_EXIT: Final = 2

@@ -11,7 +11,8 @@ import msgspec
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.record import Record, unseal
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
-from robota.log.kinds.kinds import PayloadError, SessionHeader, payload_of
+from robota.log.kinds.registry import PayloadError, payload_of
+from robota.log.kinds.session import SessionHeader
 
 PROJECT_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"

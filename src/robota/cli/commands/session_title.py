@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from robota.log.chain.record import Flaw, unseal
-from robota.log.kinds.kinds import MessageRecord, PayloadError, payload_of
+from robota.log.kinds.conversation import MessageRecord
+from robota.log.kinds.registry import PayloadError, payload_of
 
 # The prompt is the third record; a log that begins otherwise is not searched.
 RECORDS_READ: Final = 8

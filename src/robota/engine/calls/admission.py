@@ -13,7 +13,7 @@ from robota.engine.calls.call_context import CallContext
 from robota.engine.calls.call_stopped import CallStopped, TaskHalted, denied
 from robota.engine.calls.repetition import RepetitionGuard
 from robota.engine.task.runtime import TaskRuntime
-from robota.log.kinds.kinds import VerdictRecord
+from robota.log.kinds.calls import VerdictRecord
 
 FIRST_ARGUMENT_HEAD: Final = 47
 FIRST_ARGUMENT_TAIL: Final = 30

@@ -18,7 +18,7 @@ from robota.engine.calls.admission import Admission, Admitted, first_argument
 from robota.engine.calls.call_context import CallContext
 from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted
 from robota.engine.task.runtime import TaskRuntime
-from robota.log.kinds.kinds import ToolEndRecord, ToolStartRecord
+from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
 from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
 
 PARALLEL_READS: Final = 5

@@ -16,7 +16,7 @@ from robota.engine.session.bus import EventBus
 from robota.engine.session.options import Options, SessionServices
 from robota.engine.session.queue import MessageQueue
 from robota.engine.task.runtime import TaskRuntime
-from robota.log.kinds.kinds import EndRecord, TaskRecord
+from robota.log.kinds.session import EndRecord, TaskRecord
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock
 from robota.workspace.problems import FileProblem
 from robota.workspace.text.source import MAX_SOURCE_BYTES

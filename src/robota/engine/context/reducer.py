@@ -16,7 +16,7 @@ from robota.engine.context.span import (
     shortened_results,
 )
 from robota.engine.task.runtime import TaskRuntime
-from robota.log.kinds.kinds import CondenseRecord, TruncateRecord
+from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
 from robota.protocol.conversation import UserTurn
 from robota.protocol.message import TodoItem
 

@@ -6,7 +6,7 @@ import msgspec
 
 from robota.engine.context.cut import with_short_results
 from robota.engine.context.size import characters_of
-from robota.log.kinds.kinds import TruncateRecord
+from robota.log.kinds.conversation import TruncateRecord
 from robota.log.replay.context import Piece
 from robota.protocol.conversation import AssistantTurn, Turn, UserTurn
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from robota.contracts.tool import ToolCall
-from robota.log.kinds.kinds import with_whole_characters
 from robota.providers.chunks import CallArgumentsChunk, CallStartChunk
+from robota.text.surrogate_pairs import with_whole_characters
 
 FIRST_ARGUMENT_LENGTH: Final = 200
 ID_LENGTH: Final = 64

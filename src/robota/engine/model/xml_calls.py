@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.tool import ToolCall
-from robota.log.kinds.kinds import with_whole_characters
+from robota.text.surrogate_pairs import with_whole_characters
 
 
 class XmlText(msgspec.Struct, frozen=True):

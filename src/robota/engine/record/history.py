@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from robota.engine.context.size import characters_of
 from robota.engine.model.call_format import CallFormat
 from robota.engine.record.journal import Journal
-from robota.log.kinds.kinds import TurnRecord
+from robota.log.kinds.conversation import TurnRecord
 from robota.log.replay.context import Conversation, Piece, Reduction
 from robota.log.replay.pairing import interrupted_result, unanswered
 from robota.protocol.conversation import AssistantTurn, Turn, UserBlock, UserTurn

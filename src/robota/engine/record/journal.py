@@ -5,7 +5,7 @@ from typing import Protocol
 
 from robota.engine.session.bus import EventBus
 from robota.log.errors import LogWriteError
-from robota.log.kinds.kinds import Payload
+from robota.log.kinds.registry import Payload
 from robota.protocol.events import Notice
 
 

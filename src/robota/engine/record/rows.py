@@ -8,7 +8,7 @@ import msgspec
 
 from robota.engine.record.journal import Journal
 from robota.engine.session.bus import EventBus
-from robota.log.kinds.kinds import MessageRecord
+from robota.log.kinds.conversation import MessageRecord
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, PartialMessage, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, StateTracker

@@ -8,10 +8,10 @@ from weakref import ref
 
 import msgspec
 
-from robota.log.kinds.kinds import with_whole_characters
 from robota.protocol.codec import decode_event, encode
 from robota.protocol.events import Event, PartialMessage, TextDelta
 from robota.secrets.redaction import Redactor, StreamRedactor
+from robota.text.surrogate_pairs import with_whole_characters
 
 # Deltas of one row that nobody has read yet are joined up to this length, so that a slow reader costs little.
 JOIN_LIMIT: Final = 4096

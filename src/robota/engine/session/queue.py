@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from robota.engine.record.journal import Journal
-from robota.log.kinds.kinds import QueueRecord
+from robota.log.kinds.session import QueueRecord
 from robota.protocol.commands import Accepted, Receipt, Refused
 from robota.protocol.message import QueuedMessage
 

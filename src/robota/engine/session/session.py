@@ -20,7 +20,7 @@ from robota.engine.session.queue import MessageQueue
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.task.task import Task
-from robota.log.kinds.kinds import SessionHeader, TaskRecord
+from robota.log.kinds.session import SessionHeader, TaskRecord
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.commands import (
     Accepted,

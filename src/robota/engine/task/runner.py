@@ -9,7 +9,7 @@ from robota.engine.model.request import RequestGivenUp
 from robota.engine.record.journal import Journal
 from robota.engine.session.bus import EventBus
 from robota.engine.task.task import Ended, Task
-from robota.log.kinds.kinds import EndRecord
+from robota.log.kinds.session import EndRecord
 from robota.protocol.events import Notice, TaskAborted, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."

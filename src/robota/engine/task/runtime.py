@@ -15,7 +15,8 @@ from robota.engine.session.bus import EventBus
 from robota.engine.session.notification import notification_of
 from robota.engine.session.options import Options, SessionServices
 from robota.engine.session.queue import MessageQueue
-from robota.log.kinds.kinds import AnswerRecord, TaskRecord
+from robota.log.kinds.calls import AnswerRecord
+from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.kinds import is_idle_ask, is_resumable_ask
 from robota.protocol.events import (
     Event,

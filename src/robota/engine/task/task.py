@@ -20,7 +20,7 @@ from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, system_pr
 from robota.engine.session.asks import Answer
 from robota.engine.session.options import Completion
 from robota.engine.task.runtime import TaskRuntime
-from robota.log.kinds.kinds import TodosRecord
+from robota.log.kinds.session import TodosRecord
 from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
 from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
 from robota.protocol.message import TodoItem

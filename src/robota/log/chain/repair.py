@@ -7,7 +7,7 @@ from robota.log.artifacts import artifact_name, write_whole
 from robota.log.chain.durability import force_path_to_disk
 from robota.log.chain.reader import Loaded
 from robota.log.errors import LogWriteError
-from robota.log.kinds.kinds import RepairRecord
+from robota.log.kinds.session import RepairRecord
 
 
 def repair(descriptor: int, directory: Path, loaded: Loaded) -> RepairRecord | None:

@@ -16,7 +16,7 @@ from robota.log.chain.reader import LOG_NAME, Loaded, load
 from robota.log.chain.record import seal
 from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
-from robota.log.kinds.kinds import Payload, encode_payload, kind_of
+from robota.log.kinds.registry import Payload, kind_of
 from robota.secrets.redaction import Redactor
 
 ARTIFACTS_NAME: Final = "artifacts"
@@ -95,7 +95,7 @@ class SessionLog:
         """Write one record and return its sequence number. When it raises, the log is as it was before."""
         self._refuse_after_failure()
         seq = self._seq + 1
-        data = self._redactor(encode_payload(payload))
+        data = self._redactor(payload.to_json())
         line, digest = seal(seq, self.next_ts(), kind_of(payload), data, self._head)
         try:
             _write_all(self._descriptor, line)

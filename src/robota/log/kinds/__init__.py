@@ -1,1 +1,1 @@
-"""The kinds of records and the shape of each payload."""
+"""The kinds of records by family, and the registry in which rooms above add their own. May use chain.record."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from robota.log.kinds.kinds import CondenseRecord, TruncateRecord
+from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
 from robota.log.replay.pairing import mend, unanswered
 from robota.protocol.conversation import AssistantTurn, Turn
 

@@ -6,21 +6,9 @@ from typing import Any, Final
 import msgspec
 
 from robota.log.chain.record import Record
-from robota.log.kinds.kinds import (
-    CondenseRecord,
-    EndRecord,
-    MessageRecord,
-    Payload,
-    PayloadError,
-    QueueRecord,
-    RestoreRecord,
-    SessionHeader,
-    TaskRecord,
-    TodosRecord,
-    TruncateRecord,
-    TurnRecord,
-    payload_of,
-)
+from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TruncateRecord, TurnRecord
+from robota.log.kinds.registry import Payload, PayloadError, payload_of
+from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
 from robota.log.replay.context import Conversation, Reduced, conversation_of, reduction_id
 from robota.protocol.conversation import Turn
 from robota.protocol.message import Message, QueuedMessage, TodoItem

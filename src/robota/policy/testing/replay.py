@@ -7,15 +7,10 @@ import msgspec
 
 from robota.contracts.verdict import Decision, Verdict
 from robota.log.chain.record import Record
-from robota.log.kinds.kinds import (
-    Payload,
-    PayloadError,
-    SessionHeader,
-    ToolStartRecord,
-    TurnRecord,
-    VerdictRecord,
-    payload_of,
-)
+from robota.log.kinds.calls import ToolStartRecord, VerdictRecord
+from robota.log.kinds.conversation import TurnRecord
+from robota.log.kinds.registry import Payload, PayloadError, payload_of
+from robota.log.kinds.session import SessionHeader
 from robota.policy.unattended import NOBODY
 from robota.protocol.conversation import AssistantTurn
 

@@ -12,7 +12,7 @@ from robota.providers.http.faults import fault_of_error_object
 from robota.providers.wire.call_assembly import CallAssembly, CallPiece
 from robota.providers.wire.chunk_batch import ChunkBatch
 from robota.providers.wire.json_reply import WireReply
-from robota.providers.wire.surrogate_pairs import PairMender
+from robota.text.surrogate_pairs import SurrogateJoiner
 
 HALF_PAIR: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 REASONS: Final = {
@@ -84,7 +84,7 @@ class _ChatParser:
         self._calls = CallAssembly()
         self._reason: str | None = None
         # Only filled for a server that sends characters in halves.
-        self._menders: dict[str, PairMender] = {}
+        self._menders: dict[str, SurrogateJoiner] = {}
 
     def decode(self, payload: bytes) -> _Event:
         try:
@@ -149,7 +149,7 @@ class _ChatParser:
         return event
 
     def _mend(self, where: str, text: str) -> str:
-        return self._menders.setdefault(where, PairMender()).mend(text)
+        return self._menders.setdefault(where, SurrogateJoiner()).join(text)
 
     def _take_delta(self, delta: _Delta, batch: ChunkBatch) -> None:
         thought = delta.reasoning_content or delta.reasoning

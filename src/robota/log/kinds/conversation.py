@@ -1,0 +1,86 @@
+"""Records of a conversation: the rows that clients show, the turns that the model is told, and their reductions."""
+
+from typing import Any, Self
+
+import msgspec
+
+from robota.log.kinds.registry import Payload, encode_json, record_kind
+from robota.protocol.codec import message_of
+from robota.protocol.conversation import Turn, UserTurn
+from robota.protocol.message import Message
+from robota.protocol.wire import Value
+
+
+@record_kind("message")
+class MessageRecord(Payload, frozen=True, kw_only=True):
+    """A row of the conversation. One with the `ts` of an earlier row replaces it."""
+
+    task_id: str
+    message: Message
+
+    def to_json(self) -> bytes:
+        """The row with fields of newer versions among its own, as they came."""
+        if not self.message.extra:
+            return encode_json(self)
+        known = msgspec.to_builtins(msgspec.structs.replace(self.message, extra={}))
+        return encode_json({"taskId": self.task_id, "message": {**self.message.extra, **known}})
+
+    @classmethod
+    def from_json(cls, data: bytes | msgspec.Raw) -> Self:
+        """The row, with the fields that this version does not know in `extra`."""
+        raw = msgspec.json.decode(data, type=_RawMessageRecord)
+        return cls(task_id=raw.task_id, message=message_of(raw.message))
+
+
+class _RawMessageRecord(Value, frozen=True, kw_only=True):
+    """A row before its unknown fields have been moved to `extra`, so that none is lost."""
+
+    task_id: str
+    message: dict[str, Any]
+
+
+@record_kind("turn")
+class TurnRecord(Payload, frozen=True, kw_only=True):
+    """A turn as the provider is told of it."""
+
+    task_id: str
+    turn: Turn
+
+
+@record_kind("condense")
+class CondenseRecord(Payload, frozen=True, kw_only=True):
+    """The turns of a task numbered `first` up to `end` are shown to the model as a summary from now on."""
+
+    task_id: str
+    condense_id: str
+    trigger: str
+    first: int
+    end: int
+    put: UserTurn
+    read_files: tuple[str, ...] = ()
+    changed_files: tuple[str, ...] = ()
+
+
+@record_kind("truncate")
+class TruncateRecord(Payload, frozen=True, kw_only=True):
+    """The turns numbered `first` up to `end` are no longer shown to the model; `put` stands in their place.
+
+    Records with the same id belong together; an id may also be that of a condensation.
+    """
+
+    task_id: str
+    truncation_id: str
+    first: int
+    end: int
+    put: UserTurn
+
+
+@record_kind("restore")
+class RestoreRecord(Payload, frozen=True, kw_only=True):
+    """A condensation or truncation no longer holds: what it hid is shown again."""
+
+    task_id: str
+    id: str
+
+
+Reduction = CondenseRecord | TruncateRecord

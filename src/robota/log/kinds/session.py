@@ -1,0 +1,60 @@
+"""Records of the life of a session and its tasks: starts and ends, modes, todo list, message queue, repairs."""
+
+from robota.log.kinds.registry import Payload, record_kind
+from robota.protocol.message import QueuedMessage, TodoItem
+
+
+@record_kind("session")
+class SessionHeader(Payload, frozen=True, kw_only=True):
+    """How a session was started, or resumed; the newest one holds."""
+
+    id: str
+    cwd: str
+    model: str
+    provider: str
+    permission_mode: str
+    completion: str
+    version: str
+    name: str | None = None
+
+
+@record_kind("task")
+class TaskRecord(Payload, frozen=True, kw_only=True):
+    """A task begins, or goes on after its end, or has changed its mode."""
+
+    task_id: str
+    mode: str
+    parent_task_id: str | None = None
+
+
+@record_kind("end")
+class EndRecord(Payload, frozen=True, kw_only=True):
+    """A task has ended."""
+
+    task_id: str
+    outcome: str
+
+
+@record_kind("todos")
+class TodosRecord(Payload, frozen=True, kw_only=True):
+    """The whole todo list of a task."""
+
+    task_id: str
+    todos: tuple[TodoItem, ...]
+
+
+@record_kind("queue")
+class QueueRecord(Payload, frozen=True, kw_only=True):
+    """The whole queue of messages that wait until the running task takes them."""
+
+    queue: tuple[QueuedMessage, ...]
+
+
+@record_kind("repair")
+class RepairRecord(Payload, frozen=True, kw_only=True):
+    """The end of the log was damaged. Its bytes lie beside the log in `saved_as`; the log goes on before them."""
+
+    line: int
+    reason: str
+    removed_bytes: int
+    saved_as: str | None = None
