@@ -176,12 +176,12 @@ def _hooks_beside(settings: Settings, root: Path, session_id: str) -> LifecycleH
     if not settings.values.hooks:
         return None
     from robota.hooks.definitions import parse_hooks
-    from robota.hooks.runner import Hooks, SessionFacts
+    from robota.hooks.runner import Hooks, HookSessionInfo
 
     log = session_directory(root, session_id) / LOG_NAME if session_id else ""
     return Hooks(
         parse_hooks(settings.values.hooks),
-        SessionFacts(session_id=session_id, transcript_path=str(log), cwd=root),
+        HookSessionInfo(session_id=session_id, transcript_path=str(log), cwd=root),
         {**os.environ, **without_loader_settings(settings.values.env)},
     )
 
@@ -399,13 +399,13 @@ def _hooks(
     if not settings.values.hooks:
         return (), ()
     from robota.hooks.definitions import parse_hooks
-    from robota.hooks.runner import Hooks, SessionFacts
+    from robota.hooks.runner import Hooks, HookSessionInfo
     from robota.policy.rules.rule_match import problem_with_rule, speaks_of
 
     found = parse_hooks(settings.values.hooks, lambda rule: problem_with_rule(rule, judge))
     hooks = Hooks(
         found,
-        SessionFacts(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd),
+        HookSessionInfo(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd),
         {**os.environ, **without_loader_settings(settings.values.env)},
         lambda rule, tool, call: speaks_of(rule, tool, call, judge),
         log.keep,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from robota.contracts.hook import Block, HookContext, Proceed, Ran
+from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed
 from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolCall, ToolContext, ToolResult, Touches
 from robota.engine.session.session import Session
 from robota.protocol.events import MessageCreated, ToolEnd
@@ -50,15 +50,15 @@ def with_parts(stage: Stage, **parts: Any) -> Stage:
 class Recorder:
     """Hooks and a checkpoint that write down when they were called."""
 
-    def __init__(self, outcome: Proceed | Block | None = None) -> None:
+    def __init__(self, outcome: Proceed | BlockCall | None = None) -> None:
         self.order: list[str] = []
         self.outcome = outcome or Proceed()
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: HookContext) -> Proceed | Block:
+    async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed | BlockCall:
         self.order.append("pre")
         return self.outcome
 
-    async def after_tool(self, ran: Ran, occasion: HookContext) -> ToolResult:
+    async def after_tool(self, ran: CompletedCall, context: HookContext) -> ToolResult:
         self.order.append("post")
         return msgspec.structs.replace(ran.result, content=f"{ran.result.content} (seen)")
 
@@ -89,7 +89,7 @@ def test_the_stages_run_in_their_order(workspace: Path) -> None:
 
 
 def test_a_hook_that_blocks_stops_the_call_before_anybody_is_asked(workspace: Path) -> None:
-    recorder = Recorder(Block(reason="Out of scope."))
+    recorder = Recorder(BlockCall(reason="Out of scope."))
 
     async def story(stage: Stage) -> None:
         stage = with_parts(stage, pre_hooks=[recorder], checkpoint=recorder)

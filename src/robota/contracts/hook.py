@@ -1,4 +1,4 @@
-"""The places where others may step in. User hooks, intents and checkpoints plug in here."""
+"""Hooks: what runs around tool calls and at events of a session. User hooks, intents and checkpoints plug in here."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,9 +11,9 @@ from robota.contracts.verdict import Verdict
 
 
 class HookContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs from one call to the next: the mode of now, and who is at work. `tell` reaches the person.
+    """The permission mode and the agent that a hook runs for. `tell` shows a message to the person.
 
-    `agent_id` and `agent_type` are there in a subtask; `prompt_id` names the words of the person it all began with.
+    `agent_id` and `agent_type` are there in a subtask; `prompt_id` names the prompt that the work began with.
     """
 
     permission_mode: str
@@ -26,17 +26,17 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
     """Go on; `input` replaces the arguments if given and is validated again.
 
-    `vouched` says who would let the call run without asking. That spares the person a question that only the
-    mode would raise; a rule that asks or denies is not moved by it. `must_ask` asks even where nothing else would.
+    `approved_by` says who approves the call. That spares the person a question that only the mode would raise; a rule
+    that asks or denies is not moved by it. `ask_reason` makes the person be asked even where nothing else would.
     """
 
     input: dict[str, Any] | None = None
-    vouched: str | None = None
-    must_ask: str | None = None
+    approved_by: str | None = None
+    ask_reason: str | None = None
     context: str = ""
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True):
+class BlockCall(msgspec.Struct, frozen=True, kw_only=True):
     """Do not run the call; the model is told why."""
 
     reason: str
@@ -52,11 +52,11 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 class PreToolHook(Protocol):
     """Runs before policy. Cannot allow anything that policy denies."""
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: HookContext) -> Proceed | Block | Halt: ...
+    async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed | BlockCall | Halt: ...
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that ran, what came of it, and how long it took."""
+class CompletedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that completed, what came of it, and how long it took."""
 
     tool: AnyTool
     call: ToolCall
@@ -67,7 +67,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 class PostToolHook(Protocol):
     """Sees every result, also of failed calls, and may replace it."""
 
-    async def after_tool(self, ran: Ran, occasion: HookContext) -> ToolResult | Halt: ...
+    async def after_tool(self, completed: CompletedCall, context: HookContext) -> ToolResult | Halt: ...
 
 
 class Checkpoint(Protocol):
@@ -95,11 +95,11 @@ class HookEvent(StrEnum):
 
 
 class HookResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What the hooks of a moment said, taken together.
+    """What the hooks of an event decided, taken together.
 
-    `blocked` is the reason of a hook that says no; `stopped` that of one that wants everything to end.
+    `blocked` is the reason of a hook that blocks the event, `stopped` that of one that ends the task.
     `decision` is allow, ask, deny or defer, `updated_input` the arguments a hook wants instead, `updated_output` the
-    result. `messages` have been told to the person if there was an occasion. `output` is what the hook of a new
+    result. `messages` have been shown to the person if there was a context. `output` is what the hook of a new
     worktree printed; its last line is a path.
     """
 
@@ -114,22 +114,22 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
 
 
-NOTHING_SAID = HookResult()
+EMPTY_HOOK_RESULT = HookResult()
 
 
 class LifecycleHooks(Protocol):
-    """The hooks of a session, beside those around calls."""
+    """The hooks of a session, beside those environment calls."""
 
     async def fire(
-        self, moment: HookEvent, target: str = "", *, occasion: HookContext | None = None, **fields: Any
+        self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any
     ) -> HookResult:
-        """Run the hooks of a moment. `target` is what their matchers look at: a source, a reason, an agent."""
+        """Run the hooks of an event. `target` is what their matchers look at: a source, a reason, an agent."""
         ...
 
-    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, occasion: HookContext) -> HookResult:
-        """Run those that may answer in the person's place when a verdict is to ask."""
+    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, context: HookContext) -> HookResult:
+        """Run the hooks that may answer in the person's place when a verdict is to ask."""
         ...
 
     async def close(self) -> None:
-        """End the hooks that nobody waits for."""
+        """End the hooks that run in the background."""
         ...

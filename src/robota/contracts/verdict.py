@@ -1,4 +1,4 @@
-"""What policy says of a call, and what it is told about it."""
+"""The decision of policy about a call, and the call as policy is given it."""
 
 from enum import StrEnum
 
@@ -8,13 +8,15 @@ from robota.contracts.tool import Effect, Touches
 
 
 class Decision(StrEnum):
+    """What policy decides about a call."""
+
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What policy says of one simple command of many."""
+class PartVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision about one simple command of a shell script."""
 
     text: str
     decision: Decision
@@ -22,7 +24,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     rule: str | None = None
 
 
-class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
+class RuleSuggestion(msgspec.Struct, frozen=True, kw_only=True):
     """Rules that, allowed together, would stop this question. `covers` says in words what else they let through."""
 
     rules: tuple[str, ...]
@@ -39,8 +41,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     reason: str
     rule: str | None = None
-    parts: tuple[Part, ...] = ()
-    suggestions: tuple[Suggestion, ...] = ()
+    parts: tuple[PartVerdict, ...] = ()
+    suggestions: tuple[RuleSuggestion, ...] = ()
     steps: tuple[str, ...] = ()
 
 

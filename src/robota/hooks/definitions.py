@@ -63,9 +63,9 @@ Handler = CommandHandler | HttpHandler
 
 
 class HookRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Handlers for one moment; `matcher` says for which tools, sources or reasons."""
+    """Handlers for one event; `matcher` says for which tools, sources or reasons."""
 
-    moment: HookEvent
+    event: HookEvent
     handlers: tuple[Handler, ...]
     matcher: str = ""
 
@@ -105,15 +105,15 @@ def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule
     return HookSet(rules=tuple(rules), problems=tuple(problems))
 
 
-def timeout_of(handler: Handler, moment: HookEvent) -> float:
-    if moment is HookEvent.SESSION_END:
+def timeout_of(handler: Handler, event: HookEvent) -> float:
+    if event is HookEvent.SESSION_END:
         return min(handler.timeout or ENDING_TIMEOUT_S, LONGEST_ENDING_S)
-    return handler.timeout or (PROMPT_TIMEOUT_S if moment is HookEvent.USER_PROMPT_SUBMIT else TIMEOUT_S)
+    return handler.timeout or (PROMPT_TIMEOUT_S if event is HookEvent.USER_PROMPT_SUBMIT else TIMEOUT_S)
 
 
-def is_meant(rule: HookRule, moment: HookEvent, names: Sequence[str]) -> bool:
-    """Whether a rule is about this moment and one of these names, where the moment has names at all."""
-    return rule.moment is moment and (moment in WITHOUT_TARGET or matches(rule.matcher, names))
+def rule_applies(rule: HookRule, event: HookEvent, names: Sequence[str]) -> bool:
+    """Whether a rule is about this event and one of these names, where the event has names at all."""
+    return rule.event is event and (event in WITHOUT_TARGET or matches(rule.matcher, names))
 
 
 def matches(matcher: str, names: Sequence[str]) -> bool:
@@ -136,7 +136,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-def _read_group(moment: HookEvent, where: str, group: Any, check_rule: CheckRule) -> HookSet:
+def _read_group(event: HookEvent, where: str, group: Any, check_rule: CheckRule) -> HookSet:
     if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
         return _problem(where, 'it must be an object with a list "hooks"')
     matcher = group.get("matcher") or ""
@@ -145,16 +145,16 @@ def _read_group(moment: HookEvent, where: str, group: Any, check_rule: CheckRule
     handlers: list[Handler] = []
     problems: list[HookProblem] = []
     for place, raw in enumerate(group["hooks"]):
-        read = _read_handler(moment, raw, check_rule)
+        read = _read_handler(event, raw, check_rule)
         if isinstance(read, str):
             problems.append(HookProblem(where=f"{where}.hooks[{place}]", reason=read))
         else:
             handlers.append(read)
-    rules = (HookRule(moment=moment, matcher=matcher, handlers=tuple(handlers)),) if handlers else ()
+    rules = (HookRule(event=event, matcher=matcher, handlers=tuple(handlers)),) if handlers else ()
     return HookSet(rules=rules, problems=tuple(problems))
 
 
-def _read_handler(moment: HookEvent, raw: Any, check_rule: CheckRule) -> Handler | str:
+def _read_handler(event: HookEvent, raw: Any, check_rule: CheckRule) -> Handler | str:
     """The handler, or why it cannot be used."""
     kind = raw.get("type") if isinstance(raw, dict) else None
     if isinstance(kind, str) and kind not in HANDLER_TYPES:
@@ -165,8 +165,8 @@ def _read_handler(moment: HookEvent, raw: Any, check_rule: CheckRule) -> Handler
         return str(error)
     if handler.only_if is None:
         return handler
-    if moment not in ABOUT_CALLS:
-        return f'"if" works for events about tool calls only, not for {moment}'
+    if event not in ABOUT_CALLS:
+        return f'"if" works for events about tool calls only, not for {event}'
     return check_rule(handler.only_if) or handler
 
 

@@ -1,15 +1,15 @@
-"""One handler and one event: the command is run or the server is asked, and the answer is read."""
+"""Running one handler for one event: a command, or a POST to a server."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
 from robota.contracts.hook import HookEvent, HookResult
-from robota.hooks.answers import NoAnswer, answer_of_command, answer_of_text
 from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeout_of
+from robota.hooks.results import HookFailed, parse_command_result, parse_result_text
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.process.guardian import Watch
 from robota.workspace.process.programs import absolute_path
@@ -18,14 +18,14 @@ PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "ROBOTA_PROJECT_DIR")
 VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-class HookInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What the handlers of a moment are told."""
+class HookPayload(msgspec.Struct, frozen=True, kw_only=True):
+    """The event, and the JSON that its handlers get."""
 
-    moment: HookEvent
+    event: HookEvent
     body: bytes
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+class HandlerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """Where handlers run. Hooks are the person's own, so they get the whole environment."""
 
     cwd: Path
@@ -33,22 +33,28 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     watch: Watch
 
 
-async def ask_handler(handler: Handler, event: HookInput, around: Surroundings) -> HookResult:
-    """What it says, or `NoAnswer`."""
-    if isinstance(handler, CommandHandler):
-        return await _ask_command(handler, event, around)
-    return await _ask_server(handler, event, around)
+async def run_handler(handler: Handler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:
+    """Run one handler and read its result; raises `HookFailed` if there is none."""
+    match handler:
+        case CommandHandler():
+            return await _run_command(handler, payload, environment)
+        case HttpHandler():
+            return await _post_event(handler, payload, environment)
+        case _:
+            assert_never(handler)
 
 
-async def _ask_command(handler: CommandHandler, event: HookInput, around: Surroundings) -> HookResult:
-    project = dict.fromkeys(PROJECT_VARIABLES, str(around.cwd))
-    timeout_s = timeout_of(handler, event.moment)
+async def _run_command(handler: CommandHandler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:
+    project = dict.fromkeys(PROJECT_VARIABLES, str(environment.cwd))
+    timeout_s = timeout_of(handler, payload.event)
     try:
-        env = {**_with_absolute_path(around.env), **project}
-        ended = await run_filter(_argv(handler, project), event.body, around.cwd, env, timeout_s, around.watch)
+        env = {**_with_absolute_path(environment.env), **project}
+        ended = await run_filter(
+            _argv(handler, project), payload.body, environment.cwd, env, timeout_s, environment.watch
+        )
     except OSError as error:
-        raise NoAnswer(f"it cannot be started: {error.strerror or error}") from error
-    return answer_of_command(event.moment, ended)
+        raise HookFailed(f"it cannot be started: {error.strerror or error}") from error
+    return parse_command_result(payload.event, ended)
 
 
 def _with_absolute_path(env: Mapping[str, str]) -> dict[str, str]:
@@ -69,16 +75,16 @@ def _with_project(word: str, project: Mapping[str, str]) -> str:
     return word
 
 
-async def _ask_server(handler: HttpHandler, event: HookInput, around: Surroundings) -> HookResult:
+async def _post_event(handler: HttpHandler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:
     from robota.workspace.web.post import PostFailed, post_json
 
-    allowed = {name: around.env.get(name, "") for name in handler.allowed_env_vars}
+    allowed = {name: environment.env.get(name, "") for name in handler.allowed_env_vars}
     headers = {name: _filled(value, allowed) for name, value in handler.headers.items()}
     try:
-        text = await post_json(handler.url, headers, event.body, timeout_of(handler, event.moment))
+        text = await post_json(handler.url, headers, payload.body, timeout_of(handler, payload.event))
     except PostFailed as problem:
-        raise NoAnswer(str(problem)) from problem
-    return answer_of_text(event.moment, text)
+        raise HookFailed(str(problem)) from problem
+    return parse_result_text(payload.event, text)
 
 
 def _filled(value: str, allowed: Mapping[str, str]) -> str:

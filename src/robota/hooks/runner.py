@@ -1,4 +1,4 @@
-"""The hooks of a session: which of them a moment is for, and what the engine does with what they say."""
+"""The hooks of a session: which handlers an event runs, and what their results mean for the engine."""
 
 import asyncio
 import json
@@ -9,26 +9,40 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import NOTHING_SAID, Block, Halt, HookContext, HookEvent, HookResult, Proceed, Ran
+from robota.contracts.hook import (
+    EMPTY_HOOK_RESULT,
+    BlockCall,
+    CompletedCall,
+    Halt,
+    HookContext,
+    HookEvent,
+    HookResult,
+    Proceed,
+)
 from robota.contracts.tool import AnyTool, ToolCall, ToolResult
 from robota.contracts.verdict import Verdict
-from robota.hooks.answers import NoAnswer, refusal, together
-from robota.hooks.definitions import Handler, HookRule, HookSet, is_meant
-from robota.hooks.handlers import HookInput, Surroundings, ask_handler
-from robota.hooks.long_text import Keep, previewed
-from robota.hooks.permission_updates import permission_suggestions
-from robota.hooks.tool_names import for_hooks, from_hooks, matched_names, name_for_hooks
+from robota.hooks.claude_format import (
+    arguments_for_hooks,
+    arguments_from_hooks,
+    matched_names,
+    name_for_hooks,
+    permission_suggestions,
+)
+from robota.hooks.definitions import Handler, HookRule, HookSet, rule_applies
+from robota.hooks.handlers import HandlerEnvironment, HookPayload, run_handler
+from robota.hooks.long_text import StoreText, with_preview
+from robota.hooks.results import HookFailed, failed_closed, merge_results
 from robota.workspace.process.guardian import Watch
 
 MOST_IN_BACKGROUND: Final = 20
 REPLACED: Final = "A hook replaced what the tool returned; this is not the tool's own output."
 
-# Whether a permission rule speaks of a call.
-SpeaksOf = Callable[[str, AnyTool, ToolCall], bool]
+# Whether a permission rule is about a call.
+RuleMatches = Callable[[str, AnyTool, ToolCall], bool]
 
 
-class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What every hook is told about the session."""
+class HookSessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The session as every hook is told of it."""
 
     session_id: str
     transcript_path: str
@@ -36,59 +50,66 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hooks:
-    """The hooks of one session. All handlers of a moment run side by side, identical ones once."""
+    """The hooks of one session. All handlers of an event run side by side, identical ones once."""
 
     def __init__(
         self,
         hooks: HookSet,
-        facts: SessionFacts,
+        session: HookSessionInfo,
         env: Mapping[str, str] | None = None,
-        speaks_of: SpeaksOf = lambda rule, tool, call: True,
-        keep: Keep | None = None,
+        rule_matches: RuleMatches = lambda rule, tool, call: True,
+        store: StoreText | None = None,
     ) -> None:
-        """`speaks_of` decides about handlers with an `if`; `keep` stores what is too long for the model."""
+        """`rule_matches` is for handlers with an `if`; `store` keeps beside the log what is too long for the model."""
         self._rules = hooks.rules
-        self._facts = facts
+        self._session = session
         self._watch = Watch()
-        self._around = Surroundings(cwd=facts.cwd, env=dict(os.environ if env is None else env), watch=self._watch)
-        self._speaks_of = speaks_of
-        self._keep = keep
+        self._environment = HandlerEnvironment(
+            cwd=session.cwd, env=dict(os.environ if env is None else env), watch=self._watch
+        )
+        self._rule_matches = rule_matches
+        self._store = store
         self._running: set[asyncio.Task[HookResult]] = set()
         self._background: set[asyncio.Task[HookResult]] = set()  # those of them that nobody waits for
 
     async def fire(
-        self, moment: HookEvent, target: str = "", *, occasion: HookContext | None = None, **fields: Any
+        self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any
     ) -> HookResult:
-        rules = [rule for rule in self._rules if is_meant(rule, moment, (target,))]
-        return await self._ask(moment, _handlers(rules), occasion, fields)
+        """Run the hooks of an event that is not about a call."""
+        rules = [rule for rule in self._rules if rule_applies(rule, event, (target,))]
+        return await self._run_all(event, _handlers(rules), context, fields)
 
-    async def before_tool(self, tool: AnyTool, call: ToolCall, occasion: HookContext) -> Proceed | Block | Halt:
-        said = await self._about_call(HookEvent.PRE_TOOL_USE, tool, call, occasion, {"tool_use_id": call.id})
-        if said.stopped is not None:
-            return Halt(reason=said.stopped)
-        denied = (said.reason or "A hook denied it.") if said.decision == "deny" else None
-        refused = said.blocked or denied
+    async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed | BlockCall | Halt:
+        """Run the hooks before a call."""
+        result = await self._fire_for_call(HookEvent.PRE_TOOL_USE, tool, call, context, {"tool_use_id": call.id})
+        if result.stopped is not None:
+            return Halt(reason=result.stopped)
+        denied = (result.reason or "A hook denied it.") if result.decision == "deny" else None
+        refused = result.blocked or denied
         if refused is not None:
-            return Block(reason=refused)
+            return BlockCall(reason=refused)
         return Proceed(
-            input=self._changed(tool, call, said.updated_input),
-            vouched=said.reason or "a hook" if said.decision == "allow" else None,
-            must_ask=said.reason or "A hook wants you to decide." if said.decision == "ask" else None,
-            context=said.context,
+            input=self._updated_input(tool, call, result.updated_input),
+            approved_by=result.reason or "a hook" if result.decision == "allow" else None,
+            ask_reason=result.reason or "A hook wants you to decide." if result.decision == "ask" else None,
+            context=result.context,
         )
 
-    async def after_tool(self, ran: Ran, occasion: HookContext) -> ToolResult | Halt:
-        response = {"content": ran.result.content, "is_error": ran.result.is_error}
-        more = {"tool_use_id": ran.call.id, "tool_response": response, "duration_ms": ran.duration_ms}
-        said = await self._about_call(HookEvent.POST_TOOL_USE, ran.tool, ran.call, occasion, more)
-        result = _with_words(ran.result, said)
-        return result if said.stopped is None else Halt(reason=said.stopped, result=result)
+    async def after_tool(self, completed: CompletedCall, context: HookContext) -> ToolResult | Halt:
+        """Run the hooks after a call; they may add to its result, replace it or end the task."""
+        call, result = completed.call, completed.result
+        response = {"content": result.content, "is_error": result.is_error}
+        more = {"tool_use_id": call.id, "tool_response": response, "duration_ms": completed.duration_ms}
+        of_hooks = await self._fire_for_call(HookEvent.POST_TOOL_USE, completed.tool, call, context, more)
+        changed = _with_hook_output(result, of_hooks)
+        return changed if of_hooks.stopped is None else Halt(reason=of_hooks.stopped, result=changed)
 
-    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, occasion: HookContext) -> HookResult:
+    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, context: HookContext) -> HookResult:
+        """Run the hooks that may answer in the person's place when a verdict is to ask."""
         more = {"permission_suggestions": permission_suggestions(verdict.suggestions)}
-        said = await self._about_call(HookEvent.PERMISSION_REQUEST, tool, call, occasion, more)
-        updated = self._changed(tool, call, said.updated_input)
-        return msgspec.structs.replace(said, updated_input=updated if said.decision == "allow" else None)
+        result = await self._fire_for_call(HookEvent.PERMISSION_REQUEST, tool, call, context, more)
+        updated = self._updated_input(tool, call, result.updated_input)
+        return msgspec.structs.replace(result, updated_input=updated if result.decision == "allow" else None)
 
     async def close(self) -> None:
         """End the hooks that still run because nobody waits for them."""
@@ -99,99 +120,99 @@ class Hooks:
             await asyncio.wait(running)
         self._watch.end()
 
-    def _changed(self, tool: AnyTool, call: ToolCall, updated: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The input a hook wants instead, in our names; None if it is the one it was told."""
-        if updated is None or updated == for_hooks(tool.label, call.input, self._facts.cwd):
+    def _updated_input(self, tool: AnyTool, call: ToolCall, updated: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The input a hook wants instead, in our names; None if it is the one it was given."""
+        if updated is None or updated == arguments_for_hooks(tool.label, call.input, self._session.cwd):
             return None
-        return from_hooks(tool.label, updated, self._facts.cwd)
+        return arguments_from_hooks(tool.label, updated, self._session.cwd)
 
-    async def _about_call(
-        self, moment: HookEvent, tool: AnyTool, call: ToolCall, occasion: HookContext, more: Mapping[str, Any]
+    async def _fire_for_call(
+        self, event: HookEvent, tool: AnyTool, call: ToolCall, context: HookContext, more: Mapping[str, Any]
     ) -> HookResult:
-        rules = [rule for rule in self._rules if is_meant(rule, moment, matched_names(tool))]
+        rules = [rule for rule in self._rules if rule_applies(rule, event, matched_names(tool))]
         handlers = [
             handler
             for handler in _handlers(rules)
-            if handler.only_if is None or self._speaks_of(handler.only_if, tool, call)
+            if handler.only_if is None or self._rule_matches(handler.only_if, tool, call)
         ]
-        told = for_hooks(tool.label, call.input, self._facts.cwd)
-        fields = {"tool_name": name_for_hooks(tool), "tool_input": told, **more}
-        return await self._ask(moment, handlers, occasion, fields)
+        arguments = arguments_for_hooks(tool.label, call.input, self._session.cwd)
+        fields = {"tool_name": name_for_hooks(tool), "tool_input": arguments, **more}
+        return await self._run_all(event, handlers, context, fields)
 
-    async def _ask(
-        self, moment: HookEvent, handlers: list[Handler], occasion: HookContext | None, fields: Mapping[str, Any]
+    async def _run_all(
+        self, event: HookEvent, handlers: list[Handler], context: HookContext | None, fields: Mapping[str, Any]
     ) -> HookResult:
         if not handlers:
-            return NOTHING_SAID
-        event = HookInput(moment=moment, body=self._event(moment, {**_fields_of(occasion), **fields}))
+            return EMPTY_HOOK_RESULT
+        payload = HookPayload(event=event, body=self._payload_body(event, {**_context_fields(context), **fields}))
         awaited: list[asyncio.Task[HookResult]] = []
         for handler in handlers:
-            if not handler.in_background or moment is HookEvent.SESSION_END:
-                awaited.append(self._start(handler, event))
+            if not handler.in_background or event is HookEvent.SESSION_END:
+                awaited.append(self._start(handler, payload))
             elif len(self._background) < MOST_IN_BACKGROUND:
-                task = self._start(handler, event)
+                task = self._start(handler, payload)
                 self._background.add(task)
                 task.add_done_callback(self._background.discard)
-        said = self._shortened(together(await asyncio.gather(*awaited)))
-        if occasion is not None:
-            for message in said.messages:
-                occasion.tell(message)
-        return said
+        result = self._shortened(merge_results(await asyncio.gather(*awaited)))
+        if context is not None:
+            for message in result.messages:
+                context.tell(message)
+        return result
 
-    def _event(self, moment: HookEvent, fields: Mapping[str, Any]) -> bytes:
-        facts = self._facts
-        event = {
-            "session_id": facts.session_id,
-            "transcript_path": facts.transcript_path,
-            "cwd": str(facts.cwd),
-            "hook_event_name": moment,
+    def _payload_body(self, event: HookEvent, fields: Mapping[str, Any]) -> bytes:
+        session = self._session
+        payload = {
+            "session_id": session.session_id,
+            "transcript_path": session.transcript_path,
+            "cwd": str(session.cwd),
+            "hook_event_name": event,
             **fields,
         }
-        if moment is HookEvent.SUBAGENT_STOP:
-            event.setdefault("agent_transcript_path", facts.transcript_path)
-        return json.dumps(event).encode()
+        if event is HookEvent.SUBAGENT_STOP:
+            payload.setdefault("agent_transcript_path", session.transcript_path)
+        return json.dumps(payload).encode()
 
-    async def _answer(self, handler: Handler, event: HookInput) -> HookResult:
+    async def _run_one(self, handler: Handler, payload: HookPayload) -> HookResult:
         try:
-            return await ask_handler(handler, event, self._around)
-        except NoAnswer as problem:
-            told = f"The {event.moment} hook {handler.name!r} gave no decision: {problem}."
-        if handler.fail_closed or event.moment is HookEvent.WORKTREE_CREATE:
-            return refusal(event.moment, told)
-        return HookResult(messages=(told,))
+            return await run_handler(handler, payload, self._environment)
+        except HookFailed as problem:
+            problem_text = f"The {payload.event} hook {handler.name!r} gave no decision: {problem}."
+        if handler.fail_closed or payload.event is HookEvent.WORKTREE_CREATE:
+            return failed_closed(payload.event, problem_text)
+        return HookResult(messages=(problem_text,))
 
-    def _start(self, handler: Handler, event: HookInput) -> asyncio.Task[HookResult]:
-        task = asyncio.create_task(self._answer(handler, event))
+    def _start(self, handler: Handler, payload: HookPayload) -> asyncio.Task[HookResult]:
+        task = asyncio.create_task(self._run_one(handler, payload))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
 
-    def _shortened(self, said: HookResult) -> HookResult:
+    def _shortened(self, result: HookResult) -> HookResult:
         def short(text: str) -> str:
-            return previewed(text, self._keep)
+            return with_preview(text, self._store)
 
         return msgspec.structs.replace(
-            said,
-            blocked=None if said.blocked is None else short(said.blocked),
-            stopped=None if said.stopped is None else short(said.stopped),
-            context=short(said.context),
-            reason=short(said.reason),
-            updated_output=None if said.updated_output is None else short(said.updated_output),
-            messages=tuple(short(message) for message in said.messages),
+            result,
+            blocked=None if result.blocked is None else short(result.blocked),
+            stopped=None if result.stopped is None else short(result.stopped),
+            context=short(result.context),
+            reason=short(result.reason),
+            updated_output=None if result.updated_output is None else short(result.updated_output),
+            messages=tuple(short(message) for message in result.messages),
         )
 
 
-def _fields_of(occasion: HookContext | None) -> dict[str, str]:
-    """What hooks are told of the occasion."""
-    if occasion is None:
+def _context_fields(context: HookContext | None) -> dict[str, str]:
+    """The fields of the JSON that come from the context."""
+    if context is None:
         return {}
-    told = {
-        "permission_mode": occasion.permission_mode,
-        "agent_id": occasion.agent_id,
-        "agent_type": occasion.agent_type,
-        "prompt_id": occasion.prompt_id,
+    fields = {
+        "permission_mode": context.permission_mode,
+        "agent_id": context.agent_id,
+        "agent_type": context.agent_type,
+        "prompt_id": context.prompt_id,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _handlers(rules: list[HookRule]) -> list[Handler]:
@@ -202,11 +223,11 @@ def _handlers(rules: list[HookRule]) -> list[Handler]:
     return handlers
 
 
-def _with_words(result: ToolResult, said: HookResult) -> ToolResult:
+def _with_hook_output(result: ToolResult, of_hooks: HookResult) -> ToolResult:
     """The result with what hooks have to add, or in place of it what they want the model to see."""
-    replaced = REPLACED if said.updated_output is not None else ""
-    words = "\n".join(part for part in (replaced, said.blocked, said.context) if part)
+    replaced = REPLACED if of_hooks.updated_output is not None else ""
+    words = "\n".join(part for part in (replaced, of_hooks.blocked, of_hooks.context) if part)
     if not words:
         return result
-    shown = result.content if said.updated_output is None else said.updated_output
+    shown = result.content if of_hooks.updated_output is None else of_hooks.updated_output
     return msgspec.structs.replace(result, content=f"{shown}\n\n<hook>\n{words}\n</hook>")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import Block, Halt, Proceed
+from robota.contracts.hook import BlockCall, Halt, Proceed
 from robota.contracts.tool import AnyTool, Preview, ToolCall, ToolError, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.engine.calls.approval import Approval, ChangedCall
@@ -91,8 +91,8 @@ class Admission:
         """What the hooks say together; each one sees the input as the one before it left it."""
         said = Proceed()
         for hook in self._scope.parts.pre_hooks:
-            outcome = await hook.before_tool(tool, call, self._scope.occasion)
-            if isinstance(outcome, Block):
+            outcome = await hook.before_tool(tool, call, self._scope.hook_context)
+            if isinstance(outcome, BlockCall):
                 raise CallStopped("denied", outcome.reason)
             if isinstance(outcome, Halt):
                 raise TaskHalted(outcome.reason)
@@ -100,8 +100,8 @@ class Admission:
                 call = msgspec.structs.replace(call, input=outcome.input)
             said = Proceed(
                 input=outcome.input if outcome.input is not None else said.input,
-                vouched=outcome.vouched or said.vouched,
-                must_ask=outcome.must_ask or said.must_ask,
+                approved_by=outcome.approved_by or said.approved_by,
+                ask_reason=outcome.ask_reason or said.ask_reason,
                 context="\n".join(part for part in (said.context, outcome.context) if part),
             )
         return said
@@ -157,7 +157,7 @@ class Admission:
         hooks = self._scope.parts.lifecycle
         if hooks is None:
             return verdict, call, params
-        said = await hooks.permission(tool, call, verdict, self._scope.occasion)
+        said = await hooks.permission(tool, call, verdict, self._scope.hook_context)
         if said.stopped is not None:
             self._record(call, tool, Verdict(decision=Decision.DENY, reason=said.stopped))
             raise TaskHalted(said.stopped)
@@ -236,11 +236,11 @@ def first_argument(arguments: dict[str, Any]) -> str:
 
 
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
-    if verdict.decision is Decision.ALLOW and said.must_ask is not None:
-        return Verdict(decision=Decision.ASK, reason=said.must_ask, rule="hook")
-    is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict) and said.must_ask is None
-    if is_free and said.vouched is not None:
-        return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.vouched}")
+    if verdict.decision is Decision.ALLOW and said.ask_reason is not None:
+        return Verdict(decision=Decision.ASK, reason=said.ask_reason, rule="hook")
+    is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict) and said.ask_reason is None
+    if is_free and said.approved_by is not None:
+        return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.approved_by}")
     return verdict
 
 

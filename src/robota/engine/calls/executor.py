@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import Halt, Ran
+from robota.contracts.hook import CompletedCall, Halt
 from robota.contracts.tool import Alternative, Complete, Control, Delegate, ToolCall, ToolError, ToolResult
 from robota.engine.calls.admission import Admission, Admitted, first_argument
 from robota.engine.calls.call_context import CallContext
@@ -124,7 +124,7 @@ class ToolExecutor:
         if result.control is not None:
             result = await self._handle(result.control, call)
         duration_ms = round((monotonic() - started) * 1000)
-        ran = Ran(tool=admitted.tool, call=admitted.call, result=result, duration_ms=duration_ms)
+        ran = CompletedCall(tool=admitted.tool, call=admitted.call, result=result, duration_ms=duration_ms)
         result, halted = await self._after_hooks(ran)
         return Executed(
             call=call,
@@ -135,11 +135,11 @@ class ToolExecutor:
             ends_task=halted,
         )
 
-    async def _after_hooks(self, ran: Ran) -> tuple[ToolResult, str | None]:
+    async def _after_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
         """The result as hooks leave it, and why the task has to end, if one of them wants that."""
         halted: str | None = None
         for hook in self._scope.parts.post_hooks:
-            said = await hook.after_tool(ran, self._scope.occasion)
+            said = await hook.after_tool(ran, self._scope.hook_context)
             if isinstance(said, Halt):
                 halted = halted or said.reason
                 said = said.result or ran.result

@@ -118,8 +118,8 @@ class Session:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
         await self._runner.stop()
         if self._parts.lifecycle is not None:
-            occasion = HookContext(permission_mode=self._options.permission_mode)
-            await self._parts.lifecycle.fire(HookEvent.SESSION_END, "other", occasion=occasion, reason="other")
+            context = HookContext(permission_mode=self._options.permission_mode)
+            await self._parts.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
             await self._parts.lifecycle.close()
         await self._journal.sync()
         self._bus.close()

@@ -118,9 +118,9 @@ class TaskRunner:
             about["session_title"] = scope.options.name
         await self._tell_start(task, HookEvent.SESSION_START, source, **about)
 
-    async def _tell_start(self, task: Task, moment: HookEvent, target: str, **fields: str) -> None:
+    async def _tell_start(self, task: Task, event: HookEvent, target: str, **fields: str) -> None:
         """Hooks may say something to the model before the task starts, or want it not to."""
-        said = await task.scope.fire(moment, target, **fields)
+        said = await task.scope.fire(event, target, **fields)
         task.remind(said.context)
         if said.stopped is not None:
             task.halt(said.stopped)

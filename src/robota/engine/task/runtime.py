@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.hook import NOTHING_SAID, HookContext, HookEvent, HookResult
+from robota.contracts.hook import EMPTY_HOOK_RESULT, HookContext, HookEvent, HookResult
 from robota.engine.record.history import History
 from robota.engine.record.journal import Journal
 from robota.engine.record.meter import Meter
@@ -72,7 +72,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         ]
 
     @property
-    def occasion(self) -> HookContext:
+    def hook_context(self) -> HookContext:
         """What hooks are told of this task as it is now."""
         return HookContext(
             permission_mode=self.permission_mode,
@@ -82,12 +82,12 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             tell=lambda message: self.bus.emit(Notice(level="info", text=message)),
         )
 
-    async def fire(self, moment: HookEvent, target: str = "", **fields: Any) -> HookResult:
-        """Run the hooks of a moment; what they have to say to the person is shown."""
+    async def fire(self, event: HookEvent, target: str = "", **fields: Any) -> HookResult:
+        """Run the hooks of an event and show their messages."""
         hooks = self.parts.lifecycle
         if hooks is None:
-            return NOTHING_SAID
-        return await hooks.fire(moment, target, occasion=self.occasion, **fields)
+            return EMPTY_HOOK_RESULT
+        return await hooks.fire(event, target, context=self.hook_context, **fields)
 
     async def ask(
         self,

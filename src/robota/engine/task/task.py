@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.hook import NOTHING_SAID, HookEvent, HookResult
+from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
 from robota.contracts.tool import ChangeMode, Control, Delegate, Plan, Question, ToolCall, ToolResult
 from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.context.size import Gauge, overhead_of
@@ -217,10 +217,10 @@ class Task:
 
     async def _held_back_by_hook(self, result: str) -> bool:
         """A hook may find that there is more to do. It is heard a few times in a row, not for ever."""
-        moment = HookEvent.SUBAGENT_STOP if self.is_subtask else HookEvent.STOP
+        event = HookEvent.SUBAGENT_STOP if self.is_subtask else HookEvent.STOP
         active = self._held_back > 0
         said = await self.scope.fire(
-            moment,
+            event,
             self.scope.agent_type or "",
             last_assistant_message=result,
             stop_hook_active=active,
@@ -273,7 +273,7 @@ class Task:
 
     async def _shown_to_hooks(self, words: Words) -> HookResult:
         if not words.is_prompt:
-            return NOTHING_SAID
+            return EMPTY_HOOK_RESULT
         self.scope.prompt_id = f"prompt-{self.scope.journal.next_ts()}"
         return await self.scope.fire(HookEvent.USER_PROMPT_SUBMIT, prompt=words.text)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.contracts.tool import Effect
-from robota.contracts.verdict import Decision, Subject, Suggestion, Verdict
+from robota.contracts.verdict import Decision, RuleSuggestion, Subject, Verdict
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.command_match import is_plain_word
 from robota.policy.rules.rule import EDIT, MCP
@@ -38,7 +38,7 @@ ONLY_EXACTLY_WITHIN: Final = frozenset(
 )
 
 
-def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[Suggestion, ...]:
+def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[RuleSuggestion, ...]:
     """One set of rules for just these commands, and one for commands that begin alike, if they are safe to offer."""
     asking = [(part, verdict) for part, verdict in judged if verdict.decision is Decision.ASK]
     if any(verdict.rule is not None or part.written or not _may_be_offered(part) for part, verdict in asking):
@@ -47,31 +47,33 @@ def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[
     prefix = _rules(f"{' '.join(_prefix(part.inner))} *" for part, _ in asking)
     sets = []
     if len(exact) == len(_distinct(asking)):
-        sets.append(Suggestion(rules=exact, covers="exactly this"))
+        sets.append(RuleSuggestion(rules=exact, covers="exactly this"))
     if all(_may_begin_alike(part) for part, _ in asking):
-        sets.append(Suggestion(rules=prefix, covers="everything that begins like this"))
+        sets.append(RuleSuggestion(rules=prefix, covers="everything that begins like this"))
     return tuple(each for each in sets if len(each.rules) <= MAX_RULES)
 
 
-def call_suggestions(subject: Subject, places: Places) -> tuple[Suggestion, ...]:
+def call_suggestions(subject: Subject, places: Places) -> tuple[RuleSuggestion, ...]:
     """Rules for a call that is no shell command: for a tool of an MCP server its name, for others the files."""
     if subject.tool.startswith(MCP):
-        return (Suggestion(rules=(subject.tool,), covers="every call of this tool"),)
+        return (RuleSuggestion(rules=(subject.tool,), covers="every call of this tool"),)
     return file_suggestions(subject, places)
 
 
-def file_suggestions(subject: Subject, places: Places) -> tuple[Suggestion, ...]:
+def file_suggestions(subject: Subject, places: Places) -> tuple[RuleSuggestion, ...]:
     """Rules for the files of a call that writes some."""
     found = [places.inside(path) for path in subject.touches.paths]
     files = list(dict.fromkeys(path for path in found if path not in {None, "."}))
     if Effect.WRITE not in subject.effects or not files or len(files) > MAX_RULES or not all(map(_is_tame, files)):
         return ()
     exact = tuple(f"{EDIT}(/{path})" for path in files)
-    suggestions = [Suggestion(rules=exact, covers="exactly this file" if len(files) == 1 else "exactly these files")]
+    suggestions = [
+        RuleSuggestion(rules=exact, covers="exactly this file" if len(files) == 1 else "exactly these files")
+    ]
     directories = list(dict.fromkeys(posixpath.dirname(path or "") for path in files))
     if all(directories):
         rules = tuple(f"{EDIT}(/{directory}/**)" for directory in directories)
-        suggestions.append(Suggestion(rules=rules, covers="every file in the same directory"))
+        suggestions.append(RuleSuggestion(rules=rules, covers="every file in the same directory"))
     return tuple(suggestions)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.verdict import Decision, Part, Subject, Verdict
+from robota.contracts.verdict import Decision, PartVerdict, Subject, Verdict
 from robota.policy.context import PolicyContext
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.suggest import command_suggestions
@@ -101,8 +101,8 @@ def _target(command: SimpleCommand, context: PolicyContext) -> str:
     return context.places.locations(command.argv[1])[0] if command.argv[1].startswith("~") else command.argv[1]
 
 
-def _part(text: str, verdict: Verdict) -> Part:
-    return Part(text=text, decision=verdict.decision, reason=verdict.reason, rule=verdict.rule)
+def _part(text: str, verdict: Verdict) -> PartVerdict:
+    return PartVerdict(text=text, decision=verdict.decision, reason=verdict.reason, rule=verdict.rule)
 
 
 def _shortened(text: str) -> str:

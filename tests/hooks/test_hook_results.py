@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from robota.contracts.hook import HookEvent, HookResult
 from robota.contracts.tool import AnyTool
-from robota.hooks.answers import NoAnswer, answer_of_command, answer_of_json, together
+from robota.hooks.claude_format import arguments_for_hooks, arguments_from_hooks
 from robota.hooks.definitions import CommandHandler, HttpHandler, matches, parse_hooks, timeout_of
-from robota.hooks.tool_names import for_hooks, from_hooks
+from robota.hooks.results import HookFailed, merge_results, parse_command_result, parse_result
 from robota.tools.registry import builtin_tools
 from robota.workspace.process.filter_process import FilterOutcome
 
@@ -70,20 +70,20 @@ def test_settings_are_read_and_what_cannot_be_used_is_named() -> None:
 
 def test_exit_code_2_blocks_with_stderr_as_the_reason_and_json_cannot_change_that() -> None:
     allow = '{"hookSpecificOutput": {"permissionDecision": "allow"}}'
-    assert answer_of_command(PRE, ended(2, allow, "too dangerous\n")) == HookResult(blocked="too dangerous")
-    for moment in (HookEvent.NOTIFICATION, HookEvent.PERMISSION_REQUEST):
-        assert answer_of_command(moment, ended(2, "", "no")) == HookResult(messages=("no",))
+    assert parse_command_result(PRE, ended(2, allow, "too dangerous\n")) == HookResult(blocked="too dangerous")
+    for event in (HookEvent.NOTIFICATION, HookEvent.PERMISSION_REQUEST):
+        assert parse_command_result(event, ended(2, "", "no")) == HookResult(messages=("no",))
 
 
 @pytest.mark.parametrize("outcome", [ended(None), ended(1, "oops"), ended(127), ended(0, "{broken")])
 def test_a_crash_or_a_time_out_is_no_decision(outcome: FilterOutcome) -> None:
-    with pytest.raises(NoAnswer):
-        answer_of_command(PRE, outcome)
+    with pytest.raises(HookFailed):
+        parse_command_result(PRE, outcome)
 
 
 def test_json_decides_also_where_the_exit_code_is_not_0() -> None:
     said = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}'
-    assert answer_of_command(PRE, ended(1, said)).decision == "deny"
+    assert parse_command_result(PRE, ended(1, said)).decision == "deny"
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_json_decides_also_where_the_exit_code_is_not_0() -> None:
 def test_the_hook_for_a_new_worktree_prints_where_it_is_or_has_failed(
     outcome: FilterOutcome, expected: HookResult
 ) -> None:
-    assert answer_of_command(HookEvent.WORKTREE_CREATE, outcome) == expected
+    assert parse_command_result(HookEvent.WORKTREE_CREATE, outcome) == expected
 
 
 @pytest.mark.parametrize(
-    ("moment", "own", "expected"),
+    ("event", "own", "expected"),
     [
         (PRE, None, 600),
         (PRE, 5, 5),
@@ -113,19 +113,19 @@ def test_the_hook_for_a_new_worktree_prints_where_it_is_or_has_failed(
         (HookEvent.SESSION_END, 1000, 60),
     ],
 )
-def test_time_limits(moment: HookEvent, own: float | None, expected: float) -> None:
-    assert timeout_of(CommandHandler(command="x", timeout=own), moment) == expected
+def test_time_limits(event: HookEvent, own: float | None, expected: float) -> None:
+    assert timeout_of(CommandHandler(command="x", timeout=own), event) == expected
 
 
 def test_plain_output_is_context_only_where_it_belongs() -> None:
-    assert answer_of_command(HookEvent.USER_PROMPT_SUBMIT, ended(0, "today is Monday\n")) == HookResult(
+    assert parse_command_result(HookEvent.USER_PROMPT_SUBMIT, ended(0, "today is Monday\n")) == HookResult(
         context="today is Monday"
     )
-    assert answer_of_command(PRE, ended(0, "just chatting")) == HookResult()
+    assert parse_command_result(PRE, ended(0, "just chatting")) == HookResult()
 
 
 def test_the_json_of_claude_code() -> None:
-    said = answer_of_json(
+    said = parse_result(
         PRE,
         {
             "systemMessage": "note",
@@ -141,15 +141,15 @@ def test_the_json_of_claude_code() -> None:
     assert said == HookResult(
         decision="ask", reason="look twice", updated_input={"command": "ls"}, context="be careful", messages=("note",)
     )
-    assert answer_of_json(HookEvent.STOP, {"decision": "block", "reason": "tests are red"}).blocked == "tests are red"
-    assert answer_of_json(PRE, {"continue": False, "stopReason": "enough"}).stopped == "enough"
+    assert parse_result(HookEvent.STOP, {"decision": "block", "reason": "tests are red"}).blocked == "tests are red"
+    assert parse_result(PRE, {"continue": False, "stopReason": "enough"}).stopped == "enough"
     asked = {"hookSpecificOutput": {"decision": {"behavior": "deny"}}}
-    assert answer_of_json(HookEvent.PERMISSION_REQUEST, asked).decision == "deny"
+    assert parse_result(HookEvent.PERMISSION_REQUEST, asked).decision == "deny"
 
 
 @given(st.lists(st.sampled_from(["allow", "deny", "ask", "defer", None]), max_size=5))
 def test_the_strictest_of_several_decisions_holds(words: list[str | None]) -> None:
-    joined = together(HookResult(decision=word, reason=word or "", updated_input={"by": word}) for word in words)
+    joined = merge_results(HookResult(decision=word, reason=word or "", updated_input={"by": word}) for word in words)
     expected = next((word for word in ("deny", "ask", "defer", "allow") if word in words), None)
     assert (joined.decision, joined.reason) == (expected, expected or "")
     assert joined.updated_input is None or expected != "deny"
@@ -166,20 +166,30 @@ keys = st.sampled_from([*COMMON_KEYS, *SPECIAL_KEYS])
 
 
 @given(st.sampled_from(list(HookEvent)), st.dictionaries(keys, st.dictionaries(keys, json_values) | json_values))
-def test_no_answer_can_break_us(moment: HookEvent, said: dict[str, Any]) -> None:
-    with suppress(NoAnswer):
-        assert isinstance(together([answer_of_json(moment, said)]), HookResult)
+def test_no_answer_can_break_us(event: HookEvent, said: dict[str, Any]) -> None:
+    with suppress(HookFailed):
+        assert isinstance(merge_results([parse_result(event, said)]), HookResult)
 
 
 def test_arguments_under_the_names_hooks_know(tmp_path: Path) -> None:
-    told = for_hooks("Write", {"path": "../x/a.txt", "content": "x"}, tmp_path / "y")
+    told = arguments_for_hooks("Write", {"path": "../x/a.txt", "content": "x"}, tmp_path / "y")
     assert told == {"file_path": str(tmp_path / "x" / "a.txt"), "content": "x"}
-    assert from_hooks("Write", {"file_path": "b.txt", "content": "y"}, tmp_path) == {"path": "b.txt", "content": "y"}
-    assert from_hooks("Write", {"file_path": "/etc/passwd"}, tmp_path) == {"path": "/etc/passwd"}
+    assert arguments_from_hooks("Write", {"file_path": "b.txt", "content": "y"}, tmp_path) == {
+        "path": "b.txt",
+        "content": "y",
+    }
+    assert arguments_from_hooks("Write", {"file_path": "/etc/passwd"}, tmp_path) == {"path": "/etc/passwd"}
     bash = {"command": "ls", "timeout": 2, "cwd": "src"}
-    assert for_hooks("Bash", bash, tmp_path) == {"command": "ls", "timeout": 2000, "cwd": str(tmp_path / "src")}
-    assert for_hooks("mcp__files__read", {"path": "a", "timeout": 2}, tmp_path) == {"path": "a", "timeout": 2}
-    assert from_hooks("Grep", {"pattern": "x", "glob": "*.py"}, tmp_path) == {"regex": "x", "file_pattern": "*.py"}
+    assert arguments_for_hooks("Bash", bash, tmp_path) == {
+        "command": "ls",
+        "timeout": 2000,
+        "cwd": str(tmp_path / "src"),
+    }
+    assert arguments_for_hooks("mcp__files__read", {"path": "a", "timeout": 2}, tmp_path) == {"path": "a", "timeout": 2}
+    assert arguments_from_hooks("Grep", {"pattern": "x", "glob": "*.py"}, tmp_path) == {
+        "regex": "x",
+        "file_pattern": "*.py",
+    }
 
 
 @given(st.sampled_from(builtin_tools()), st.data())
@@ -187,4 +197,4 @@ def test_what_a_hook_leaves_alone_comes_back_as_it_was(tool: AnyTool, data: st.D
     fields = msgspec.structs.fields(tool.params)
     values = {field.name: data.draw(st.sampled_from(["a", "a/b", "a b"]), field.name) for field in fields}
     root = Path("/some/where")
-    assert from_hooks(tool.label, for_hooks(tool.label, values, root), root) == values
+    assert arguments_from_hooks(tool.label, arguments_for_hooks(tool.label, values, root), root) == values
