@@ -38,12 +38,12 @@ from robota.log.chain.writer import SessionLog
 from robota.log.new_session import SESSION_ID_BYTES, NewSession, begin_session
 from robota.log.store import new_session_id, session_directory
 from robota.policy.judge import Judge
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.modes.task_modes import TaskMode, allows, goes_beyond, known_modes, role_of
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.sources import rules_of_options, rules_of_settings
 from robota.policy.unattended import unattended
 from robota.protocol.events import Notice
+from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ToolSpec
 from robota.providers.definition import Provider
 from robota.providers.registry import definition, open_provider, ready
@@ -345,7 +345,7 @@ def _tool_format(profile: Profile) -> ToolFormat:
 def _walls(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
     """The sandbox for commands; none where a person switched it off or lets everything run anyway."""
     values = settings.values
-    if not values.sandbox.enabled or values.permissions.default_mode == PermissionMode.BYPASS.value:
+    if not values.sandbox.enabled or values.permissions.default_mode is PermissionMode.BYPASS:
         return None
     home = home_directory(env)
     return SessionSandbox(

@@ -32,6 +32,7 @@ from robota.protocol.events import (
     TurnResults,
 )
 from robota.protocol.message import Fault, Message
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import View
 from tests.clients.scripted_peer import Await, Step
 
@@ -48,7 +49,7 @@ def state(*rows: Message) -> State:
             cwd="/repo",
             model=MODEL,
             mode="code",
-            permission_mode="default",
+            permission_mode=PermissionMode.DEFAULT,
             tools=("read_file", "execute_command"),
             cline_messages=rows,
         )

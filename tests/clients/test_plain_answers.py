@@ -13,6 +13,7 @@ from robota.clients.plain.slash_commands import order_in
 from robota.clients.plain.talk import answer_to, words_for
 from robota.protocol.commands import AskResponse, CondenseContext, RetryNow, SetPermissionMode, SwitchMode
 from robota.protocol.message import Message
+from robota.protocol.permission_mode import PermissionMode
 
 SUGGESTIONS = [
     {"rules": ["Bash(npm test)"], "covers": "exactly this"},
@@ -145,7 +146,7 @@ def test_orders() -> None:
     assert order_in("/compact") == CondenseContext()
     assert order_in("/compact the tests") == CondenseContext(text="the tests")
     assert order_in("/mode ask") == SwitchMode(text="ask")
-    assert order_in("/permission plan") == SetPermissionMode(permission_mode="plan")
+    assert order_in("/permission plan") == SetPermissionMode(permission_mode=PermissionMode.PLAN)
     assert "no order /fly" in str(order_in("/fly"))
     assert order_in("look at /etc") is None and order_in("/etc/passwd is odd") is None
 

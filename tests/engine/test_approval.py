@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from robota.protocol.codec import ProtocolError, decode_command
 from robota.protocol.commands import Accepted, AskResponse, QueueMessage, Refused, SetPermissionMode
 from robota.protocol.events import TaskAskResponded, TaskInteractive, ToolEnd, ToolStart
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import AgentState
 from tests.engine.stage import Stage, call, play, tool_results
 
@@ -145,9 +147,9 @@ def test_the_permission_mode_can_change_while_a_task_runs(workspace: Path) -> No
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("followup")
-        refused = await stage.submit(SetPermissionMode(permission_mode="yolo"))
-        assert isinstance(refused, Refused)
-        await stage.submit(SetPermissionMode(permission_mode="acceptEdits"))
+        with pytest.raises(ProtocolError, match="yolo"):
+            decode_command('{"type": "permissionMode", "permissionMode": "yolo"}')
+        await stage.submit(SetPermissionMode(permission_mode=PermissionMode.ACCEPT_EDITS))
         await stage.answer("messageResponse", "go")
         await stage.until_ask("completion_result")
         assert (workspace / "new.txt").exists()

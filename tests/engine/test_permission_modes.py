@@ -12,6 +12,7 @@ from robota.app import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Accepted, Refused, SetPermissionMode
 from robota.protocol.events import Event, Notice, State
+from robota.protocol.permission_mode import PermissionMode
 from tests.engine.stage import Stage
 
 FORBIDDEN = {"permissions": {"disableBypassPermissionsMode": "disable"}}
@@ -35,10 +36,10 @@ def live(workspace: Path, story: Callable[[Stage], Awaitable[None]], settings: d
 
 
 async def refused_bypass(stage: Stage) -> None:
-    receipt = await stage.submit(SetPermissionMode(permission_mode="bypassPermissions"))
+    receipt = await stage.submit(SetPermissionMode(permission_mode=PermissionMode.BYPASS))
     assert isinstance(receipt, Refused) and receipt.code == "forbidden_mode"
     assert "disableBypassPermissionsMode" in receipt.message and "as it was" in receipt.message
-    assert isinstance(await stage.submit(SetPermissionMode(permission_mode="acceptEdits")), Accepted)
+    assert isinstance(await stage.submit(SetPermissionMode(permission_mode=PermissionMode.ACCEPT_EDITS)), Accepted)
     state = await stage.until(lambda event: isinstance(event, State) and event.state.permission_mode != "default")
     assert isinstance(state, State) and state.state.permission_mode == "acceptEdits"
 
@@ -66,7 +67,7 @@ def test_the_sandbox_stays_as_it_was_and_that_is_said(
 ) -> None:
     async def story(stage: Stage) -> None:
         had_walls = stage.opened.parts.processes.has_walls
-        assert isinstance(await stage.submit(SetPermissionMode(permission_mode=changed_to)), Accepted)
+        assert isinstance(await stage.submit(SetPermissionMode(permission_mode=PermissionMode(changed_to))), Accepted)
 
         def said(event: Event) -> bool:
             return isinstance(event, Notice) and holds in event.text

@@ -9,6 +9,7 @@ from typing import Any
 
 from robota.app import open_session
 from robota.config.launch_options import LaunchOptions
+from robota.protocol.permission_mode import PermissionMode
 from tests.cli.scripts import call, script, write_settings
 from tests.engine.stage import Stage, tool_results
 from tests.harness.cli import Finished, Robota
@@ -98,7 +99,7 @@ def play_story(
 
     async def run() -> None:
         env = {"ROBOTA_HOME": str(home), "HOME": str(home)}
-        opened = open_session(LaunchOptions(cwd=workspace, permission_mode=mode), env)
+        opened = open_session(LaunchOptions(cwd=workspace, permission_mode=PermissionMode(mode)), env)
         try:
             await story(Stage(opened))
         finally:

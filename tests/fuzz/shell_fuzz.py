@@ -17,8 +17,8 @@ from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.path_resolver import Places
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.expansion import files_matching
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Plain, SimpleCommand

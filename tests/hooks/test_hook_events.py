@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from robota.protocol.commands import ClearTask, SetPermissionMode
+from robota.protocol.permission_mode import PermissionMode
 from tests.engine.stage import Stage, call
 from tests.hooks.hooked import BASH, BYPASS, DONE, Bell, command, dump, finish, on, play_with_hooks, told
 
@@ -75,7 +76,7 @@ def test_the_permission_mode_is_that_of_now(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("command")
-        await stage.submit(SetPermissionMode(permission_mode="acceptEdits"))
+        await stage.submit(SetPermissionMode(permission_mode=PermissionMode.ACCEPT_EDITS))
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
 

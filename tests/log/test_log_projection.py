@@ -17,6 +17,7 @@ from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, Task
 from robota.log.replay.projection import Projection, project
 from robota.protocol.conversation import TextBlock, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import AgentState, detect_agent_state
 
 
@@ -47,7 +48,13 @@ def rows(projection: Projection) -> tuple[Message, ...]:
 
 def test_a_session_comes_back_with_all_its_parts() -> None:
     header = SessionHeader(
-        id="s", cwd="/w", model="m", provider="p", permission_mode="plan", completion="implicit", version="0"
+        id="s",
+        cwd="/w",
+        model="m",
+        provider="p",
+        permission_mode=PermissionMode.PLAN,
+        completion="implicit",
+        version="0",
     )
     turn = UserTurn(content=(TextBlock(text="go"),))
     queue = (QueuedMessage(id="q", timestamp=1, text="later"),)

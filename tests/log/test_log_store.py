@@ -23,6 +23,7 @@ from robota.log.store import (
     prepare_project_directory,
     session_directory,
 )
+from robota.protocol.permission_mode import PermissionMode
 
 
 def start(root: Path, session_id: str, name: str | None = None) -> Path:
@@ -33,7 +34,7 @@ def start(root: Path, session_id: str, name: str | None = None) -> Path:
             cwd=str(root),
             model="m",
             provider="p",
-            permission_mode="default",
+            permission_mode=PermissionMode.DEFAULT,
             completion="implicit",
             version="0",
             name=name,

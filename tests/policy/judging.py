@@ -7,9 +7,9 @@ from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject, Verdict
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.rule import Rule, parse_rules
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.expansion import files_matching
 
 ROOT = Path("/ws")

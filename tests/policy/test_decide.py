@@ -8,10 +8,10 @@ from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.rules.rule import Rule
 from robota.policy.stages import deny
 from robota.policy.unattended import unattended
+from robota.protocol.permission_mode import PermissionMode
 from tests.policy.judging import PLACES, fetching, judge, reading, running, says, subject, writing
 
 READ = reading("a.py")

@@ -7,13 +7,14 @@ from robota.contracts.tool import Touches
 from robota.contracts.verdict import Decision, Verdict
 from robota.policy.judge import Judge
 from robota.policy.rules.sources import RuleSet
+from robota.protocol.permission_mode import PermissionMode
 from tests.policy.judging import PLACES, rules, running
 
 
 def judged(command: str, *, works: bool, mode: str = "default", outside: bool = False) -> Verdict:
     judge = Judge(rules=RuleSet(allow=rules("Bash(make *)")), places=PLACES, names={}, sandbox_works=lambda: works)
     touches = Touches(command=command, outside_sandbox=outside)
-    return judge(msgspec.structs.replace(running(command), touches=touches), mode, ())
+    return judge(msgspec.structs.replace(running(command), touches=touches), PermissionMode(mode), ())
 
 
 @pytest.mark.parametrize("command", ["ls", "git status", "make && ls", "ls && make", "cat a | wc -l"])

@@ -9,6 +9,7 @@ import pytest
 from robota.cli.commands.policy_bench import PolicyBench, past_sessions
 from robota.contracts.verdict import Verdict
 from robota.policy.testing.replay import recorded_calls
+from robota.protocol.permission_mode import PermissionMode
 from tests.engine.stage import Stage, call
 from tests.hooks.hooked import DONE, play_with_hooks
 
@@ -56,7 +57,7 @@ def test_explain_agrees_with_a_session(prepared: Path, mode: str) -> None:
 
     async def story(stage: Stage) -> None:
         bench = PolicyBench.open(prepared, env, None)
-        said.extend(bench.judge(each["name"], each["arguments"], mode) for each in calls)
+        said.extend(bench.judge(each["name"], each["arguments"], PermissionMode(mode)) for each in calls)
         await stage.start()
         await stage.until_ask("completion_result")
 

@@ -14,6 +14,7 @@ from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.log.replay.projection import TaskHistory
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn, Usage
+from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ModelRequest
 from robota.providers.wire.anthropic.body import AnthropicBody
 from robota.providers.wire.client import Body
@@ -43,7 +44,7 @@ STORY = [
 
 async def told(profile: Profile, workspace: Path) -> TaskHistory:
     """The task as the log has it, once the story has come to its end."""
-    wishes = LaunchOptions(cwd=workspace, profile=profile, permission_mode="bypassPermissions")
+    wishes = LaunchOptions(cwd=workspace, profile=profile, permission_mode=PermissionMode.BYPASS)
     opened = open_session(wishes, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
     try:
         stage = Stage(opened)

@@ -7,10 +7,11 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from robota.cli.subcommands import SUBCOMMANDS
+from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
 OUTPUT_FORMATS: Final = ("text", "json", "stream-json", "messages")
-PERMISSION_MODES: Final = ("plan", "default", "acceptEdits", "bypassPermissions")
+PERMISSION_MODES: Final = tuple(mode.value for mode in PermissionMode)
 COMPLETIONS: Final = ("implicit", "explicit")
 EXAMPLES: Final = (
     'robota "fix the failing test"',
@@ -34,7 +35,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     fallback_model: str | None = None
     provider: str | None = None
     mode: str | None = None
-    permission_mode: str | None = None
+    permission_mode: PermissionMode | None = None
     max_turns: int | None = None
     max_budget_usd: float | None = None
     system_prompt: str | None = None
@@ -66,6 +67,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     values: dict[str, Any] = vars(_parser().parse_args(argv))
     for field in ("prompt", "allowed_tools", "disallowed_tools"):
         values[field] = tuple(values[field])
+    if values["permission_mode"] is not None:
+        values["permission_mode"] = PermissionMode(values["permission_mode"])
     return Arguments(**values)
 
 

@@ -10,6 +10,7 @@ from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.load import Settings, load_settings, refuse_errors, refuse_untrusted
 from robota.config.settings.schema import SettingsFile
+from robota.protocol.permission_mode import PermissionMode
 
 
 class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +22,7 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile | None = None  # instead of the settings: who brings a profile brings everything
     model: str | None = None
     fallback_models: tuple[str, ...] = ()
-    permission_mode: str | None = None
+    permission_mode: PermissionMode | None = None
     mode: str | None = None
     completion: str | None = None
     allowed_tools: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ import msgspec
 
 from robota.contracts.tool import AnyTool, ToolCall, ToolResult
 from robota.contracts.verdict import Verdict
+from robota.protocol.permission_mode import PermissionMode
 
 
 class HookContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,7 +17,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     `agent_id` and `agent_type` are there in a subtask; `prompt_id` names the prompt that the work began with.
     """
 
-    permission_mode: str
+    permission_mode: PermissionMode
     agent_id: str | None = None
     agent_type: str | None = None
     prompt_id: str | None = None

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 
 from robota.contracts.verdict import Subject, Verdict
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.rule import Rule
+from robota.protocol.permission_mode import PermissionMode
 
 ScopeCheck = Callable[[Subject], Verdict | None]
 

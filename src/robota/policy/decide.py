@@ -7,10 +7,10 @@ import msgspec
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.context import PolicyContext
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.protected_paths import hides_what_it_is, secret_pattern, steering_pattern
 from robota.policy.rules.rule import possibly_matches, surely_matches
 from robota.policy.stages import Stage, allow, ask, deny, first_opinion
+from robota.protocol.permission_mode import PermissionMode
 
 FETCHING: Final = "web_fetch"
 LOOKING: Final = frozenset({Effect.READ, Effect.TALK})

@@ -8,11 +8,11 @@ from robota.contracts.tool import Effect
 from robota.contracts.verdict import Subject, Verdict
 from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.rule import READ
 from robota.policy.rules.sources import RuleSet, rules_granted
 from robota.policy.unsandboxed import leaving_the_sandbox
+from robota.protocol.permission_mode import PermissionMode
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +33,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
         patterns = (rule.paths for rule in self.rules.deny if rule.tool == READ)
         return any(pattern and self.places.matches(path, pattern, broadly=True) for pattern in patterns)
 
-    def __call__(self, subject: Subject, permission_mode: str, grants: Sequence[str]) -> Verdict:
-        mode = PermissionMode(permission_mode)
+    def __call__(self, subject: Subject, mode: PermissionMode, grants: Sequence[str]) -> Verdict:
         runs = Effect.EXECUTE in subject.effects
         context = PolicyContext(
             mode=mode,

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.verdict import Decision, Verdict
-from robota.policy.modes.permission_mode import PermissionMode
+from robota.protocol.permission_mode import PermissionMode
 
 LEAVES_SANDBOX: Final = "It wants to run without the sandbox; a person decides that each time."
 

@@ -1,5 +1,6 @@
 """What a client may tell the engine."""
 
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.wire import OpenValue, Value
 
 
@@ -66,7 +67,7 @@ class SwitchMode(ClientCommand, frozen=True, kw_only=True, tag="mode"):
 
 
 class SetPermissionMode(ClientCommand, frozen=True, kw_only=True, tag="permissionMode"):
-    permission_mode: str
+    permission_mode: PermissionMode
 
 
 class CondenseContext(ClientCommand, frozen=True, kw_only=True, tag="condenseTaskContextRequest"):

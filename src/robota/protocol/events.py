@@ -6,6 +6,7 @@ import msgspec
 
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Usage
 from robota.protocol.message import Message, QueuedMessage, TodoItem
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import View
 from robota.protocol.wire import OpenValue, Value
 
@@ -21,7 +22,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     cwd: str
     model: str
     mode: str
-    permission_mode: str
+    permission_mode: PermissionMode
     cline_messages: tuple[Message, ...] = ()
     current_task_id: str | None = None
     message_queue: tuple[QueuedMessage, ...] = ()

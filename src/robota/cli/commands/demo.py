@@ -17,6 +17,7 @@ from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.process.processes import Processes
 
 MATERIAL: Final = Path(__file__).parent / "demo_project"
@@ -75,7 +76,9 @@ def _wishes(project: Path) -> LaunchOptions:
     if shutil.which("python3") is None:
         script = script.replace("python3", shlex.quote(sys.executable))
     profile = Profile(type="scripted", name="demo", model="scripted", options=json.loads(script))
-    return LaunchOptions(cwd=project, profile=profile, permission_mode="bypassPermissions", attended=False, name="demo")
+    return LaunchOptions(
+        cwd=project, profile=profile, permission_mode=PermissionMode.BYPASS, attended=False, name="demo"
+    )
 
 
 async def _show_what_happened(project: Path, opened: OpenSession) -> None:

@@ -15,9 +15,9 @@ from robota.cli.print_json import print_json
 from robota.config.errors import ConfigError
 from robota.contracts.verdict import Decision, Verdict
 from robota.log.errors import LogError
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.testing.cases import Case, CaseFile, CaseProblem, CaseResult, read_cases, run_cases
 from robota.policy.testing.replay import Changed, RecordedCall, Replayed, recorded_calls, replay
+from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import make_visible
 
 EXIT_OK: Final = 0
@@ -74,6 +74,10 @@ def _parser() -> CommandParser:
     return parser
 
 
+def _mode(options: argparse.Namespace) -> PermissionMode | None:
+    return None if options.mode is None else PermissionMode(options.mode)
+
+
 def _explain(options: argparse.Namespace) -> int:
     from robota.cli.commands.policy_bench import PolicyBench
 
@@ -83,7 +87,7 @@ def _explain(options: argparse.Namespace) -> int:
     command = options.words[0] if len(options.words) == 1 else shlex.join(options.words)
     tool = options.tool or SHELL
     arguments = _arguments(options.args) if options.tool else {"command": command}
-    verdict = bench.judge(tool, arguments, options.mode)
+    verdict = bench.judge(tool, arguments, _mode(options))
     if options.json:
         print_json(_verdict_json(verdict))
     else:
@@ -102,7 +106,7 @@ def _test(options: argparse.Namespace) -> int:
 
     def judge(case: Case) -> Verdict:
         arguments = {"command": case.command} if case.command is not None else case.args
-        return bench.judge(case.tool or SHELL, arguments, case.mode or options.mode or cases.mode)
+        return bench.judge(case.tool or SHELL, arguments, case.mode or _mode(options) or cases.mode)
 
     outcomes = run_cases(cases.tests, judge)
     failed = [outcome for outcome in outcomes if not outcome.passed]
@@ -121,7 +125,7 @@ def _simulate(options: argparse.Namespace) -> int:
     bench = PolicyBench.open(options.cwd, os.environ, options.rules)
     sessions = past_sessions(options.cwd, os.environ)
     calls = [call for session, records in sessions for call in recorded_calls(session, records)]
-    replayed = replay(calls, lambda call: bench.judge_again(call, options.mode))
+    replayed = replay(calls, lambda call: bench.judge_again(call, _mode(options)))
     if options.json:
         print_json(
             {

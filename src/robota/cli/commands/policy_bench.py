@@ -19,10 +19,10 @@ from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.record import Record
 from robota.log.store import fallback_directory, list_sessions
 from robota.policy.judge import Judge
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.sources import rules_of_settings, rules_to_look_at
 from robota.policy.testing.replay import RecordedCall
+from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.git.read_only import git_only_looks
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
@@ -34,7 +34,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
 
     policy: Judge
     tools: dict[str, AnyTool]
-    default_mode: str = PermissionMode.DEFAULT
+    default_mode: PermissionMode = PermissionMode.DEFAULT
 
     @classmethod
     def open(
@@ -77,7 +77,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         )
         return cls(policy=policy, tools=tools)
 
-    def judge(self, name: str, arguments: dict[str, Any], mode: str | None) -> Verdict:
+    def judge(self, name: str, arguments: dict[str, Any], mode: PermissionMode | None) -> Verdict:
         """The verdict about a call; `ConfigError` if there is no such tool or the arguments do not fit it."""
         tool = self.tools.get(name)
         if tool is None:
@@ -89,15 +89,15 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError(f"The arguments of {name} do not fit: {error}. Nothing was judged.") from error
         return self._judged(self._subject(tool, params), mode or self.default_mode)
 
-    def judge_again(self, call: RecordedCall, mode: str | None) -> Verdict | None:
+    def judge_again(self, call: RecordedCall, mode: PermissionMode | None) -> Verdict | None:
         """The verdict about a recorded call; None if the tool is gone or has other parameters now."""
         try:
             return self.judge(call.tool, call.input or {}, mode or call.permission_mode)
         except (ConfigError, ValueError):
             return None
 
-    def _judged(self, subject: Subject, mode: str) -> Verdict:
-        if mode == PermissionMode.BYPASS:
+    def _judged(self, subject: Subject, mode: PermissionMode) -> Verdict:
+        if mode is PermissionMode.BYPASS:
             # A session that starts in this mode has no sandbox.
             return msgspec.structs.replace(self.policy, sandbox_works=None)(subject, mode, ())
         return self.policy(subject, mode, ())

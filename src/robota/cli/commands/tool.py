@@ -19,6 +19,7 @@ from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
 from robota.engine.calls.executor import Executed
 from robota.log.errors import LogError
+from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name, schema_of
 
 EXIT_SUCCESS: Final = 0
@@ -99,7 +100,7 @@ def _run(options: argparse.Namespace) -> int:
         raise _UsageError(f"There is no tool {options.tool!r}. The tools are: {names}.")
     wishes = LaunchOptions(
         cwd=options.cwd,
-        permission_mode=options.permission_mode,
+        permission_mode=PermissionMode(options.permission_mode) if options.permission_mode else None,
         allowed_tools=tuple(options.allowed_tools),
         disallowed_tools=tuple(options.disallowed_tools),
     )

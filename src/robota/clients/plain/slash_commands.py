@@ -3,6 +3,7 @@
 from typing import Final
 
 from robota.protocol.commands import Command, CondenseContext, RetryNow, SetPermissionMode, SwitchMode
+from robota.protocol.permission_mode import PermissionMode
 
 HELP: Final = """/mode MODE          code, architect, ask, debug, orchestrator or one of your own
 /permission MODE    plan, default, acceptEdits or bypassPermissions
@@ -25,10 +26,17 @@ def order_in(line: str) -> Command | str | None:
         case "/mode" if rest:
             return SwitchMode(text=rest.strip())
         case "/permission" | "/permissions" if rest:
-            return SetPermissionMode(permission_mode=rest.strip())
+            return _permission_mode(rest.strip())
         case "/compact":
             return CondenseContext(text=rest.strip() or None)
         case "/retry":
             return RetryNow()
         case _:
             return f"There is no order {word}, or it needs a word more.\n{HELP}"
+
+
+def _permission_mode(name: str) -> SetPermissionMode | str:
+    try:
+        return SetPermissionMode(permission_mode=PermissionMode(name))
+    except ValueError:
+        return f"There is no permission mode {name}. Permission modes: {', '.join(PermissionMode)}."

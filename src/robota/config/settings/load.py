@@ -17,6 +17,7 @@ from robota.config.settings.problems import Problem, Severity
 from robota.config.settings.schema import SettingsFile
 from robota.config.settings.workspace_layers import WorkspaceSettings, read_workspace
 from robota.config.trust.decision import Trust
+from robota.protocol.permission_mode import PermissionMode
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +83,7 @@ def refuse_errors(settings: Settings) -> None:
         problems = "\n".join(problem.message for problem in settings.errors)
         raise ConfigError(f"{problems}\nNothing was started. Correct it and try again; `robota doctor` checks it all.")
     permissions = settings.values.permissions
-    if permissions.disable_bypass_permissions_mode and permissions.default_mode == "bypassPermissions":
+    if permissions.disable_bypass_permissions_mode and permissions.default_mode is PermissionMode.BYPASS:
         origin = settings.origin(("permissions", "disableBypassPermissionsMode"))
         raise ConfigError(
             f"The permission mode bypassPermissions is forbidden by {origin.where if origin else 'the settings'}. "

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta
 
 from robota.config.profiles.profile import Profile
+from robota.protocol.permission_mode import PermissionMode
 
-PermissionModeName = Literal["plan", "default", "acceptEdits", "bypassPermissions"]
 CompletionName = Literal["implicit", "explicit"]
 Rules = tuple[str, ...]
 
@@ -19,7 +19,7 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     allow: Annotated[Rules, Meta(description="Calls that run without asking.")] = ()
     ask: Annotated[Rules, Meta(description="Calls that are asked about whatever else allows them.")] = ()
     deny: Annotated[Rules, Meta(description="Calls that never run.")] = ()
-    default_mode: Annotated[PermissionModeName | None, Meta(description="The permission mode to start in.")] = None
+    default_mode: Annotated[PermissionMode | None, Meta(description="The permission mode to start in.")] = None
     disable_bypass_permissions_mode: Annotated[
         Literal["disable"] | None, Meta(description="Forbids the mode bypassPermissions.")
     ] = None

@@ -12,6 +12,7 @@ from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Subject, Verdict
 from robota.engine.record.journal import LogPort
 from robota.protocol.events import Notice
+from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ToolSpec
 from robota.providers.definition import ModelInfo, Provider
 from robota.providers.retry import RetryPolicy
@@ -46,7 +47,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     provider_name: str = ""
     name: str | None = None
     mode: str = DEFAULT_MODE
-    permission_mode: str = "default"
+    permission_mode: PermissionMode = PermissionMode.DEFAULT
     may_bypass: bool = True  # whether the mode bypassPermissions can be chosen at all
     completion: Completion = Completion.IMPLICIT
     tool_format: ToolFormat = ToolFormat.NATIVE
@@ -84,7 +85,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     retry: RetryPolicy
     tools: Sequence[AnyTool]
     specs: Sequence[ToolSpec]
-    judge: Callable[[Subject, str, Sequence[str]], Verdict]
+    judge: Callable[[Subject, PermissionMode, Sequence[str]], Verdict]
     files: Files
     processes: Processes
     random: Callable[[], float]

@@ -51,12 +51,11 @@ from robota.protocol.events import (
     TaskCreated,
 )
 from robota.protocol.message import QueuedMessage
+from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
-PERMISSION_MODES: Final = frozenset({"plan", "default", "acceptEdits", "bypassPermissions"})
 GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
 CONDENSES_AT_ONCE: Final = frozenset({"completion_result", "api_req_failed"})
-BYPASS: Final = "bypassPermissions"
 BYPASS_FORBIDDEN: Final = (
     "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
     "The mode is as it was."
@@ -226,16 +225,14 @@ class Session:
 
     async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
         mode = command.permission_mode
-        if mode not in PERMISSION_MODES:
-            return Refused(code="unknown_mode", message=f"Permission modes: {', '.join(sorted(PERMISSION_MODES))}.")
-        if mode == BYPASS and not self._options.may_bypass:
+        if mode is PermissionMode.BYPASS and not self._options.may_bypass:
             return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
         before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
         for task in self._runner.stack:
             task.scope.permission_mode = mode
         self._journal.write(_header(self._options))
         self._send_state()
-        if BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
+        if PermissionMode.BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
             self._bus.emit(Notice(level="info", text=WALLS_STAY[self._parts.processes.has_walls]))
         return Accepted()
 

@@ -29,6 +29,7 @@ from robota.protocol.events import (
     TaskResumable,
 )
 from robota.protocol.message import Fault
+from robota.protocol.permission_mode import PermissionMode
 
 # A queued message may answer these. It never answers a request for permission.
 ANSWERED_BY_QUEUE: Final = frozenset({"followup", "completion_result"})
@@ -46,7 +47,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     rows: Rows
     history: History
     mode: str
-    permission_mode: str
+    permission_mode: PermissionMode
     grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)

@@ -24,6 +24,7 @@ from robota.log.kinds.session import TodosRecord
 from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
 from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
 from robota.protocol.message import TodoItem
+from robota.protocol.permission_mode import PermissionMode
 
 STOP_HOOK_LIMIT: Final = 8
 MISTAKES_TEXT: Final = (
@@ -326,7 +327,7 @@ class Task:
         scope = self.scope
         if order.mode not in scope.parts.modes:
             return self._no_such_mode(order.mode)
-        if scope.permission_mode != "bypassPermissions" and scope.parts.goes_beyond(order.mode, scope.mode):
+        if scope.permission_mode is not PermissionMode.BYPASS and scope.parts.goes_beyond(order.mode, scope.mode):
             text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
             refusal = await self._refusal_of(text, call, f"do it yourself in {scope.mode} mode")
             if refusal is not None:
@@ -340,7 +341,7 @@ class Task:
             return self._no_such_mode(wish.mode)
         if wish.mode == before:
             return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
-        if scope.permission_mode != "bypassPermissions":
+        if scope.permission_mode is not PermissionMode.BYPASS:
             text = json.dumps({"tool": "switchMode", "mode": wish.mode, "reason": wish.reason})
             refusal = await self._refusal_of(text, call, f"stay in {before} mode")
             if refusal is not None:

@@ -2,6 +2,7 @@
 
 from robota.log.kinds.registry import Payload, record_kind
 from robota.protocol.message import QueuedMessage, TodoItem
+from robota.protocol.permission_mode import PermissionMode
 
 
 @record_kind("session")
@@ -12,7 +13,7 @@ class SessionHeader(Payload, frozen=True, kw_only=True):
     cwd: str
     model: str
     provider: str
-    permission_mode: str
+    permission_mode: PermissionMode
     completion: str
     version: str
     name: str | None = None

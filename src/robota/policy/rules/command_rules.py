@@ -3,11 +3,11 @@
 from typing import Final
 
 from robota.policy.context import PolicyContext
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.rules.command_match import begins_with, could_contain, matches_exactly, pattern_words
 from robota.policy.rules.rule import EDIT, READ, Rule
 from robota.policy.shell.escapes import escapes
 from robota.policy.shell.part import CommandPart
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import program
 

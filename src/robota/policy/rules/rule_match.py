@@ -7,9 +7,9 @@ import msgspec
 from robota.contracts.tool import AnyTool, ToolCall
 from robota.contracts.verdict import Decision, Subject
 from robota.policy.judge import Judge
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.rules.rule import InvalidRule, parse_rule
 from robota.policy.rules.sources import RuleSet
+from robota.protocol.permission_mode import PermissionMode
 
 
 def problem_with_rule(text: str, judge: Judge) -> str | None:

@@ -4,7 +4,6 @@ from typing import Final
 
 from robota.contracts.verdict import Verdict
 from robota.policy.context import PolicyContext
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.protected_paths import (
     credential_store,
     secret_pattern,
@@ -17,6 +16,7 @@ from robota.policy.shell.dangerous import critical_target
 from robota.policy.shell.part import CommandPart
 from robota.policy.shell.readonly import is_known
 from robota.policy.stages import Stage, allow, ask, deny
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.wrappers import program
 
 GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})

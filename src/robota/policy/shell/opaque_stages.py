@@ -8,13 +8,13 @@ import msgspec
 
 from robota.contracts.verdict import Verdict
 from robota.policy.context import PolicyContext
-from robota.policy.modes.permission_mode import PermissionMode
 from robota.policy.protected.protected_paths import credential_store, steering_dot_pattern
 from robota.policy.rules.command_match import begins_with, could_contain, pattern_words
 from robota.policy.rules.rule import EDIT, Rule
 from robota.policy.shell.dangerous import critical_target
 from robota.policy.shell.part import HARMLESS_FILES
 from robota.policy.stages import Stage, allow, ask, deny
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.script import Argv
 
 WORD: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")

@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from robota.config.settings.schema import PermissionModeName, Permissions
+from robota.config.settings.schema import Permissions
 from robota.contracts.verdict import Verdict
+from robota.protocol.permission_mode import PermissionMode
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -16,7 +17,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     command: str | None = None
     tool: str | None = None
     args: dict[str, Any] = {}
-    mode: PermissionModeName | None = None
+    mode: PermissionMode | None = None
     rule: str | None = None
     name: str | None = None
 
@@ -31,7 +32,7 @@ class CaseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tests: tuple[Case, ...]
     rules: str | None = None
     permissions: Permissions | None = None
-    mode: PermissionModeName = "default"
+    mode: PermissionMode = PermissionMode.DEFAULT
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):

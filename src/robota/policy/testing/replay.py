@@ -13,6 +13,7 @@ from robota.log.kinds.registry import Payload, PayloadError, payload_of
 from robota.log.kinds.session import SessionHeader
 from robota.policy.unattended import NOBODY
 from robota.protocol.conversation import AssistantTurn
+from robota.protocol.permission_mode import PermissionMode
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +23,7 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     input: dict[str, Any] | None
     decision: Decision
-    permission_mode: str
+    permission_mode: PermissionMode
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCal
     payloads = [payload for record in records if (payload := _payload(record)) is not None]
     inputs = _inputs(payloads)
     calls: list[RecordedCall] = []
-    mode = "default"
+    mode = PermissionMode.DEFAULT
     for payload in payloads:
         if isinstance(payload, SessionHeader):
             mode = payload.permission_mode
