@@ -17,7 +17,6 @@ from robota.config.profiles.profile import Profile
 from robota.config.settings.granted_rules import keep_rules
 from robota.config.settings.languages import response_sentence
 from robota.config.settings.load import Settings, load_settings
-from robota.config.settings.problems import shown
 from robota.config.settings.schema import SettingsFile
 from robota.contracts.hook import HookEvent, LifecycleHooks
 from robota.contracts.tool import AnyTool
@@ -50,6 +49,7 @@ from robota.providers.registry import definition, open_provider, ready
 from robota.providers.retry import RetryPolicy, policy_from_options
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
+from robota.text.visible import single_line
 from robota.tools.registry import builtin_tools, by_name, schema_of
 from robota.workspace.files.files import Files
 from robota.workspace.git.read_only import git_only_looks
@@ -157,7 +157,10 @@ async def in_worktree(
     )
     worktree = await enter_worktree(wish)
     try:
-        for notice in (f"This session works in the worktree {shown(str(worktree.path), 4096)}", *worktree.notices):
+        for notice in (
+            f"This session works in the worktree {single_line(str(worktree.path), 4096)}",
+            *worktree.notices,
+        ):
             tell(notice)
         yield msgspec.structs.replace(wishes, cwd=worktree.root, kept_in=main, session_id=session_id)
     finally:

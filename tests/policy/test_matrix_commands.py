@@ -4,7 +4,7 @@ import pytest
 
 from robota.contracts.verdict import Decision
 from robota.policy.protected.path_resolver import Places
-from robota.text.visible import make_visible
+from robota.text.visible import visible_with_warnings
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Opaque, Plain
 from tests.policy.judging import PLACES, judge, running, says
@@ -219,7 +219,7 @@ def test_C25_an_escaped_flag_is_the_flag() -> None:
 
 
 def test_C26_what_comes_after_a_long_gap_is_shown() -> None:
-    shown = make_visible("ls" + " " * 300 + "; rm x")
+    shown = visible_with_warnings("ls" + " " * 300 + "; rm x")
     assert shown.text == "ls ‹300 blanks› ; rm x"
     assert shown.warnings
 
@@ -228,7 +228,7 @@ def test_C26_what_comes_after_a_long_gap_is_shown() -> None:
 def test_C27_unseen_characters_are_asked_about_and_shown(sign: str) -> None:
     command = f"ls 'a{sign}b'"
     assert is_opaque(command)
-    shown = make_visible(command)
+    shown = visible_with_warnings(command)
     assert sign not in shown.text and f"U+{ord(sign):04X}" in shown.text
 
 

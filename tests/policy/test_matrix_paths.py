@@ -8,7 +8,7 @@ from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision
 from robota.policy.protected.path_resolver import Places
 from robota.policy.rules.rule import InvalidRule, parse_rule
-from robota.text.visible import make_visible
+from robota.text.visible import visible_with_warnings
 from tests.policy.judging import fetching, judge, reading, running, says, subject, writing
 
 MODES = ["plan", "default", "acceptEdits", "bypassPermissions"]
@@ -223,14 +223,13 @@ def test_N10_reading_secrets_with_a_tool_is_asked_about_too() -> None:
     ],
 )
 def test_N11_control_sequences_are_shown_and_not_obeyed(sign: str) -> None:
-    shown = make_visible(f"ls {sign} x")
+    shown = visible_with_warnings(f"ls {sign} x")
     assert all(character == "\n" or character.isprintable() for character in shown.text)
     assert shown.warnings
 
 
 def test_N12_a_text_of_ten_thousand_lines_shows_both_ends_and_its_length() -> None:
-    shown = make_visible("\n".join(f"line {number}" for number in range(10_000)))
-    assert shown.lines == 10_000
+    shown = visible_with_warnings("\n".join(f"line {number}" for number in range(10_000)))
     assert "line 0" in shown.text and "line 9999" in shown.text and "9,600 lines more" in shown.text
     assert any("10,000 lines" in warning for warning in shown.warnings)
 

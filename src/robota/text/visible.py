@@ -1,51 +1,112 @@
-"""A command as a person can read it: nothing hidden, nothing that moves the cursor or turns the text around."""
+"""Text that somebody else wrote, made safe to show: control, bidirectional and invisible characters.
+
+Unprintable is what `str.isprintable` says no to: control codes, format characters (bidirectional, zero width, tags),
+surrogates, characters that are not assigned, and every space but the one on the keyboard. The classes below name what
+it leaves out, and those of it that some callers treat in a way of their own.
+"""
 
 import re
-import unicodedata
+from collections.abc import Set
 from typing import Final
 
 import msgspec
 
-UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+def _characters(*ranges: tuple[int, int]) -> frozenset[str]:
+    return frozenset(chr(code) for first, last in ranges for code in range(first, last + 1))
+
+
+CONTROL_CODES: Final = _characters((0x00, 0x1F), (0x7F, 0x9F))
+SPACES: Final = _characters((0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)) | frozenset("\u202f\u205f\u3000")
+# Overrides, embeddings and isolates: what follows runs the other way.
+BIDI: Final = _characters((0x202A, 0x202E), (0x2066, 0x2069))
+# A second alphabet that no font shows.
+TAGS: Final = _characters((0xE0000, 0xE007F))
+# Printable to Unicode, and yet nothing is seen: fillers, joiners, variation selectors.
+BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | _characters(
+    (0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF)
+)
+LINES_AND_TABS: Final = frozenset("\n\t")
+REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
+NOT_PLAIN_ASCII: Final = re.compile(r"[^ -~]")
 LONG_GAP: Final = re.compile(r"[ \t]{20,}|\n{4,}")
-KEPT: Final = "\n\t"
 MAX_LINES: Final = 400
+LONGEST_LINE: Final = 80
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """The text with everything unseen made visible, what was found, and how long it really is."""
+class VisibleText(msgspec.Struct, frozen=True, kw_only=True):
+    """A text with everything unseen made visible, and warnings about what was found in it."""
 
     text: str
     warnings: tuple[str, ...]
-    characters: int
-    lines: int
 
 
-def make_visible(text: str) -> Shown:
-    """Unseen characters as `‹U+202E›`, long gaps as `‹300 blanks›`; of very many lines the first and the last."""
-    hidden: dict[str, None] = {}
-    pieces: list[str] = []
-    for character in text:
-        if is_unseen(character):
-            hidden[f"U+{ord(character):04X}"] = None
-            pieces.append(f"‹U+{ord(character):04X}›")
-        else:
-            pieces.append(character)
-    gaps = len(LONG_GAP.findall(text))
-    shown = LONG_GAP.sub(_gap, "".join(pieces))
+def visible(text: str, keep: Set[str] = LINES_AND_TABS) -> str:
+    """For what a person decides about: every unprintable or blank character but `keep` as `‹U+202E›`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return NOT_PLAIN_ASCII.sub(lambda found: _spelt_out(found[0], keep), text)
+
+
+def visible_with_warnings(text: str) -> VisibleText:
+    """As `visible`; long gaps become `‹300 blanks›`, and of very many lines the first and the last are kept."""
+    hidden = dict.fromkeys(
+        f"U+{ord(each):04X}" for each in NOT_PLAIN_ASCII.findall(text) if _is_unseen(each, LINES_AND_TABS)
+    )
     lines = text.count("\n") + 1
     warnings = [f"It holds characters that cannot be seen: {', '.join(list(hidden)[:10])}."] if hidden else []
-    warnings += ["Long gaps in it are shown as ‹…›; read what comes after them."] if gaps else []
-    warnings += [f"It is {lines:,} lines and {len(text):,} characters long."] if lines > MAX_LINES else []
-    return Shown(text=_cut(shown), warnings=tuple(warnings), characters=len(text), lines=lines)
+    if LONG_GAP.search(text):
+        warnings.append("Long gaps in it are shown as ‹…›; read what comes after them.")
+    if lines > MAX_LINES:
+        warnings.append(f"It is {lines:,} lines and {len(text):,} characters long.")
+    return VisibleText(text=_without_middle(LONG_GAP.sub(_gap, visible(text))), warnings=tuple(warnings))
 
 
-def is_unseen(character: str) -> bool:
-    """Whether a character shows as nothing, moves the cursor, or turns the text around it."""
-    if character in KEPT or " " <= character <= "~":
-        return False
-    category = unicodedata.category(character)
-    return category in UNSEEN or (category == "Zs" and character != " ") or "\ufe00" <= character <= "\ufe0f"
+def printable_name(name: str) -> str:
+    """For the name of a file: what is unprintable as an escape such as `\\n`, undecodable bytes as `\\xff`."""
+    if name.isprintable():
+        return name
+    return "".join(each if each.isprintable() else _escaped(each) for each in name)
+
+
+def single_line(text: str, limit: int = LONGEST_LINE) -> str:
+    """For a text within a message: as `printable_name`, and what is longer than `limit` is cut and ends in `…`."""
+    line = printable_name(text)
+    return line if len(line) <= limit else f"{line[:limit]}…"
+
+
+def first_unprintable(text: str, keep: Set[str] = LINES_AND_TABS) -> str | None:
+    """The first unprintable character but `keep`; None if there is none."""
+    if text.isprintable():
+        return None
+    return next((each for each in text if not each.isprintable() and each not in keep), None)
+
+
+def without_controls(text: str) -> str:
+    """For a terminal: nothing that moves the cursor, sets a title, or hides or turns around what follows."""
+    return text.translate(REMOVED)
+
+
+def without_surrogates(text: str) -> str:
+    """For a stream of UTF-8: pairs of surrogates joined, lone ones replaced; other text stays the same."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _is_unseen(character: str, keep: Set[str]) -> bool:
+    return character not in keep and (not character.isprintable() or character in BLANK)
+
+
+def _spelt_out(character: str, keep: Set[str]) -> str:
+    return f"‹U+{ord(character):04X}›" if _is_unseen(character, keep) else character
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte of a file name that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def _gap(found: re.Match[str]) -> str:
@@ -53,7 +114,7 @@ def _gap(found: re.Match[str]) -> str:
     return f" ‹{len(found[0])} {what}› "
 
 
-def _cut(text: str) -> str:
+def _without_middle(text: str) -> str:
     lines = text.split("\n")
     if len(lines) <= MAX_LINES:
         return text

@@ -12,9 +12,9 @@ from robota.agents.worktrees.name import branch_of
 from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository
-from robota.config.settings.problems import shown
 from robota.config.trust.sources import Snapshot
 from robota.contracts.hook import LifecycleHooks
+from robota.text.visible import single_line
 from robota.workspace.git.run import GitError, open_git
 
 CHECKOUT_S: Final = 600.0
@@ -50,7 +50,7 @@ async def create_worktree(wish: WorktreeWish, repository: Repository, path: Path
         await _undo(repository, path, branch)
         if isinstance(error, GitError | OSError):
             raise WorktreeError(
-                f"The worktree {path.name} could not be made: {shown(str(error), 500)}. "
+                f"The worktree {path.name} could not be made: {single_line(str(error), 500)}. "
                 "What was begun was removed again."
             ) from error
         raise
@@ -66,7 +66,9 @@ async def renew_settings(wish: WorktreeWish, repository: Repository, path: Path)
         inner = await open_git(target, repository.env)
         _require_all(await copy_settings(git, wish.snapshot, target, ignored_there=inner))
     except GitError as error:
-        raise WorktreeError(f"git cannot work in {path}: {shown(str(error), 500)}. Nothing was started.") from error
+        raise WorktreeError(
+            f"git cannot work in {path}: {single_line(str(error), 500)}. Nothing was started."
+        ) from error
 
 
 async def bring_files(wish: WorktreeWish, repository: Repository | None, target: Path) -> tuple[str, ...]:
@@ -80,7 +82,9 @@ async def bring_files(wish: WorktreeWish, repository: Repository | None, target:
         if wish.is_trusted and git is not None:
             included = await copy_included(git, wish.snapshot, target)
     except GitError as error:
-        raise WorktreeError(f"git cannot say what it ignores: {shown(str(error), 400)} Nothing was started.") from error
+        raise WorktreeError(
+            f"git cannot say what it ignores: {single_line(str(error), 400)} Nothing was started."
+        ) from error
     return (_not_copied(included),) if included.left_out else ()
 
 
@@ -105,6 +109,6 @@ def _require_all(copied: Copied) -> None:
 
 
 def _not_copied(copied: Copied) -> str:
-    names = "; ".join(shown(name, 200) for name in copied.left_out[:5])
+    names = "; ".join(single_line(name, 200) for name in copied.left_out[:5])
     more = f" and {len(copied.left_out) - 5} more" if len(copied.left_out) > 5 else ""
     return f"Not copied to the worktree: {names}{more}."

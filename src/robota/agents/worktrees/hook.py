@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from robota.agents.worktrees.problems import WorktreeError
-from robota.config.settings.problems import shown
 from robota.contracts.hook import HookEvent, LifecycleHooks
+from robota.text.visible import single_line
 
 
 async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Path) -> Path:
@@ -12,7 +12,9 @@ async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Pat
     said = await hooks.fire(HookEvent.WORKTREE_CREATE, name=name)
     refused = said.blocked or said.stopped
     if refused is not None:
-        raise WorktreeError(f"The WorktreeCreate hook made no worktree: {shown(refused, 500)} Nothing was started.")
+        raise WorktreeError(
+            f"The WorktreeCreate hook made no worktree: {single_line(refused, 500)} Nothing was started."
+        )
     lines = said.output.strip().splitlines()
     if not lines:
         raise WorktreeError("The WorktreeCreate hook named no directory, or took too long. Nothing was started.")
@@ -32,8 +34,9 @@ async def tell_of_removal(hooks: LifecycleHooks | None, path: Path) -> str:
     if hooks is None:
         return ""
     said = await hooks.fire(HookEvent.WORKTREE_REMOVE, worktree_path=str(path))
-    return "".join(f"\n{shown(message, 500)}" for message in said.messages)
+    return "".join(f"\n{single_line(message, 500)}" for message in said.messages)
 
 
 def _unusable(line: str, why: str) -> str:
-    return f"The WorktreeCreate hook named {shown(line, 4096)!r}, which {why}. Nothing was started. Correct the hook."
+    named = single_line(line, 4096)
+    return f"The WorktreeCreate hook named {named!r}, which {why}. Nothing was started. Correct the hook."

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.agents.worktrees.problems import WorktreeError
-from robota.config.settings.problems import shown
+from robota.text.visible import single_line
 from robota.workspace.git.run import Git, GitError, GitMissing, open_git
 
 UNTOUCHED: Final = "Nothing was changed."
@@ -39,14 +39,14 @@ async def find_repository(directory: Path, env: Mapping[str, str]) -> Repository
     if own.resolve() != common:
         main = common.parent
         raise WorktreeError(
-            f"{shown(str(directory), 4096)} is in a worktree already. {UNTOUCHED} "
-            f"Work here without -w, or go to the repository it belongs to: {shown(str(main), 4096)}"
+            f"{single_line(str(directory), 4096)} is in a worktree already. {UNTOUCHED} "
+            f"Work here without -w, or go to the repository it belongs to: {single_line(str(main), 4096)}"
         )
     at_top = msgspec.structs.replace(git, directory=top)
     if not directory.is_relative_to(top) or not await _is_top(at_top, common):
         raise WorktreeError(
-            f"The configuration of the repository says that its files are in {shown(str(top), 4096)}, which is not "
-            f"its own place. {UNTOUCHED} Start without -w."
+            f"The configuration of the repository says that its files are in {single_line(str(top), 4096)}, which is "
+            f"not its own place. {UNTOUCHED} Start without -w."
         )
     return Repository(top=top, common=common, inside=directory.relative_to(top), git=at_top, env=env)
 
@@ -63,7 +63,7 @@ async def base_commit(repository: Repository) -> str:
     inside = repository.inside.as_posix()
     if inside != "." and not await repository.git.agrees("cat-file", "-e", f"{base}:{inside}"):
         raise WorktreeError(
-            f"{shown(inside, 4096)} is not in the last commit, so a worktree would not have it. {UNTOUCHED} "
+            f"{single_line(inside, 4096)} is not in the last commit, so a worktree would not have it. {UNTOUCHED} "
             f"Commit something in it, or start in {repository.top}."
         )
     return base
@@ -78,7 +78,7 @@ async def _is_top(git: Git, common: Path) -> bool:
 
 
 def _no_repository(directory: Path, error: GitError) -> WorktreeError:
-    place = shown(str(directory), 4096)
+    place = single_line(str(directory), 4096)
     if isinstance(error, GitMissing):
         return WorktreeError(f"{error}, and a worktree needs it. {UNTOUCHED} Install git, or start without -w.")
     words = str(error)
@@ -89,4 +89,4 @@ def _no_repository(directory: Path, error: GitError) -> WorktreeError:
             f"{place} is a bare repository, or the inside of one; it has no files to work on. {UNTOUCHED} "
             "Start in a clone of it."
         )
-    return WorktreeError(f"git cannot work in {place}: {shown(words, 500)} {UNTOUCHED}")
+    return WorktreeError(f"git cannot work in {place}: {single_line(words, 500)} {UNTOUCHED}")

@@ -15,8 +15,8 @@ from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository, base_commit, find_repository
 from robota.agents.worktrees.state import look_at
-from robota.config.settings.problems import shown
 from robota.contracts.hook import LifecycleHooks
+from robota.text.visible import single_line
 from robota.workspace.git.run import GitError
 
 
@@ -90,7 +90,7 @@ async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: Work
     if is_there(path):
         if not is_worktree_of(repository, path):
             raise WorktreeError(
-                f"{shown(str(path), 4096)} exists and is not a worktree of this repository. Nothing was changed. "
+                f"{single_line(str(path), 4096)} exists and is not a worktree of this repository. Nothing was changed. "
                 f"Choose another name, or look at it and remove it: robota worktree remove {path.name} --force"
             )
         await renew_settings(wish, repository, path)
@@ -99,7 +99,7 @@ async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: Work
         notices = await _made(wish, repository, base, lock, path)
     root = path / repository.inside
     if not root.is_dir():
-        raise WorktreeError(f"{shown(str(root), 4096)} is not a directory in this worktree. Nothing was started.")
+        raise WorktreeError(f"{single_line(str(root), 4096)} is not a directory in this worktree. Nothing was started.")
     return Worktree(name=path.name, path=path, root=root, repository=repository, lock=lock, notices=notices)
 
 
@@ -135,7 +135,7 @@ async def _leave(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
     if not worktree.path.exists():
         return f"The worktree {worktree.name} is gone: somebody else removed it."
     if repository is None or not is_worktree_of(repository, worktree.path):
-        return f"The worktree {worktree.name} was kept: {shown(str(worktree.path), 4096)}"
+        return f"The worktree {worktree.name} was kept: {single_line(str(worktree.path), 4096)}"
     state = await look_at(repository.git, worktree.path, worktree.branch, repository.env)
     if not state.nothing_to_lose:
         return f"The worktree {worktree.name} was kept: {state.words}. {_ways(worktree)}"
@@ -150,7 +150,7 @@ async def _leave(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
 
 
 def _ways(worktree: Worktree) -> str:
-    lines = [f"\n  it is here:     {shown(str(worktree.path), 4096)}"]
+    lines = [f"\n  it is here:     {single_line(str(worktree.path), 4096)}"]
     if worktree.branch is not None:
         lines += [
             f"  to go on:       robota -w {worktree.name} -p …",

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.config.settings.problems import shown
+from robota.text.visible import single_line
 from robota.workspace.git.run import Git, GitError, open_git
 
 # Files of git that say that something was begun and not ended.
@@ -60,7 +60,7 @@ async def look_at(main: Git, path: Path, branch: str | None, env: Mapping[str, s
         on_branch = await commits_only_on(main, branch, _ref(branch))
         all_commits = await commits_only_on(main, branch, [head, *_ref(branch)])
     except GitError as error:
-        return WorktreeState(obstacle=f"git cannot look at it ({shown(str(error), 200)})")
+        return WorktreeState(obstacle=f"git cannot look at it ({single_line(str(error), 200)})")
     return WorktreeState(
         files=len(entries),
         missing=sum(entry[:2] in GONE for entry in entries),

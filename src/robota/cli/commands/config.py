@@ -18,7 +18,6 @@ from robota.config.settings.key_path import KeyPath, join_key, split_key
 from robota.config.settings.layers import Layer, Origin
 from robota.config.settings.load import Settings, load_settings
 from robota.config.settings.merge import Entry, is_gathered, nested
-from robota.config.settings.problems import shown
 from robota.config.settings.schema import settings_schema
 from robota.config.settings.validation import checked, type_of
 from robota.config.settings.workspace_filter import AFTER_TRUST, ALWAYS
@@ -26,6 +25,7 @@ from robota.config.settings.workspace_layers import WORKSPACE_FILES
 from robota.config.settings.writer import read_raw, remove_value, set_value
 from robota.config.trust.decision import remember
 from robota.secrets.named_values import mask_settings
+from robota.text.visible import single_line
 
 DONE: Final = 0
 NOT_SET: Final = 1
@@ -79,7 +79,7 @@ def _show(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     if options.json:
         print_json(_with_origins(settings) if options.origin else mask_settings(nested(settings.entries)))
         return DONE
-    lines = [(shown(join_key(entry.key), 200), _written(entry), entry.origin) for entry in settings.entries]
+    lines = [(single_line(join_key(entry.key), 200), _written(entry), entry.origin) for entry in settings.entries]
     width = max(len(key) for key, _, _ in lines)
     for key, value, origin in lines:
         source = f"   [{_origin_in_words(origin)}]" if options.origin else ""
@@ -88,7 +88,7 @@ def _show(options: argparse.Namespace, env: Mapping[str, str]) -> int:
 
 
 def _origin_in_words(origin: Origin) -> str:
-    return "built-in" if origin.layer is Layer.BUILT_IN else f"{origin.layer}: {shown(origin.where, 4096)}"
+    return "built-in" if origin.layer is Layer.BUILT_IN else f"{origin.layer}: {single_line(origin.where, 4096)}"
 
 
 def _get(options: argparse.Namespace, env: Mapping[str, str]) -> int:
@@ -260,4 +260,4 @@ def _with_origins(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _written(entry: Entry) -> str:
-    return shown(msgspec.json.encode(mask_settings(entry.value, entry.key[-1])).decode(), 2000)
+    return single_line(msgspec.json.encode(mask_settings(entry.value, entry.key[-1])).decode(), 2000)

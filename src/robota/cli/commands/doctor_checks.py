@@ -19,9 +19,10 @@ from robota.config.errors import ConfigError, NoProviderError
 from robota.config.paths import home_directory, user_directory
 from robota.config.profiles.choice import select_profile
 from robota.config.settings.load import Settings, load_settings
-from robota.config.settings.problems import Severity, shown
+from robota.config.settings.problems import Severity
 from robota.config.trust.decision import TrustState
 from robota.providers.fault import ProviderFault
+from robota.text.visible import single_line
 from robota.version import VERSION
 from robota.workspace.problems import FileProblem
 from robota.workspace.process.filter_process import run_filter
@@ -85,12 +86,16 @@ def _terminal(env: Mapping[str, str]) -> Check:
     name = env.get("TERM") or "unset"
     encoding = (sys.stdout.encoding or "").lower()
     if not sys.stdout.isatty():
-        return Check(name="terminal", health=Health.NOTE, text=f"output goes to no terminal (TERM is {shown(name)})")
+        return Check(
+            name="terminal", health=Health.NOTE, text=f"output goes to no terminal (TERM is {single_line(name)})"
+        )
     if encoding not in ("utf-8", "utf8"):
         advice = "Set LANG to a UTF-8 locale, for example C.UTF-8."
-        return Check(name="terminal", health=Health.NOTE, text=f"{shown(name)}, encoding {encoding}", advice=advice)
+        return Check(
+            name="terminal", health=Health.NOTE, text=f"{single_line(name)}, encoding {encoding}", advice=advice
+        )
     size = os.get_terminal_size(sys.stdout.fileno())
-    return Check(name="terminal", health=Health.GOOD, text=f"{shown(name)}, {size.columns}x{size.lines}, UTF-8")
+    return Check(name="terminal", health=Health.GOOD, text=f"{single_line(name)}, {size.columns}x{size.lines}, UTF-8")
 
 
 async def _git(env: Mapping[str, str]) -> Check:
@@ -114,7 +119,7 @@ async def _version_of(name: str, program: str, env: Mapping[str, str]) -> Check:
     if done.exit_code != 0:
         advice = f"Try it yourself: {shlex.quote(program)} --version"
         return Check(name=name, health=Health.BAD, text=f"{program} does not work", advice=advice)
-    return Check(name=name, health=Health.GOOD, text=f"{shown(done.stdout.partition(chr(10))[0])} ({program})")
+    return Check(name=name, health=Health.GOOD, text=f"{single_line(done.stdout.partition(chr(10))[0])} ({program})")
 
 
 async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Check:
@@ -124,7 +129,7 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
         advice = "Commands run with all your rights. Switch it on again: robota config unset sandbox.enabled"
         return Check(name=name, health=Health.NOTE, text="switched off by the settings", advice=advice)
     found = await asyncio.to_thread(_found_sandbox, root, env)
-    reason = shown(found.reason, 300)
+    reason = single_line(found.reason, 300)
     unreachable = _why_no_host_is_reached(found, settings)
     if found.kind is Kind.BUBBLEWRAP:
         health = Health.NOTE if unreachable else Health.GOOD
@@ -168,7 +173,7 @@ def _settings(settings: Settings) -> list[Check]:
     ]
     ignored = [Check(name="settings", health=Health.NOTE, text=line) for line in settings.ignored]
     files = sorted({entry.origin.where for entry in settings.entries if entry.origin.where != "built in"})
-    text = f"read from {', '.join(shown(file, 200) for file in files)}" if files else "nothing is set"
+    text = f"read from {', '.join(single_line(file, 200) for file in files)}" if files else "nothing is set"
     return [Check(name="settings", health=Health.GOOD, text=text), *problems, *ignored]
 
 
@@ -192,9 +197,9 @@ async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
         return Check(name=name, health=Health.BAD, text="none is configured", advice="Set one up: robota --configure")
     except (ConfigError, ProviderFault) as error:
         advice = "Correct the profile: robota --configure"
-        return Check(name=name, health=Health.BAD, text=shown(str(error), 500), advice=advice)
+        return Check(name=name, health=Health.BAD, text=single_line(str(error), 500), advice=advice)
     model = f", model {profile.model}" if profile.model else ""
-    text = f"{profile.name} (type {profile.type}{model}): {shown(probed.text, 300)}"
+    text = f"{profile.name} (type {profile.type}{model}): {single_line(probed.text, 300)}"
     if probed.offers_model:
         return Check(name=name, health=Health.GOOD, text=text)
     return Check(name=name, health=Health.NOTE, text=text, advice=_other_models(profile.model or "", probed.models))
@@ -205,7 +210,7 @@ def _other_models(wanted: str, offered: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(wanted, offered, n=NEAR_MODELS, cutoff=0.4) or list(offered[:NEAR_MODELS])
-    names = ", ".join(shown(name) for name in near)
+    names = ", ".join(single_line(name) for name in near)
     correct = "Correct the profile: robota --configure"
     return f"The nearest it offers: {names}. {correct}" if names else correct
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from robota.cli.command_parser import CommandParser
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
-from robota.config.settings.problems import shown
+from robota.text.visible import single_line
 
 if TYPE_CHECKING:
     from robota.extensions.mcp.pins import Change
@@ -81,7 +81,7 @@ async def _list(servers: "McpServers") -> int:
 async def _approve(servers: "McpServers", name: str) -> int:
     if name not in servers.names:
         known = ", ".join(servers.names)
-        print(f"robota: There is no MCP server {shown(name)!r} here. There are: {known}.", file=sys.stderr)
+        print(f"robota: There is no MCP server {single_line(name)!r} here. There are: {known}.", file=sys.stderr)
         return EXIT_FAILED
     [report] = await servers.inspect(name)
     _describe(report)
@@ -95,32 +95,32 @@ async def _approve(servers: "McpServers", name: str) -> int:
 
 def _describe(report: "Report") -> None:
     server = report.server
-    print(f"{server.name}  ({shown(server.where, LONGEST_LINE)}): {_state(report)}")
+    print(f"{server.name}  ({single_line(server.where, LONGEST_LINE)}): {_state(report)}")
     if report.failure is not None:
         for line in report.connection.last_words.splitlines()[-LAST_LINES:]:
-            print(f"    | {shown(line, LONGEST_LINE)}")
+            print(f"    | {single_line(line, LONGEST_LINE)}")
     changed = {change.after.name for change in report.changes}
     for tool in report.tools:
         if tool.name not in changed:
-            print(f"    {shown(tool.name)}: {shown(tool.description.partition(chr(10))[0], LONGEST_LINE)}")
+            print(f"    {single_line(tool.name)}: {single_line(tool.description.partition(chr(10))[0], LONGEST_LINE)}")
     for change in report.changes:
         _print_change(change)
 
 
 def _state(report: "Report") -> str:
     if report.failure is not None:
-        return f"does not work: {shown(report.failure, LONGEST_LINE)}"
+        return f"does not work: {single_line(report.failure, LONGEST_LINE)}"
     if report.unknown is not None:
-        return shown(report.unknown, LONGEST_LINE)
+        return single_line(report.unknown, LONGEST_LINE)
     if report.changes:
         return "changed since it was approved; what differs is blocked"
     return "not used yet" if report.pins is None else "works"
 
 
 def _print_change(change: "Change") -> None:
-    print(f"    {shown(change.after.name)}: {'new' if change.before is None else 'changed'}")
+    print(f"    {single_line(change.after.name)}: {'new' if change.before is None else 'changed'}")
     lines = change.diff
     for line in lines[:LONGEST_DIFF]:
-        print(f"      {shown(line, LONGEST_LINE)}")
+        print(f"      {single_line(line, LONGEST_LINE)}")
     if len(lines) > LONGEST_DIFF:
         print(f"      … and {len(lines) - LONGEST_DIFF} lines more")

@@ -18,7 +18,7 @@ from robota.log.errors import LogError
 from robota.policy.testing.cases import Case, CaseFile, CaseProblem, CaseResult, read_cases, run_cases
 from robota.policy.testing.replay import Changed, RecordedCall, Replayed, recorded_calls, replay
 from robota.protocol.permission_mode import PermissionMode
-from robota.text.visible import make_visible
+from robota.text.visible import single_line, visible_with_warnings
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
@@ -232,5 +232,4 @@ def _call_text(call: RecordedCall) -> str:
 
 def _line(text: str) -> str:
     """A command on one line of the screen, whatever is in it."""
-    line = " ".join(make_visible(text).text.split())
-    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
+    return single_line(" ".join(visible_with_warnings(text).text.split()), LONGEST_LINE)

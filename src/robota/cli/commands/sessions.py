@@ -14,11 +14,11 @@ from robota.cli.commands.session_title import first_prompt
 from robota.cli.print_json import print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
-from robota.config.settings.problems import shown
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import Break, Report, verify
 from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
 from robota.log.store import SessionEntry, fallback_directory, find_session, list_sessions
+from robota.text.visible import single_line
 
 EXIT_SOUND: Final = 0
 EXIT_BROKEN: Final = 1
@@ -111,8 +111,10 @@ def _fallback(root: Path) -> Path | None:
 
 def _entry_row(entry: SessionEntry) -> tuple[str, ...]:
     written = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.modified_ms / 1000))
-    model, name = ("?", "") if entry.header is None else (shown(entry.header.model), shown(entry.header.name or ""))
-    return (entry.id, written, model, name or shown(first_prompt(entry.directory / LOG_NAME), TITLE_SHOWN))
+    model, name = (
+        ("?", "") if entry.header is None else (single_line(entry.header.model), single_line(entry.header.name or ""))
+    )
+    return (entry.id, written, model, name or single_line(first_prompt(entry.directory / LOG_NAME), TITLE_SHOWN))
 
 
 def _entry_json(entry: SessionEntry) -> dict[str, Any]:

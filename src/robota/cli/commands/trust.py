@@ -12,8 +12,8 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.configure.questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
-from robota.config.settings.problems import shown
 from robota.config.trust.decision import Change, Trust, TrustState, changes, forget, remember
+from robota.text.visible import single_line
 
 TRUSTED: Final = 0
 UNTRUSTED: Final = 1
@@ -92,7 +92,7 @@ def _ask(trust: Trust, env: Mapping[str, str]) -> bool:
 
 
 def _describe(trust: Trust, env: Mapping[str, str]) -> None:
-    print(f"{shown(str(trust.snapshot.root), 4096)}: {trust.state}.")
+    print(f"{single_line(str(trust.snapshot.root), 4096)}: {trust.state}.")
     if trust.state is TrustState.NOTHING:
         return
     if trust.state is TrustState.CHANGED:
@@ -103,7 +103,7 @@ def _describe(trust: Trust, env: Mapping[str, str]) -> None:
     print("It brings configuration that can run commands, allow calls and change what the model is told:")
     for source in trust.snapshot.sources:
         size = f"{len(source.data):,} bytes" if source.data is not None else "a link, special or long: not read"
-        print(f"  {shown(source.path, 200)}  ({size})")
+        print(f"  {single_line(source.path, 200)}  ({size})")
 
 
 def _print_change(change: Change) -> None:
@@ -111,10 +111,10 @@ def _print_change(change: Change) -> None:
 
     before, after = _lines(change.before), _lines(change.after)
     verb = "removed" if change.after is None else "new" if change.before is None else "changed"
-    print(f"  {shown(change.path, 200)}: {verb}")
+    print(f"  {single_line(change.path, 200)}: {verb}")
     lines = list(unified_diff(before, after, lineterm="", n=2))[2:]
     for line in lines[:LONGEST_DIFF]:
-        print(f"    {shown(line, 500)}")
+        print(f"    {single_line(line, 500)}")
     if len(lines) > LONGEST_DIFF:
         print(f"    … and {len(lines) - LONGEST_DIFF} lines more")
 
@@ -125,7 +125,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 def _revoke(root: Path, env: Mapping[str, str]) -> int:
     known = forget(root, env)
-    print(f"{shown(str(root), 4096)} {'is trusted no more' if known else 'was not trusted'}.")
+    print(f"{single_line(str(root), 4096)} {'is trusted no more' if known else 'was not trusted'}.")
     return TRUSTED
 
 

@@ -14,7 +14,7 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.print_json import print_json
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
-from robota.config.settings.problems import shown
+from robota.text.visible import single_line
 from robota.workspace.git.run import GitError
 
 DONE: Final = 0
@@ -73,7 +73,7 @@ async def _remove(root: Path, options: argparse.Namespace) -> str:
 
 def _row(worktree: FoundWorktree) -> tuple[str, ...]:
     has = "a session in it; " * worktree.in_use + worktree.state.words
-    return (worktree.name, has, worktree.branch, shown(str(worktree.path), 4096))
+    return (worktree.name, has, worktree.branch, single_line(str(worktree.path), 4096))
 
 
 def _as_json(worktree: FoundWorktree) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from robota.config.paths import settings_path
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import NAMES, language_problem
 from robota.config.settings.load import load_settings
-from robota.config.settings.problems import shown
 from robota.config.settings.writer import remove_settings, set_value, stored_profile, upsert_profile
 from robota.providers.registry import canonical, definition, missing_fields, with_defaults
 from robota.secrets.named_values import ENV_REFERENCE
+from robota.text.visible import single_line
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -150,7 +150,7 @@ def _configure_by_questions(env: Mapping[str, str]) -> int:
 def _store_language(language: str, env: Mapping[str, str]) -> int:
     problem = language_problem(language)
     if problem is not None:
-        return _usage(f"{shown(language)!r} is no language: {problem}.")
+        return _usage(f"{single_line(language)!r} is no language: {problem}.")
     try:
         set_value(settings_path(env), ["language"], language)
     except ConfigError as error:

@@ -6,8 +6,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from robota.clients.render.safe_text import without_controls, without_surrogates
 from robota.protocol.codec import encode
+from robota.text.visible import without_controls, without_surrogates
 
 
 class BinaryOutput(Protocol):

@@ -7,13 +7,14 @@ import msgspec
 
 from robota.clients.plain.answers import suggestions_of
 from robota.clients.plain.ask_text import object_in
-from robota.clients.plain.visible_text import visible
 from robota.clients.render.diagnostics import BOLD, DIM, GREEN, RED
 from robota.protocol.message import Message
+from robota.text.visible import visible
 
 LINES_SHOWN: Final = 200
 CHARACTERS_SHOWN: Final = 2000  # of a line
 INSET: Final = "    "
+TAB: Final = frozenset("\t")  # a new line would begin a line of its own
 # Stands before the diff of each file where a call changes several; only those of one file can be chosen from.
 FILE_HEAD: Final = "*** "
 COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
@@ -82,7 +83,7 @@ def choices_of(ask: Message, hunks: int, *, can_change: bool) -> tuple[Line, ...
 
 
 def visible_lines(text: str) -> list[str]:
-    return [visible(line.removesuffix("\r")) for line in text.split("\n")]
+    return [visible(line.removesuffix("\r"), TAB) for line in text.split("\n")]
 
 
 def _cut_line(line: Line) -> tuple[Line, ...]:
@@ -103,14 +104,16 @@ def _named(values: dict[str, Any]) -> tuple[Line, ...]:
     for name, value in values.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         first, *more = visible_lines(text)
-        lines += [Line(f"{INSET}{visible(name)}: {first}"), *(Line(f"{INSET}  {line}") for line in more)]
+        lines += [Line(f"{INSET}{visible(name, TAB)}: {first}"), *(Line(f"{INSET}  {line}") for line in more)]
     return tuple(lines)
 
 
 def _foreign_call(about: dict[str, Any]) -> Shown:
     """Which server and which tool, then the arguments; what they do is known to the server alone."""
     what = about.get("toolName") or about.get("uri") or about.get("type")
-    head = Line(f"{INSET}{visible(str(what))} of the MCP server {visible(str(about.get('serverName')))}", BOLD)
+    head = Line(
+        f"{INSET}{visible(str(what), TAB)} of the MCP server {visible(str(about.get('serverName')), TAB)}", BOLD
+    )
     arguments = _decoded(about.get("arguments"))
     if isinstance(arguments, dict):
         return Shown(lines=(head, *_named(arguments)))
@@ -129,7 +132,7 @@ def _diff(about: dict[str, Any], diff: str) -> Shown:
     rows = visible_lines(diff.removesuffix("\n"))
     hunks = sum(row.startswith("@@ ") for row in rows)
     can_choose = hunks > 1 and not is_new and not rows[0].startswith(FILE_HEAD)
-    lines, number = [Line(f"{INSET}{visible(str(about.get('path', '')))}{' (new file)' * is_new}", BOLD)], 0
+    lines, number = [Line(f"{INSET}{visible(str(about.get('path', '')), TAB)}{' (new file)' * is_new}", BOLD)], 0
     for row in rows:
         number += row.startswith("@@ ")
         mark = f"[{number}] " if can_choose and row.startswith("@@ ") else ""

@@ -3,9 +3,10 @@
 import contextlib
 import os
 
-from robota.clients.render.safe_text import TextOutput, without_controls, without_surrogates
+from robota.clients.render.safe_text import TextOutput
 from robota.clients.render.terminal_text import wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
+from robota.text.visible import without_controls, without_surrogates
 
 BOLD = "1"
 RED = "31"

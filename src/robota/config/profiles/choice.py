@@ -9,7 +9,7 @@ from robota.config.profiles.profile import Profile
 from robota.config.settings.key_path import join_key, split_key
 from robota.config.settings.layers import Layer
 from robota.config.settings.load import Settings
-from robota.config.settings.problems import shown
+from robota.text.visible import single_line
 
 HOW_TO_ADD: Final = "robota --configure (or, without questions, robota --configure-provider NAME --type TYPE …)"
 
@@ -56,5 +56,5 @@ def _no_such_profile(settings: Settings, wanted: str) -> ConfigError:
     origin = settings.origin(("currentProvider",))
     by_flag = origin is None or origin.layer is Layer.FLAGS
     where = "" if by_flag or origin is None else f" (named by currentProvider, {origin.where})"
-    text = f"There is no provider profile {shown(wanted)!r}{where}. Known: {known}. Add one with: {HOW_TO_ADD}"
+    text = f"There is no provider profile {single_line(wanted)!r}{where}. Known: {known}. Add one with: {HOW_TO_ADD}"
     return ConfigError(text)

@@ -1,11 +1,10 @@
 """What is wrong with a setting, and how much it matters."""
 
 from enum import StrEnum
-from typing import Final
 
 import msgspec
 
-LONGEST_SHOWN: Final = 80
+from robota.text.visible import single_line
 
 
 class Severity(StrEnum):
@@ -24,11 +23,5 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        place = shown(self.where, 4096) + (f", line {self.line}" if self.line is not None else "")
-        return f"{place}: {shown(self.key)}: {self.text}." if self.key else f"{place}: {self.text}."
-
-
-def shown(text: str, longest: int = LONGEST_SHOWN) -> str:
-    """Text from a file, made harmless for a terminal and short."""
-    visible = text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
-    return visible if len(visible) <= longest else f"{visible[:longest]}…"
+        place = single_line(self.where, 4096) + (f", line {self.line}" if self.line is not None else "")
+        return f"{place}: {single_line(self.key)}: {self.text}." if self.key else f"{place}: {self.text}."

@@ -17,10 +17,11 @@ from robota.config.settings.layers import (
     check_layer,
     parse_file,
 )
-from robota.config.settings.problems import Problem, Severity, shown
+from robota.config.settings.problems import Problem, Severity
 from robota.config.settings.workspace_filter import Admitted, admitted
 from robota.config.trust.decision import Trust, TrustState, trust_of
 from robota.config.trust.sources import take_snapshot
+from robota.text.visible import single_line
 
 WORKSPACE_FILES: Final = {
     Layer.CLAUDE: CLAUDE_SETTINGS,
@@ -95,7 +96,7 @@ def _untrusted_lines(trust: Trust, kept_out: list[tuple[str, Admitted]]) -> list
         return []
     settings = {path: part for path, part in kept_out}
     named = [
-        f"{path} ({_names(settings[path].untrusted)})" if path in settings else shown(path)
+        f"{path} ({_names(settings[path].untrusted)})" if path in settings else single_line(path)
         for source in trust.snapshot.sources
         if (path := source.path) not in settings or settings[path].untrusted
     ]
@@ -110,7 +111,7 @@ def _untrusted_lines(trust: Trust, kept_out: list[tuple[str, Admitted]]) -> list
 
 
 def _names(keys: tuple[KeyPath, ...]) -> str:
-    return ", ".join(shown(join_key(key)) for key in keys)
+    return ", ".join(single_line(join_key(key)) for key in keys)
 
 
 def _some(names: list[str]) -> str:

@@ -12,7 +12,7 @@ from robota.engine.session.asks import Answer
 from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.events import Notice
 from robota.protocol.views import DiffView
-from robota.text.visible import make_visible
+from robota.text.visible import visible_with_warnings
 from robota.workspace.problems import FileProblem
 from robota.workspace.text.source import read_source
 
@@ -45,7 +45,7 @@ class Approval:
         self, tool: AnyTool, call: ToolCall, preview: Preview, verdict: Verdict
     ) -> ApprovedCall | ChangedCall:
         """Ask. A no stops the call, and what was planned after it in the same reply."""
-        shown = make_visible(preview.text)
+        shown = visible_with_warnings(preview.text)
         text = shown.text if preview.ask == "command" else preview.text
         why = _explained(verdict, shown.warnings)
         answer = await self._scope.ask(preview.ask, text, call_id=call.id, verdict=why)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from robota.contracts.tool import ToolResult
 from robota.extensions.mcp.definitions import HttpServer, Server, StdioServer
-from robota.extensions.mcp.remote_tool import RemoteTool, visible
+from robota.extensions.mcp.remote_tool import RemoteTool
+from robota.text.visible import visible
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.line_process import LineProcess
 

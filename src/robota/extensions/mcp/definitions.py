@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.settings.problems import shown
 from robota.extensions.mcp.variables import expanded
+from robota.text.visible import single_line
 
 # The name is part of the names of tools, which rules speak of: `a__b` would pass for a tool of `a`.
 NAME: Final = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}(?<!_)")
@@ -62,7 +62,7 @@ def read_server(
     name: str, written: Mapping[str, Any], where: str, env: Mapping[str, str]
 ) -> tuple[Server | None, tuple[str, ...]]:
     """The server, None if there is none to start, and lines for the person about what is wrong."""
-    place = f"MCP server {shown(name)} in {shown(where, 4096)}"
+    place = f"MCP server {single_line(name)} in {single_line(where, 4096)}"
     try:
         entry = _checked(name, written)
         if entry.disabled:
@@ -117,7 +117,7 @@ def _kind(entry: _Entry) -> str:
     if entry.type in STDIO | HTTP:
         return str(entry.type)
     if entry.type is not None:
-        raise InvalidServer(f"the type {shown(entry.type)!r} is not supported; it can be stdio or http")
+        raise InvalidServer(f"the type {single_line(entry.type)!r} is not supported; it can be stdio or http")
     if entry.command:
         return "stdio"
     raise InvalidServer('a url needs "type": "http" beside it' if entry.url else "it has neither command nor url")

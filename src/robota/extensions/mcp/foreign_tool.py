@@ -7,8 +7,9 @@ import msgspec
 from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolContext, ToolResult, Touches
 from robota.extensions.mcp.arguments import Arguments, read_arguments
 from robota.extensions.mcp.connection import Connection, ServerFailed
-from robota.extensions.mcp.remote_tool import RemoteTool, offered_description, offered_schema, visible
+from robota.extensions.mcp.remote_tool import RemoteTool, offered_description, offered_schema
 from robota.extensions.mcp.tool_names import tool_name
+from robota.text.visible import visible
 
 # What it does is known to its server alone, so it counts as one that writes and sends, whatever it claims of itself.
 EFFECTS: Final = frozenset({Effect.WRITE, Effect.NETWORK})

@@ -17,7 +17,8 @@ from robota.config.durable_file import only_writer, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.extensions.mcp.definitions import Server
-from robota.extensions.mcp.remote_tool import RemoteTool, visible
+from robota.extensions.mcp.remote_tool import RemoteTool
+from robota.text.visible import visible
 
 DIRECTORY: Final = "mcp"
 

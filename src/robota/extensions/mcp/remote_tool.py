@@ -2,16 +2,17 @@
 
 import hashlib
 import re
-import unicodedata
 from typing import Any, Final
 
 import msgspec
 
+from robota.text.visible import BLANK, CONTROL_CODES, SPACES, visible
+
 DESCRIPTION_BYTES: Final = 2048
 SCHEMA_BYTES: Final = 64 * 1024
 MOST_TOOLS: Final = 256
-HIDDEN: Final = frozenset({"Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-UNSEEN: Final = HIDDEN | {"Cc"}
+# A value must be sent back as it is, so only what turns text around or smuggles it is spelt out there.
+KEPT_IN_VALUES: Final = CONTROL_CODES | SPACES | BLANK
 PARAMETER: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 # Model servers refuse a whole request for one of these at the top of one schema.
 NOT_AT_THE_TOP: Final = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$schema", "$id"})
@@ -65,15 +66,9 @@ def offered_schema(tool: RemoteTool) -> dict[str, Any]:
     return shown
 
 
-def visible(text: str) -> str:
-    """The text with everything unseen written as an escape: a person and a model read the same words."""
-    return "".join(each if each in "\n\t" else _spelt_out(each, UNSEEN) for each in text)
-
-
 def _with_visible_words(node: Any) -> Any:
     if isinstance(node, str):
-        # A value may be the end of a line, and must be called as it is: control characters are not hidden in JSON.
-        return "".join(_spelt_out(each, HIDDEN) for each in node)
+        return visible(node, KEPT_IN_VALUES)
     if isinstance(node, list):
         return [_with_visible_words(item) for item in node]
     if not isinstance(node, dict):
@@ -84,7 +79,3 @@ def _with_visible_words(node: Any) -> Any:
         else _with_visible_words(value)
         for key, value in node.items()
     }
-
-
-def _spelt_out(character: str, categories: frozenset[str]) -> str:
-    return f"‹U+{ord(character):04X}›" if unicodedata.category(character) in categories else character

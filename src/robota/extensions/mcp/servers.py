@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.settings.problems import shown
 from robota.contracts.tool import AnyTool
 from robota.extensions.mcp.connection import Connection, ServerFailed
 from robota.extensions.mcp.definitions import Server
@@ -17,6 +16,7 @@ from robota.extensions.mcp.pins import Change, PinBook, Pins, changes
 from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool
 from robota.extensions.mcp.tool_names import tool_name
 from robota.protocol.events import Notice
+from robota.text.visible import single_line
 
 START_LIMIT_S: Final = 30.0
 START_LIMIT_VARIABLE: Final = "MCP_TIMEOUT"  # milliseconds
@@ -162,11 +162,11 @@ class McpServers:
 
 
 def _left_out(server: Server, tool: RemoteTool, why: str) -> str:
-    return f"The tool {shown(tool.name)} of the MCP server {server.name} was left out: {why}."
+    return f"The tool {single_line(tool.name)} of the MCP server {server.name} was left out: {why}."
 
 
 def _named(tools: Sequence[RemoteTool]) -> str:
-    names = ", ".join(shown(tool.name) for tool in tools[:MOST_NAMED]) or "none"
+    names = ", ".join(single_line(tool.name) for tool in tools[:MOST_NAMED]) or "none"
     return names + (f" and {len(tools) - MOST_NAMED} more" if len(tools) > MOST_NAMED else "")
 
 

@@ -6,10 +6,10 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
 from robota.protocol.views import TableView, TerminalView
+from robota.text.visible import printable_name, single_line
 from robota.tools.command.output_text import MAX_CHARACTERS, last_lines, shortened
 from robota.tools.command.report import how_it_ended, how_to_look, keep_output
 from robota.tools.description import description_beside
-from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
 from robota.workspace.process.background import BackgroundProcess, NotSent
@@ -72,7 +72,9 @@ async def preview(params: BackgroundProcessParams, context: ToolContext) -> Prev
         command = _command(params)
         return Preview(ask="command", text=command, view=TerminalView(command=command, output=""))
     what = f"{params.action} {params.id}" if params.id else params.action
-    return tool_ask(SayTool(tool="backgroundProcess", content=printable(params.input or ""), reason=printable(what)))
+    return tool_ask(
+        SayTool(tool="backgroundProcess", content=printable_name(params.input or ""), reason=printable_name(what))
+    )
 
 
 def effects_of(params: BackgroundProcessParams) -> frozenset[Effect]:
@@ -207,8 +209,7 @@ def _short_state(process: BackgroundProcess) -> str:
 
 
 def _one_line(command: str) -> str:
-    line = printable(" ".join(command.split()))
-    return line if len(line) <= COMMAND_CHARACTERS else f"{line[:COMMAND_CHARACTERS]}…"
+    return single_line(" ".join(command.split()), COMMAND_CHARACTERS)
 
 
 TOOL = Tool(

@@ -8,9 +8,9 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
 from robota.protocol.views import TextView
+from robota.text.visible import printable_name
 from robota.tools.command.output_text import MAX_CHARACTERS
 from robota.tools.description import description_beside
-from robota.tools.printable import printable
 from robota.tools.say_tool import SayTool, tool_ask
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ async def run(params: ReadCommandOutputParams, context: ToolContext) -> ToolResu
 
 
 async def preview(params: ReadCommandOutputParams, context: ToolContext) -> Preview:
-    what = f"search {printable(params.search)}" if params.search else f"from byte {params.offset or 0:,}"
-    return tool_ask(SayTool(tool="readCommandOutput", path=printable(params.artifact_id), reason=what))
+    what = f"search {printable_name(params.search)}" if params.search else f"from byte {params.offset or 0:,}"
+    return tool_ask(SayTool(tool="readCommandOutput", path=printable_name(params.artifact_id), reason=what))
 
 
 def touches(params: ReadCommandOutputParams) -> Touches:

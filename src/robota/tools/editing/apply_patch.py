@@ -7,8 +7,8 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
 from robota.protocol.views import DiffsView, View
+from robota.text.visible import printable_name
 from robota.tools.description import description_beside
-from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import DiffStats, SayTool, tool_ask
 from robota.workspace.files.files import Files
@@ -71,9 +71,9 @@ def _report(drafts: "Sequence[FileDraft]") -> str:
 
 
 def _entry(draft: "FileDraft") -> dict[str, Any]:
-    entry = {"path": printable(draft.path), "operation": draft.operation}
+    entry = {"path": printable_name(draft.path), "operation": draft.operation}
     if draft.moved_to is not None:
-        entry["movedTo"] = printable(draft.moved_to)
+        entry["movedTo"] = printable_name(draft.moved_to)
     problems = syntax_note(draft.moved_to or draft.path, draft.before, draft.after) if draft.after is not None else ""
     return {**entry, "problems": problems} if problems else entry
 

@@ -3,8 +3,8 @@
 import msgspec
 
 from robota.contracts.tool import Preview, ToolResult
+from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
-from robota.tools.printable import printable
 from robota.tools.say_tool import DiffStats, SayTool, tool_ask
 from robota.workspace.files.files import FileData, Files, Written
 from robota.workspace.files.pieces import Content
@@ -26,7 +26,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 def new_file(path: str, content: str) -> Change:
     form = TextForm()
-    shown = difference(printable(path), None, content)
+    shown = difference(printable_name(path), None, content)
     return Change(path=path, data=encode(content, form), form=form, difference=shown)
 
 
@@ -37,7 +37,7 @@ def changed_file(path: str, source: Source, spans: list[Span], remark: str = "")
         path=path,
         data=source.replace_spans(spans),
         form=source.form,
-        difference=difference_by(printable(path), source.text, source.index, spans),
+        difference=difference_by(printable_name(path), source.text, source.index, spans),
         over=source.file,
         remark=remark,
     )
@@ -81,7 +81,7 @@ def _report(change: Change, written: Written) -> str:
         notices.append("The file had other hard links; they still hold the old content.")
     notices += [change.remark] if change.remark else []
     operation = "created" if written.created else "modified"
-    report = {"path": printable(change.path), "operation": operation, "notice": " ".join(notices)}
+    report = {"path": printable_name(change.path), "operation": operation, "notice": " ".join(notices)}
     return msgspec.json.encode(report).decode()
 
 

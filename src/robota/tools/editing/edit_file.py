@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.text.visible import printable_name
 from robota.tools.description import description_beside
-from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.workspace.files.files import Files
 from robota.workspace.problems import Missing
@@ -76,7 +76,7 @@ def _creation(params: EditFileParams, files: Files) -> "Change":
     except Missing:
         return new_file(params.path, params.new_string)
     raise ToolError(
-        f"{printable(params.path)!r} exists, and an empty old_string only makes a new file. It was not changed. "
+        f"{printable_name(params.path)!r} exists, and an empty old_string only makes a new file. It was not changed. "
         "Give the text to replace, or use write_to_file to replace the whole file."
     )
 
@@ -90,7 +90,7 @@ def _remark(found: "Found") -> str:
 def _not_replaced(params: EditFileParams, source: Source, found: "Ambiguous | None") -> ToolError:
     if found is None:
         return _not_found(params, source)
-    name = printable(params.path)
+    name = printable_name(params.path)
     places = ", ".join(str(line) for line in found.lines[:MAX_NAMED_PLACES])
     places += ", …" if len(found.lines) > MAX_NAMED_PLACES else ""
     if found.loosely:
@@ -109,7 +109,7 @@ def _not_found(params: EditFileParams, source: Source) -> ToolError:
 
     nearest = nearest_text(source.lines, lines_of(plain_newlines(params.old_string)))
     return ToolError(
-        f"old_string was not found in {printable(params.path)!r}. Nothing was changed. {nearest}\n"
+        f"old_string was not found in {printable_name(params.path)!r}. Nothing was changed. {nearest}\n"
         "Copy the text exactly as it stands in the file, without line numbers, or read the file again."
     )
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 
 from robota.contracts.tool import ToolError
+from robota.text.visible import printable_name
 from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, edits_of, place_chunks
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.editing.matching import SearchedLines
 from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
-from robota.tools.printable import printable
 from robota.workspace.files.change_set import Change, Remove, Write
 from robota.workspace.files.files import Files
 from robota.workspace.files.pieces import Content
@@ -69,7 +69,7 @@ def _added(files: Files, operation: AddFile) -> FileDraft:
         path=operation.path,
         operation="created",
         changes=(Write(path=operation.path, data=data),),
-        difference=difference(printable(operation.path), None, text),
+        difference=difference(printable_name(operation.path), None, text),
         after=data,
     )
 
@@ -85,7 +85,7 @@ def _deleted(files: Files, operation: DeleteFile) -> FileDraft:
         path=operation.path,
         operation="deleted",
         changes=(Remove(path=operation.path, over=file),),
-        difference=difference(printable(operation.path), text, ""),
+        difference=difference(printable_name(operation.path), text, ""),
         before=file.data,
     )
 
@@ -103,7 +103,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
     elif not any(spans):
         raise _Unusable(f"{path!r}: the patch changes nothing in it.")
     data = source.replace_spans(spans)
-    shown = printable(path) if target is None else f"{printable(path)} → {printable(target)}"
+    shown = printable_name(path) if target is None else f"{printable_name(path)} → {printable_name(target)}"
     return FileDraft(
         path=path,
         operation="modified" if target is None else "moved",
@@ -123,7 +123,7 @@ def _changes(path: str, target: str | None, source: Source, data: Content) -> tu
 
 
 def _loosely(path: str, chunk: PlacedChunk) -> str:
-    return f"chunk {chunk.number} of {printable(path)} at line {chunk.start + 1}: {chunk.passed_over}"
+    return f"chunk {chunk.number} of {printable_name(path)} at line {chunk.start + 1}: {chunk.passed_over}"
 
 
 def _check_free(files: Files, path: str, advice: str) -> None:

@@ -6,8 +6,8 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
 from robota.protocol.views import TextView
+from robota.text.visible import printable_name
 from robota.tools.description import description_beside
-from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
 
@@ -36,7 +36,7 @@ async def run(params: GlobParams, context: ToolContext) -> ToolResult:
         place = files.directory(params.path)
         pattern = PathPattern(params.pattern)
         found = await find_names(files.root, place, pattern, files.is_ignored, MAX_PATHS)
-    lines = [printable(path) for path in found.paths]
+    lines = [printable_name(path) for path in found.paths]
     notes = _notes(found, MAX_LOOKED_AT)
     if not lines:
         lines = ["No files found. Hidden and ignored files do not count."]
@@ -44,7 +44,9 @@ async def run(params: GlobParams, context: ToolContext) -> ToolResult:
 
 
 async def preview(params: GlobParams, context: ToolContext) -> Preview:
-    return tool_ask(SayTool(tool="listFilesRecursive", path=printable(params.path), content=printable(params.pattern)))
+    return tool_ask(
+        SayTool(tool="listFilesRecursive", path=printable_name(params.path), content=printable_name(params.pattern))
+    )
 
 
 def touches(params: GlobParams) -> Touches:

@@ -8,8 +8,8 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
 from robota.protocol.views import TextView
+from robota.text.visible import printable_name
 from robota.tools.description import description_beside
-from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
 
@@ -29,7 +29,7 @@ async def run(params: ListFilesParams, context: ToolContext) -> ToolResult:
         listing = await asyncio.to_thread(context.files.list, params.path, params.recursive, MAX_ENTRIES)
     if not listing.entries:
         return ToolResult(content="No files found.", view=TextView(text="Empty."))
-    names = "\n".join(printable(entry) for entry in sorted(listing.entries, key=_tree_order))
+    names = "\n".join(printable_name(entry) for entry in sorted(listing.entries, key=_tree_order))
     if listing.truncated:
         names += f"\n\n(File list truncated at {MAX_ENTRIES} entries. List a directory further down to see more.)"
     count = f"{len(listing.entries)}{'+' if listing.truncated else ''} entries."
@@ -38,7 +38,7 @@ async def run(params: ListFilesParams, context: ToolContext) -> ToolResult:
 
 async def preview(params: ListFilesParams, context: ToolContext) -> Preview:
     action = "listFilesRecursive" if params.recursive else "listFilesTopLevel"
-    return tool_ask(SayTool(tool=action, path=printable(params.path)))
+    return tool_ask(SayTool(tool=action, path=printable_name(params.path)))
 
 
 def touches(params: ListFilesParams) -> Touches:

@@ -8,9 +8,9 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
 from robota.protocol.views import TextView
+from robota.text.visible import printable_name
 from robota.tools.description import description_beside
 from robota.tools.files.numbered_lines import Shown, numbered, range_notice, shown_lines
-from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
 from robota.workspace.files.files import FileData
@@ -72,8 +72,8 @@ async def preview(params: ReadFileParams, context: ToolContext) -> Preview:
         real = context.files.resolve(params.path)
     action = SayTool(
         tool="readFile",
-        path=printable(params.path),
-        content=printable(str(real)),
+        path=printable_name(params.path),
+        content=printable_name(str(real)),
         reason=_range_asked_for(params),
         start_line=params.anchor if params.mode == "indentation" else params.offset,
     )
@@ -104,14 +104,14 @@ async def _content(params: ReadFileParams, context: ToolContext, file: FileData)
         return await _document(params, document)
     lines = Source(file).lines
     if not lines:
-        return _result(f"File: {printable(params.path)}\nNote: the file is empty.", "The file is empty.")
+        return _result(f"File: {printable_name(params.path)}\nNote: the file is empty.", "The file is empty.")
     return _block(params, lines) if params.mode == "indentation" else _slice(params, lines, len(lines))
 
 
 def _image(params: ReadFileParams, context: ToolContext, file: FileData, media_type: str) -> ToolResult:
     from robota.tools.files.images import MAX_IMAGE_BYTES, image_source
 
-    facts = f"{printable(params.path)} ({media_type}, {len(file.data):,} bytes)"
+    facts = f"{printable_name(params.path)} ({media_type}, {len(file.data):,} bytes)"
     if not context.sees_images:
         return _result(f"Image: {facts}\nNote: it is not shown, because you cannot see images.", "An image, not shown.")
     if len(file.data) > MAX_IMAGE_BYTES:
@@ -128,9 +128,9 @@ async def _document(params: ReadFileParams, document: "Document") -> ToolResult:
         # Taking a document apart can take seconds, in which the session must stay responsive.
         lines = await asyncio.to_thread(lambda: list(islice(document.lines, first + count)))
     except UnreadableDocument as error:
-        raise ToolError(f"{printable(params.path)!r} cannot be read as a {document.kind}: {error}.") from error
+        raise ToolError(f"{printable_name(params.path)!r} cannot be read as a {document.kind}: {error}.") from error
     if not lines:
-        return _result(f"File: {printable(params.path)}\nNote: the {document.kind} holds no text.", "No text.")
+        return _result(f"File: {printable_name(params.path)}\nNote: the {document.kind} holds no text.", "No text.")
     is_whole = len(lines) < first + count
     note = f"This is the text of a {document.kind}; the file itself is not text.\n"
     return _slice(params, lines[: first + count - 1], len(lines) if is_whole else None, note)
@@ -163,12 +163,12 @@ def _block(params: ReadFileParams, lines: list[str]) -> ToolResult:
 
 def _check_line(params: ReadFileParams, line: int, lines: list[str], parameter: str) -> None:
     if line > len(lines):
-        name = printable(params.path)
+        name = printable_name(params.path)
         raise ToolError(f"{name!r} has {len(lines)} lines; there is no line {line}. Use a smaller {parameter}.")
 
 
 def _lines_result(params: ReadFileParams, shown: Shown, notice: str) -> ToolResult:
-    content = f"File: {printable(params.path)}\n{notice}{numbered(shown)}"
+    content = f"File: {printable_name(params.path)}\n{notice}{numbered(shown)}"
     return _result(content, f"Read lines {shown.first}-{shown.last}.")
 
 

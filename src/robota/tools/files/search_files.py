@@ -6,8 +6,8 @@ import msgspec
 
 from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
 from robota.protocol.views import TextView
+from robota.text.visible import printable_name
 from robota.tools.description import description_beside
-from robota.tools.printable import printable
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
 
@@ -76,7 +76,7 @@ async def run(params: SearchFilesParams, context: ToolContext) -> ToolResult:
 async def preview(params: SearchFilesParams, context: ToolContext) -> Preview:
     filters = ", ".join(filter(None, (params.file_pattern, params.file_type)))
     return tool_ask(
-        SayTool(tool="searchFiles", path=printable(params.path), content=params.regex, reason=filters or None)
+        SayTool(tool="searchFiles", path=printable_name(params.path), content=params.regex, reason=filters or None)
     )
 
 
@@ -104,7 +104,7 @@ def _notes(found: "Found", left_out: int) -> list[str]:
     if found.overlong:
         notes.append(f"{found.overlong} matching lines longer than a megabyte are not shown.")
     if found.unreadable:
-        names = "; ".join(printable(text) for text in found.unreadable[:SHOWN_UNREADABLE])
+        names = "; ".join(printable_name(text) for text in found.unreadable[:SHOWN_UNREADABLE])
         more = "; …" if len(found.unreadable) > SHOWN_UNREADABLE else ""
         notes.append(f"Not everything could be read: {names}{more}")
     return notes
@@ -113,7 +113,7 @@ def _notes(found: "Found", left_out: int) -> list[str]:
 def _rendered(file: "FoundFile") -> str:
     """Neighbouring lines together, a rule between groups that are apart."""
     width = len(str(file.lines[-1].number))
-    rows = [f"# {printable(file.path)}"]
+    rows = [f"# {printable_name(file.path)}"]
     last = file.lines[0].number - 1
     for line in file.lines:
         if line.number > last + 1:

@@ -5,10 +5,11 @@ it meets, it names and gives up.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 import msgspec
+
+from robota.text.visible import first_unprintable
 
 SEPARATOR = re.compile(r"&&|\|\||\||;|\n")
 # A number too large for a descriptor is a word to the shell; nobody needs more than two digits.
@@ -26,8 +27,6 @@ GLOB_SIGNS = frozenset("*?[]")
 SIGNS_OF_PATTERNS = GLOB_SIGNS | {"\\"}
 QUOTING = frozenset("'\"\\")
 END_OF_WORD = frozenset(" \t\n;|&<>")
-# Characters that show as nothing, as a gap, or turn the text around.
-UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 MEANINGS = {
     "$": "a variable or a substitution",
     "`": "a substitution",
@@ -110,11 +109,9 @@ def _sign(command: str, place: int) -> Token | None:
 
 
 def _require_visible(command: str) -> None:
-    for character in command:
-        if character in "\n\t" or " " <= character <= "~":
-            continue
-        if character < " " or unicodedata.category(character) in UNSEEN:
-            raise NotPlain(f"the character U+{ord(character):04X}, which cannot be seen")
+    unseen = first_unprintable(command)
+    if unseen is not None:
+        raise NotPlain(f"the character U+{ord(unseen):04X}, which cannot be seen")
 
 
 def _word(command: str, start: int) -> WordToken:

@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Final
 
+from robota.text.visible import without_controls
 from robota.workspace.text.encoding import BYTE_ORDER_MARKS
 
 CONVERSION_S: Final = 15.0
@@ -18,8 +19,6 @@ TEXT_TYPES: Final = frozenset(
 )
 CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 LOOKS_LIKE_HTML: Final = re.compile(rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
-# Escape sequences, direction marks and tag characters: for a terminal or a model, not for a reader.
-INVISIBLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
 def is_text(content_type: str) -> bool:
@@ -36,7 +35,7 @@ async def readable(body: bytes, content_type: str, url: str, *, conversion_s: fl
     text = _decoded(body, content_type)
     if kind in HTML_TYPES or (not kind and LOOKS_LIKE_HTML.search(body[:SNIFFED_BYTES])):
         text = await _markdown(text, url, conversion_s)
-    return INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    return without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
 def _media_type(content_type: str) -> str:
