@@ -1,4 +1,4 @@
-"""The composition root: the only place that knows which concrete parts a session is made of."""
+"""The composition root: the only place that knows which concrete services a session is made of."""
 
 import os
 import time
@@ -78,8 +78,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider
     processes: Processes
     options: Options
-    parts: SessionServices
-    walls: SessionSandbox | None = None
+    services: SessionServices
+    sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
     notices: tuple[str, ...] = ()
 
@@ -89,8 +89,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
             await self.servers.close()
         await self.processes.end_background()
         self.processes.close()
-        if self.walls is not None:
-            self.walls.close()
+        if self.sandbox is not None:
+            self.sandbox.close()
         await self.provider.close()
         self.log.close()
 
@@ -106,17 +106,17 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     redactor: Redactor
     retry: RetryPolicy
     provider: Provider
-    walls: SessionSandbox | None
+    sandbox: SessionSandbox | None
     judge: Judge
     modes: Mapping[str, TaskMode]
     servers: "McpServers | None"
     notices: tuple[str, ...]
 
 
-def open_session(wishes: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
+def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
-    choices = _choices(wishes, env)
-    new = begin_session(choices.kept_in, user_directory(env), _now_ms, wishes.session_id, choices.redactor)
+    choices = _choices(launch, env)
+    new = begin_session(choices.kept_in, user_directory(env), _now_ms, launch.session_id, choices.redactor)
     with ExitStack() as undo:
         undo.callback(new.log.close)
         opened = _opened(choices, new, env)
@@ -124,29 +124,29 @@ def open_session(wishes: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     return opened
 
 
-async def run_tool(wishes: LaunchOptions, env: Mapping[str, str], tool: str, arguments: dict[str, Any]) -> Executed:
+async def run_tool(launch: LaunchOptions, env: Mapping[str, str], tool: str, arguments: dict[str, Any]) -> Executed:
     """One call of one tool, judged, run and logged as in a session, but without a model."""
-    alone = msgspec.structs.replace(wishes, needs_model=False, attended=False, name=wishes.name or f"tool run {tool}")
+    alone = msgspec.structs.replace(launch, needs_model=False, attended=False, name=launch.name or f"tool run {tool}")
     opened = open_session(alone, env)
     try:
-        return await call_once(opened.options, opened.parts, tool, arguments)
+        return await call_once(opened.options, opened.services, tool, arguments)
     finally:
         await opened.close()
 
 
 @asynccontextmanager
 async def in_worktree(
-    wishes: LaunchOptions, name: str, env: Mapping[str, str], tell: Callable[[str], None]
+    launch: LaunchOptions, name: str, env: Mapping[str, str], tell: Callable[[str], None]
 ) -> AsyncIterator[LaunchOptions]:
-    """A worktree for one session, and the wishes for a session in it. At the end it is removed, or told of."""
-    from robota.agents.worktrees.creation import WorktreeWish
+    """A worktree for one session, and the launch options for a session in it. At the end it is removed, or told of."""
+    from robota.agents.worktrees.creation import WorktreeRequest
     from robota.agents.worktrees.session import enter_worktree, leave_worktree
 
-    main = workspace_root(wishes.cwd)
-    settings = settings_for(wishes, main, env)
-    session_id = wishes.session_id or new_session_id(_now_ms(), os.urandom(SESSION_ID_BYTES))
+    main = workspace_root(launch.cwd)
+    settings = settings_for(launch, main, env)
+    session_id = launch.session_id or new_session_id(_now_ms(), os.urandom(SESSION_ID_BYTES))
     hooks = _hooks_beside(settings, main, session_id)
-    wish = WorktreeWish(
+    request = WorktreeRequest(
         cwd=main,
         name=name,
         env=env,
@@ -155,14 +155,14 @@ async def in_worktree(
         hooks=hooks,
         hook_creates=HookEvent.WORKTREE_CREATE in settings.values.hooks,
     )
-    worktree = await enter_worktree(wish)
+    worktree = await enter_worktree(request)
     try:
         for notice in (
             f"This session works in the worktree {single_line(str(worktree.path), 4096)}",
             *worktree.notices,
         ):
             tell(notice)
-        yield msgspec.structs.replace(wishes, cwd=worktree.root, kept_in=main, session_id=session_id)
+        yield msgspec.structs.replace(launch, cwd=worktree.root, kept_in=main, session_id=session_id)
     finally:
         tell(await leave_worktree(worktree, hooks))
         if hooks is not None:
@@ -189,24 +189,24 @@ def _hooks_beside(settings: Settings, root: Path, session_id: str) -> LifecycleH
     )
 
 
-def _choices(wishes: LaunchOptions, env: Mapping[str, str]) -> Choices:
-    root = workspace_root(wishes.cwd)
-    settings = settings_for(wishes, root, env)
-    profile = _profile(wishes, settings, env)
-    walls = _walls(settings, root, env)
-    judge, rule_notices = _judge(wishes, settings, root, walls, env)
-    modes, mode_notices = _modes(wishes, settings, root, env)
-    servers, server_notices = mcp_servers(settings, root, wishes.kept_in or root, env)
+def _choices(launch: LaunchOptions, env: Mapping[str, str]) -> Choices:
+    root = workspace_root(launch.cwd)
+    settings = settings_for(launch, root, env)
+    profile = _profile(launch, settings, env)
+    sandbox = _sandbox(settings, root, env)
+    judge, rule_notices = _judge(launch, settings, root, sandbox, env)
+    modes, mode_notices = _modes(launch, settings, root, env)
+    servers, server_notices = mcp_servers(settings, root, launch.kept_in or root, env)
     return Choices(
         root=root,
-        kept_in=wishes.kept_in or root,
+        kept_in=launch.kept_in or root,
         settings=settings,
         profile=profile,
-        options=_options(wishes, settings.values, profile, root),
+        options=_options(launch, settings.values, profile, root),
         redactor=Redactor([profile.api_key or "", *secret_variables(env)]),
         retry=policy_from_options(profile.options.get("retry")),
         provider=open_provider(profile),
-        walls=walls,
+        sandbox=sandbox,
         judge=judge,
         modes=modes,
         servers=servers,
@@ -215,30 +215,30 @@ def _choices(wishes: LaunchOptions, env: Mapping[str, str]) -> Choices:
 
 
 def _opened(choices: Choices, new: NewSession, env: Mapping[str, str]) -> OpenSession:
-    walls, settings = choices.walls, choices.settings
+    sandbox, settings = choices.sandbox, choices.settings
     options = msgspec.structs.replace(choices.options, session_id=new.id)
     hooks, hook_notices = _hooks(settings, options, new.log, choices.judge)
-    processes = Processes(wrap=walls.wrap if walls is not None else unwrapped, environment=settings.values.env)
-    parts = _parts(choices, new.log, hooks, processes, env)
-    session = Session(options, parts)
-    if walls is None:
+    processes = Processes(wrap=sandbox.wrap if sandbox is not None else unwrapped, environment=settings.values.env)
+    services = _services(choices, new.log, hooks, processes, env)
+    session = Session(options, services)
+    if sandbox is None:
         session.tell_sandbox("off", "the settings or the permission mode say so")
     else:
-        walls.when_found(session.tell_sandbox)
+        sandbox.when_found(session.tell_sandbox)
     return OpenSession(
         session=session,
         log=new.log,
         provider=choices.provider,
         processes=processes,
         options=options,
-        parts=parts,
-        walls=walls,
+        services=services,
+        sandbox=sandbox,
         servers=choices.servers,
         notices=(*choices.notices, *hook_notices, *new.notices),
     )
 
 
-def _parts(
+def _services(
     choices: Choices, log: SessionLog, hooks: "tuple[Hooks, ...]", processes: Processes, env: Mapping[str, str]
 ) -> SessionServices:
     kind, servers, modes, tools = definition(choices.profile.type), choices.servers, choices.modes, builtin_tools()
@@ -297,39 +297,39 @@ def _specs(tools: Sequence[AnyTool]) -> list[ToolSpec]:
     return [ToolSpec(name=tool.name, description=tool.description(), schema=schema_of(tool)) for tool in tools]
 
 
-def _profile(wishes: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> Profile:
-    if not wishes.needs_model:
+def _profile(launch: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> Profile:
+    if not launch.needs_model:
         return NO_MODEL
-    return ready(wishes.profile or select_profile(settings), env, settings.values.models)
+    return ready(launch.profile or select_profile(settings), env, settings.values.models)
 
 
-def _options(wishes: LaunchOptions, settings: SettingsFile, profile: Profile, root: Path) -> Options:
-    appended = (wishes.append_system_prompt, response_sentence(settings.language))
+def _options(launch: LaunchOptions, settings: SettingsFile, profile: Profile, root: Path) -> Options:
+    appended = (launch.append_system_prompt, response_sentence(settings.language))
     return Options(
         session_id="",
         cwd=root,
         model=profile.model or "",
         fallback_models=settings.fallback_models,
         provider_name=profile.name or profile.type,
-        name=wishes.name,
-        mode=wishes.mode or DEFAULT_MODE,
+        name=launch.name,
+        mode=launch.mode or DEFAULT_MODE,
         permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
         may_bypass=settings.permissions.disable_bypass_permissions_mode is None,
         completion=Completion(settings.completion or Completion.IMPLICIT),
         tool_format=_tool_format(profile),
         auto_compact_threshold=_threshold(settings.auto_compact_threshold),
-        max_turns=wishes.max_turns,
-        max_cost=wishes.max_cost,
-        system_prompt=wishes.system_prompt,
+        max_turns=launch.max_turns,
+        max_cost=launch.max_cost,
+        system_prompt=launch.system_prompt,
         append_system_prompt="\n\n".join(text for text in appended if text) or None,
-        attended=wishes.attended,
+        attended=launch.attended,
     )
 
 
-def _threshold(wish: float | bool | None) -> float | None:
-    if wish is False:
+def _threshold(setting: float | bool | None) -> float | None:
+    if setting is False:
         return None
-    return AUTO_COMPACT_THRESHOLD if wish is None or wish is True else wish
+    return AUTO_COMPACT_THRESHOLD if setting is None or setting is True else setting
 
 
 def _tool_format(profile: Profile) -> ToolFormat:
@@ -345,7 +345,7 @@ def _tool_format(profile: Profile) -> ToolFormat:
         raise ConfigError(f"{problem} Nothing was started.") from error
 
 
-def _walls(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
+def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
     """The sandbox for commands; none where a person switched it off or lets everything run anyway."""
     values = settings.values
     if not values.sandbox.enabled or values.permissions.default_mode is PermissionMode.BYPASS:
@@ -361,23 +361,23 @@ def _walls(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSan
 
 
 def _judge(
-    wishes: LaunchOptions, settings: Settings, root: Path, walls: SessionSandbox | None, env: Mapping[str, str]
+    launch: LaunchOptions, settings: Settings, root: Path, sandbox: SessionSandbox | None, env: Mapping[str, str]
 ) -> tuple[Judge, tuple[str, ...]]:
     names = {name: tool.name for name, tool in by_name(builtin_tools()).items()}
     rules, notices = rules_of_settings(settings.entries, names)
     judge = Judge(
-        rules=rules_of_options(wishes.allowed_tools, wishes.disallowed_tools, names) + rules,
+        rules=rules_of_options(launch.allowed_tools, launch.disallowed_tools, names) + rules,
         places=Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching),
         names=names,
         trusted=settings.is_trusted,
         git_only_looks=lambda: git_only_looks(root),
-        sandbox_works=None if walls is None else lambda: walls.stand,
+        sandbox_works=None if sandbox is None else lambda: sandbox.works,
     )
     return judge, notices
 
 
 def _modes(
-    wishes: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]
+    launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]
 ) -> tuple[dict[str, TaskMode], tuple[str, ...]]:
     """The modes a task can run in: the built-in ones, a person's own, and after trust those of the workspace."""
     modes = known_modes()
@@ -390,8 +390,8 @@ def _modes(
         from robota.policy.modes.mode_file import read_modes
 
         modes, notices = read_modes(present)
-    if wishes.mode is not None and wishes.mode not in modes:
-        raise ConfigError(f"There is no mode {wishes.mode!r}; modes are {', '.join(modes)}. Nothing was started.")
+    if launch.mode is not None and launch.mode not in modes:
+        raise ConfigError(f"There is no mode {launch.mode!r}; modes are {', '.join(modes)}. Nothing was started.")
     return modes, notices
 
 

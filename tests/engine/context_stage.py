@@ -49,7 +49,7 @@ class ContextStage(Stage):
 
     @property
     def asked(self) -> list[ModelRequest]:
-        provider = self.session._parts.provider
+        provider = self.session._services.provider
         assert isinstance(provider, Listening)
         return provider.asked
 
@@ -57,7 +57,7 @@ class ContextStage(Stage):
     def kept(self) -> list[Turn]:
         task = self.session._runner.current
         assert task is not None
-        return list(task.scope.history.turns)
+        return list(task.runtime.history.turns)
 
     def row(self, kind: str) -> Message:
         (found,) = (row for row in self.rows if row.say == kind)
@@ -71,7 +71,7 @@ def play_in_small_window(
     *,
     settings: dict[str, Any] | None = None,
     profile_options: dict[str, Any] | None = None,
-    **wishes: Any,
+    **launch: Any,
 ) -> None:
     """`settings` are those of the user."""
 
@@ -84,9 +84,9 @@ def play_in_small_window(
     (home / "settings.json").write_text(json.dumps(everything))
 
     async def run() -> None:
-        opened = open_session(LaunchOptions(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home)})
-        parts = msgspec.structs.replace(opened.parts, provider=Listening(opened.provider))
-        stage = ContextStage(msgspec.structs.replace(opened, session=Session(opened.options, parts)))
+        opened = open_session(LaunchOptions(cwd=workspace, **launch), {"ROBOTA_HOME": str(home)})
+        services = msgspec.structs.replace(opened.services, provider=Listening(opened.provider))
+        stage = ContextStage(msgspec.structs.replace(opened, session=Session(opened.options, services)))
         try:
             await story(stage)
         finally:

@@ -89,14 +89,14 @@ def play(
     story: Callable[[Stage], Awaitable[None]],
     *,
     profile_options: dict[str, Any] | None = None,
-    **wishes: Any,
+    **launch: Any,
 ) -> None:
     """Open a session whose model follows `turns`, let the story happen, and close it."""
     options = {"turns": list(turns), "retry": {"baseMs": 1, "maxRetries": 3}, **(profile_options or {})}
     profile = Profile(type="scripted", name="script", model="scripted", options=options)
 
     async def run() -> None:
-        wish = LaunchOptions(cwd=workspace, profile=profile, **wishes)
+        wish = LaunchOptions(cwd=workspace, profile=profile, **launch)
         opened = open_session(wish, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
         try:
             await story(Stage(opened))

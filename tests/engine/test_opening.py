@@ -24,7 +24,7 @@ def open_descriptors() -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "profile"),
+    ("launch", "profile"),
     [
         ({}, scripted(toolFormat="telepathy")),
         ({}, scripted(retry={"maxRetries": -1})),
@@ -33,10 +33,10 @@ def open_descriptors() -> set[str]:
     ],
     ids=["format", "retry", "mode", "id"],
 )
-def test_what_is_wrong_is_found_before_anything_is_made(workspace: Path, wishes: Any, profile: Profile) -> None:
+def test_what_is_wrong_is_found_before_anything_is_made(workspace: Path, launch: Any, profile: Profile) -> None:
     before = open_descriptors()
     with pytest.raises((ConfigError, LogError)):
-        open_session(LaunchOptions(cwd=workspace, profile=profile, **wishes), {"ROBOTA_HOME": str(workspace / "home")})
+        open_session(LaunchOptions(cwd=workspace, profile=profile, **launch), {"ROBOTA_HOME": str(workspace / "home")})
     assert not (workspace / ".robota").exists()
     assert open_descriptors() == before
 

@@ -19,14 +19,14 @@ FORBIDDEN = {"permissions": {"disableBypassPermissionsMode": "disable"}}
 PROVIDER = {"providers": {"script": {"type": "scripted", "model": "m", "options": {"turns": []}}}}
 
 
-def live(workspace: Path, story: Callable[[Stage], Awaitable[None]], settings: dict[str, Any], **wishes: Any) -> None:
+def live(workspace: Path, story: Callable[[Stage], Awaitable[None]], settings: dict[str, Any], **launch: Any) -> None:
     """A session with the settings of a file, as a person starts it."""
     home = workspace.parent / "robota-home"
     home.mkdir(exist_ok=True)
     (home / "settings.json").write_text(json.dumps({**PROVIDER, **settings}))
 
     async def run() -> None:
-        opened = open_session(LaunchOptions(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home), "HOME": str(home)})
+        opened = open_session(LaunchOptions(cwd=workspace, **launch), {"ROBOTA_HOME": str(home), "HOME": str(home)})
         try:
             await story(Stage(opened))
         finally:
@@ -66,13 +66,13 @@ def test_the_sandbox_stays_as_it_was_and_that_is_said(
     workspace: Path, begun_in: str, changed_to: str, holds: str
 ) -> None:
     async def story(stage: Stage) -> None:
-        had_walls = stage.opened.parts.processes.has_walls
+        was_sandboxed = stage.opened.services.processes.is_sandboxed
         assert isinstance(await stage.submit(SetPermissionMode(permission_mode=PermissionMode(changed_to))), Accepted)
 
         def said(event: Event) -> bool:
             return isinstance(event, Notice) and holds in event.text
 
         await stage.until(said)
-        assert stage.opened.parts.processes.has_walls is had_walls is (begun_in == "default")
+        assert stage.opened.services.processes.is_sandboxed is was_sandboxed is (begun_in == "default")
 
     live(workspace, story, {}, permission_mode=begun_in)

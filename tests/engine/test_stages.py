@@ -40,10 +40,10 @@ def make_tool(
     )
 
 
-def with_parts(stage: Stage, **parts: Any) -> Stage:
-    """The same stage with other parts; a new session on the same log."""
+def with_services(stage: Stage, **services: Any) -> Stage:
+    """The same stage with other services; a new session on the same log."""
     session = stage.opened.session
-    fresh = Session(session._options, msgspec.structs.replace(session._parts, **parts))
+    fresh = Session(session._options, msgspec.structs.replace(session._services, **services))
     return Stage(msgspec.structs.replace(stage.opened, session=fresh))
 
 
@@ -75,7 +75,7 @@ def test_the_stages_run_in_their_order(workspace: Path) -> None:
 
     async def story(stage: Stage) -> None:
         tool = make_tool(run, frozenset({Effect.WRITE}))
-        stage = with_parts(stage, tools=[tool], pre_hooks=[recorder], post_hooks=[recorder], checkpoint=recorder)
+        stage = with_services(stage, tools=[tool], pre_hooks=[recorder], post_hooks=[recorder], checkpoint=recorder)
         await stage.start()
         await stage.until_ask("tool")
         assert recorder.order == ["pre"]
@@ -92,7 +92,7 @@ def test_a_hook_that_blocks_stops_the_call_before_anybody_is_asked(workspace: Pa
     recorder = Recorder(BlockCall(reason="Out of scope."))
 
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, pre_hooks=[recorder], checkpoint=recorder)
+        stage = with_services(stage, pre_hooks=[recorder], checkpoint=recorder)
         await stage.start()
         await stage.until_ask("completion_result")
         assert recorder.order == ["pre"]
@@ -107,7 +107,7 @@ def test_a_hook_may_change_the_input_but_policy_judges_what_will_run(workspace: 
     recorder = Recorder(Proceed(input={"path": "../outside", "content": "y"}))
 
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, pre_hooks=[recorder])
+        stage = with_services(stage, pre_hooks=[recorder])
         await stage.start()
         await stage.until_ask("completion_result")
         assert stage.events_of(ToolEnd)[0].status == "denied"
@@ -120,7 +120,9 @@ def test_a_hook_may_change_the_input_but_policy_judges_what_will_run(workspace: 
 
 def test_a_tool_that_the_mode_does_not_have_is_refused(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, allows=lambda tool, mode, touches: f"{tool.label} is not available in {mode} mode.")
+        stage = with_services(
+            stage, allows=lambda tool, mode, touches: f"{tool.label} is not available in {mode} mode."
+        )
         await stage.start()
         await stage.until_ask("completion_result")
         assert "not available in code mode" in tool_results(stage)[0].content
@@ -134,7 +136,7 @@ def test_a_bug_in_a_tool_does_not_end_the_task(workspace: Path) -> None:
         raise KeyError("oops")
 
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
         await stage.start()
         await stage.until_ask("completion_result")
         (result,) = tool_results(stage)
@@ -150,7 +152,7 @@ def test_a_tool_that_takes_too_long_is_stopped(workspace: Path) -> None:
         raise AssertionError
 
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)])
+        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)])
         await stage.start()
         await stage.until_ask("completion_result")
         assert "did not finish" in tool_results(stage)[0].content
@@ -164,7 +166,7 @@ def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
         return ToolResult(content="a" * 150_000 + "z" * 150_000)
 
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
         await stage.start()
         await stage.until_ask("completion_result")
         content = tool_results(stage)[0].content
@@ -191,7 +193,7 @@ def test_reads_of_one_reply_run_side_by_side_and_keep_their_order(workspace: Pat
         return ToolResult(content=params.text)
 
     async def story(stage: Stage) -> None:
-        stage = with_parts(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
         await stage.start()
         await stage.until_ask("completion_result")
         assert most == 5

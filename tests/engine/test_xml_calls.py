@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolCall
-from robota.engine.model.call_format import XmlDialect
+from robota.engine.model.call_format import XmlCallFormat
 from robota.engine.model.xml_calls import XmlCallClosed, XmlCallOpened, XmlCallParser, XmlPiece, XmlText
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
 
@@ -109,7 +109,7 @@ def test_cutting_the_stream_anywhere_changes_nothing(text: str, data: st.DataObj
 @given(st.text(), st.text(alphabet=st.characters(exclude_characters="<")))
 def test_what_we_write_for_the_model_we_can_read(content: str, words: str) -> None:
     use = ToolUseBlock(id="c1", name="write_to_file", input={"path": "a.txt", "content": f"x{content}x"})
-    turn = XmlDialect().outgoing(AssistantTurn(content=(TextBlock(text=words), use)))
+    turn = XmlCallFormat().outgoing(AssistantTurn(content=(TextBlock(text=words), use)))
     (block,) = turn.content
     assert isinstance(block, TextBlock)
     (call,) = calls(parse(block.text))

@@ -55,7 +55,7 @@ def play_with_hooks(
     story: Callable[[Stage], Awaitable[None]],
     *,
     settings: dict[str, Any] | None = None,
-    **wishes: Any,
+    **launch: Any,
 ) -> None:
     """Open a session of a person who has these hooks in their settings, let the story happen, and close it."""
     home = workspace.parent / "robota-home"
@@ -65,7 +65,7 @@ def play_with_hooks(
     (home / "settings.json").write_text(json.dumps(values))
 
     async def run() -> None:
-        opened = open_session(LaunchOptions(cwd=workspace, **wishes), {"ROBOTA_HOME": str(home), "HOME": str(home)})
+        opened = open_session(LaunchOptions(cwd=workspace, **launch), {"ROBOTA_HOME": str(home), "HOME": str(home)})
         try:
             await story(Stage(opened))
         finally:

@@ -45,8 +45,8 @@ def test_t15_a_hook_that_allows_does_not_move_a_denial(workspace: Path, event: s
         assert stage.events_of(ToolEnd)[0].status == "denied"
 
     allow = decide("allow") if event == "PreToolUse" else answer("allow")
-    wishes: dict[str, Any] = {"disallowed_tools": ("Bash",), "attended": False}
-    play_with_hooks(workspace, on(event, allow), [BASH, DONE], finish(check), **wishes)
+    launch: dict[str, Any] = {"disallowed_tools": ("Bash",), "attended": False}
+    play_with_hooks(workspace, on(event, allow), [BASH, DONE], finish(check), **launch)
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])

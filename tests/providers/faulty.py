@@ -78,7 +78,7 @@ def live(
     *,
     timeout: float = 20,
     retry: dict[str, Any] | None = None,
-    **wishes: Any,
+    **launch: Any,
 ) -> None:
     """A session on this server; it ends with the story."""
 
@@ -94,7 +94,7 @@ def live(
                 options=options,
             )
             home = {"ROBOTA_HOME": str(workspace.parent / "robota-home")}
-            opened = open_session(LaunchOptions(cwd=workspace, profile=profile, **wishes), home)
+            opened = open_session(LaunchOptions(cwd=workspace, profile=profile, **launch), home)
             try:
                 await story(Stage(opened), server)
             finally:

@@ -44,8 +44,8 @@ STORY = [
 
 async def told(profile: Profile, workspace: Path) -> TaskHistory:
     """The task as the log has it, once the story has come to its end."""
-    wishes = LaunchOptions(cwd=workspace, profile=profile, permission_mode=PermissionMode.BYPASS)
-    opened = open_session(wishes, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
+    launch = LaunchOptions(cwd=workspace, profile=profile, permission_mode=PermissionMode.BYPASS)
+    opened = open_session(launch, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
     try:
         stage = Stage(opened)
         await stage.start("Do it.")

@@ -37,13 +37,13 @@ class Cell:
 
     def run(self, command: str) -> CommandOutcome:
         async def running() -> CommandOutcome:
-            walls = CommandSandbox(self.root, home=None, allowed_hosts=self._allowed)
-            processes = Processes(wrap=walls.wrap, environment=self._environment)
+            sandbox = CommandSandbox(self.root, home=None, allowed_hosts=self._allowed)
+            processes = Processes(wrap=sandbox.wrap, environment=self._environment)
             try:
                 return await processes.run(command, self.root, 60, lambda _: None)
             finally:
                 processes.close()
-                walls.close()
+                sandbox.close()
 
         return asyncio.run(running())
 
@@ -191,8 +191,8 @@ def test_nothing_stays_open_in_robota(root: Path, web: Web) -> None:
 
 def test_several_commands_at_once_do_not_hear_of_each_others_refusals(root: Path) -> None:
     async def both() -> list[CommandOutcome]:
-        walls = CommandSandbox(root, home=None, allowed_hosts=["ok.example"])
-        processes = Processes(wrap=walls.wrap)
+        sandbox = CommandSandbox(root, home=None, allowed_hosts=["ok.example"])
+        processes = Processes(wrap=sandbox.wrap)
         try:
             runs = (
                 processes.run(f"curl -s http://{name}.example", root, 60, lambda _: None) for name in ("one", "two")
@@ -200,7 +200,7 @@ def test_several_commands_at_once_do_not_hear_of_each_others_refusals(root: Path
             return await asyncio.gather(*runs)
         finally:
             processes.close()
-            walls.close()
+            sandbox.close()
 
     one, two = asyncio.run(both())
     assert len(one.refused) == len(two.refused) == 1 and "one.example" in one.refused[0]
@@ -221,22 +221,22 @@ def test_n04_where_the_list_cannot_be_enforced_there_is_no_network(
         far.bind(("127.0.0.1", 0))
         far.listen()
         port = far.getsockname()[1]
-        walls = CommandSandbox(tmp_path, home=None, network=network, allowed_hosts=[f"127.0.0.1:{port}"])
+        sandbox = CommandSandbox(tmp_path, home=None, network=network, allowed_hosts=[f"127.0.0.1:{port}"])
         try:
-            if walls.sandbox.kind is not Kind.LANDLOCK:
+            if sandbox.sandbox.kind is not Kind.LANDLOCK:
                 pytest.skip("no Landlock")
-            wrapped = walls.wrap(["/bin/bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port}"], tmp_path)
+            wrapped = sandbox.wrap(["/bin/bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port}"], tmp_path)
             assert subprocess.run(wrapped.argv, pass_fds=wrapped.descriptors, check=False).returncode != 0
         finally:
-            walls.close()
+            sandbox.close()
 
 
 def test_with_a_list_the_network_is_not_simply_on(root: Path, web: Web) -> None:
-    walls = CommandSandbox(root, home=None, network=True, allowed_hosts=["ok.example"])
+    sandbox = CommandSandbox(root, home=None, network=True, allowed_hosts=["ok.example"])
     try:
-        assert not walls.sandbox.profile.network
+        assert not sandbox.sandbox.profile.network
     finally:
-        walls.close()
+        sandbox.close()
 
 
 def test_an_interpreter_that_is_not_seen_inside_is_not_used(tmp_path: Path) -> None:

@@ -43,10 +43,10 @@ def grown_old(directory: Path) -> Path:
     ],
 )
 def test_nothing_stays_whatever_was_left_in_it(place: Path, leave: str) -> None:
-    walls = CommandSandbox(place, home=None)
-    temporary = walls.sandbox.profile.temporary
+    sandbox = CommandSandbox(place, home=None)
+    temporary = sandbox.sandbox.profile.temporary
     subprocess.run(["bash", "-c", leave.format(temporary)], check=True)
-    walls.close()
+    sandbox.close()
     assert not list(place.iterdir())
 
 

@@ -50,25 +50,25 @@ def workspace_root(cwd: Path) -> Path:
     return root
 
 
-def settings_for(wishes: LaunchOptions, root: Path, env: Mapping[str, str]) -> Settings:
+def settings_for(launch: LaunchOptions, root: Path, env: Mapping[str, str]) -> Settings:
     """Everything that was set, the command line included, or `ConfigError` if going on with it would be unsafe."""
-    if wishes.profile is not None:
-        return Settings(values=msgspec.convert(_flags(wishes), SettingsFile))
-    settings = load_settings(root, env, flags=_flags(wishes))
+    if launch.profile is not None:
+        return Settings(values=msgspec.convert(_flags(launch), SettingsFile))
+    settings = load_settings(root, env, flags=_flags(launch))
     refuse_errors(settings)
-    if wishes.require_trust:
+    if launch.require_trust:
         refuse_untrusted(settings)
     return settings
 
 
-def _flags(wishes: LaunchOptions) -> dict[str, Any]:
+def _flags(launch: LaunchOptions) -> dict[str, Any]:
     """What was asked for, as a layer of the settings: a managed file can still overrule it."""
     flags = {
-        "currentProvider": wishes.provider,
-        "model": wishes.model,
-        "fallbackModels": list(wishes.fallback_models) or None,
-        "language": wishes.language,
-        "completion": wishes.completion,
-        "permissions": {"defaultMode": wishes.permission_mode} if wishes.permission_mode else None,
+        "currentProvider": launch.provider,
+        "model": launch.model,
+        "fallbackModels": list(launch.fallback_models) or None,
+        "language": launch.language,
+        "completion": launch.completion,
+        "permissions": {"defaultMode": launch.permission_mode} if launch.permission_mode else None,
     }
     return {name: value for name, value in flags.items() if value is not None}

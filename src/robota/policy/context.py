@@ -17,7 +17,7 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `grants` are rules a person gave for this session. `scope` is where intents plug in: it may refuse or ask,
     and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look,
-    nor where the repository's own configuration names programs. `walls_missing`: a sandbox is wanted, but none works
+    nor where the repository's own configuration names programs. `sandbox_missing`: a sandbox is wanted, but none works
     here, so that nothing runs for being harmless alone.
     """
 
@@ -30,4 +30,4 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     scope: ScopeCheck | None = None
     trusted: bool = True
     sandboxed: bool = False
-    walls_missing: bool = False
+    sandbox_missing: bool = False

@@ -44,7 +44,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
             grants=rules_granted(grants, self.names) if grants else (),
             trusted=self.trusted and (not runs or self.git_only_looks()),
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
-            walls_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
+            sandbox_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
         )
         verdict = decide(subject, context)
         return leaving_the_sandbox(verdict, mode) if subject.touches.outside_sandbox else verdict

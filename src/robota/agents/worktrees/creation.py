@@ -20,7 +20,7 @@ from robota.workspace.git.run import GitError, open_git
 CHECKOUT_S: Final = 600.0
 
 
-class WorktreeWish(msgspec.Struct, frozen=True, kw_only=True):
+class WorktreeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for. `cwd` is a real path; without a `name` one is made up.
 
     `snapshot` is what the workspace would load, if it is one. `hook_creates`: a hook makes the worktree in our place.
@@ -35,7 +35,7 @@ class WorktreeWish(msgspec.Struct, frozen=True, kw_only=True):
     hook_creates: bool = False
 
 
-async def create_worktree(wish: WorktreeWish, repository: Repository, path: Path, base: str) -> tuple[str, ...]:
+async def create_worktree(request: WorktreeRequest, repository: Repository, path: Path, base: str) -> tuple[str, ...]:
     """Make it at `path` with a branch of its own. Returns notices; if it fails, nothing is left of it."""
     branch = branch_of(path.name)
     if await repository.git.agrees("show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
@@ -45,7 +45,7 @@ async def create_worktree(wish: WorktreeWish, repository: Repository, path: Path
         )
     try:
         await _check_out(repository, path, branch, base)
-        return await bring_files(wish, repository, path / repository.inside)
+        return await bring_files(request, repository, path / repository.inside)
     except BaseException as error:
         await _undo(repository, path, branch)
         if isinstance(error, GitError | OSError):
@@ -56,31 +56,31 @@ async def create_worktree(wish: WorktreeWish, repository: Repository, path: Path
         raise
 
 
-async def renew_settings(wish: WorktreeWish, repository: Repository, path: Path) -> None:
+async def renew_settings(request: WorktreeRequest, repository: Repository, path: Path) -> None:
     """In a worktree of an earlier session: the settings that git ignores, as they are in the repository now."""
     target = path / repository.inside
-    if wish.snapshot is None or not target.is_dir():
+    if request.snapshot is None or not target.is_dir():
         return
     try:
-        git = msgspec.structs.replace(repository.git, directory=wish.cwd)
+        git = msgspec.structs.replace(repository.git, directory=request.cwd)
         inner = await open_git(target, repository.env)
-        _require_all(await copy_settings(git, wish.snapshot, target, ignored_there=inner))
+        _require_all(await copy_settings(git, request.snapshot, target, ignored_there=inner))
     except GitError as error:
         raise WorktreeError(
             f"git cannot work in {path}: {single_line(str(error), 500)}. Nothing was started."
         ) from error
 
 
-async def bring_files(wish: WorktreeWish, repository: Repository | None, target: Path) -> tuple[str, ...]:
+async def bring_files(request: WorktreeRequest, repository: Repository | None, target: Path) -> tuple[str, ...]:
     """What git does not bring along; a trusted workspace may name more."""
-    if wish.snapshot is None:
+    if request.snapshot is None:
         return ()
-    git = None if repository is None else msgspec.structs.replace(repository.git, directory=wish.cwd)
+    git = None if repository is None else msgspec.structs.replace(repository.git, directory=request.cwd)
     included = Copied()
     try:
-        _require_all(await copy_settings(git, wish.snapshot, target))
-        if wish.is_trusted and git is not None:
-            included = await copy_included(git, wish.snapshot, target)
+        _require_all(await copy_settings(git, request.snapshot, target))
+        if request.is_trusted and git is not None:
+            included = await copy_included(git, request.snapshot, target)
     except GitError as error:
         raise WorktreeError(
             f"git cannot say what it ignores: {single_line(str(error), 400)} Nothing was started."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from robota.agents.worktrees.creation import WorktreeWish, bring_files, create_worktree, renew_settings
+from robota.agents.worktrees.creation import WorktreeRequest, bring_files, create_worktree, renew_settings
 from robota.agents.worktrees.hook import create_worktree_by_hook, tell_of_removal
 from robota.agents.worktrees.lock import WorktreeLock, take_lock
 from robota.agents.worktrees.name import RANDOM_BYTES, branch_of, check_name, new_name
@@ -35,13 +35,13 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.lock is None else branch_of(self.name)
 
 
-async def enter_worktree(wish: WorktreeWish) -> Worktree:
+async def enter_worktree(request: WorktreeRequest) -> Worktree:
     """A worktree that nobody else works in. Raises `WorktreeError`, and then nothing was changed."""
-    name = wish.name or new_name(os.urandom(RANDOM_BYTES))
+    name = request.name or new_name(os.urandom(RANDOM_BYTES))
     check_name(name)
-    if wish.hooks is not None and wish.hook_creates:
-        return await _by_hook(wish, wish.hooks, name)
-    repository = await find_repository(wish.cwd, wish.env)
+    if request.hooks is not None and request.hook_creates:
+        return await _by_hook(request, request.hooks, name)
+    repository = await find_repository(request.cwd, request.env)
     base = await base_commit(repository)
     directory = prepare_place(repository)
     lock = take_lock(directory, name)
@@ -51,7 +51,7 @@ async def enter_worktree(wish: WorktreeWish) -> Worktree:
             "Choose another name, or wait until it has ended."
         )
     try:
-        return await _own(wish, repository, base, lock, directory / name)
+        return await _own(request, repository, base, lock, directory / name)
     except BaseException:
         lock.release(for_good=not (directory / name).exists())
         raise
@@ -71,19 +71,19 @@ async def leave_worktree(worktree: Worktree, hooks: LifecycleHooks | None) -> st
             worktree.lock.release(for_good=is_gone)
 
 
-async def _by_hook(wish: WorktreeWish, hooks: LifecycleHooks, name: str) -> Worktree:
+async def _by_hook(request: WorktreeRequest, hooks: LifecycleHooks, name: str) -> Worktree:
     try:
-        repository = await find_repository(wish.cwd, wish.env)
+        repository = await find_repository(request.cwd, request.env)
     except WorktreeError:
         repository = None  # A hook may know another way to keep versions.
-    path = await create_worktree_by_hook(hooks, name, repository.top if repository else wish.cwd)
+    path = await create_worktree_by_hook(hooks, name, repository.top if repository else request.cwd)
     inside = path / repository.inside if repository is not None else path
     root = inside if inside.is_dir() else path
-    notices = await bring_files(wish, repository, root)
+    notices = await bring_files(request, repository, root)
     return Worktree(name=name, path=path, root=root, repository=repository, notices=notices)
 
 
-async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: WorktreeLock, path: Path) -> Worktree:
+async def _own(request: WorktreeRequest, repository: Repository, base: str, lock: WorktreeLock, path: Path) -> Worktree:
     notices: tuple[str, ...] = ()
     if lock.is_unfinished:
         await _clear_remains(repository, path)
@@ -93,10 +93,10 @@ async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: Work
                 f"{single_line(str(path), 4096)} exists and is not a worktree of this repository. Nothing was changed. "
                 f"Choose another name, or look at it and remove it: robota worktree remove {path.name} --force"
             )
-        await renew_settings(wish, repository, path)
+        await renew_settings(request, repository, path)
         notices = (f"There is a worktree {path.name} already; this session goes on in it.",)
     else:
-        notices = await _made(wish, repository, base, lock, path)
+        notices = await _made(request, repository, base, lock, path)
     root = path / repository.inside
     if not root.is_dir():
         raise WorktreeError(f"{single_line(str(root), 4096)} is not a directory in this worktree. Nothing was started.")
@@ -104,12 +104,12 @@ async def _own(wish: WorktreeWish, repository: Repository, base: str, lock: Work
 
 
 async def _made(
-    wish: WorktreeWish, repository: Repository, base: str, lock: WorktreeLock, path: Path
+    request: WorktreeRequest, repository: Repository, base: str, lock: WorktreeLock, path: Path
 ) -> tuple[str, ...]:
     """Make it. One that is killed meanwhile leaves a note of that with the lock."""
     try:
         lock.begin()
-        notices = await create_worktree(wish, repository, path, base)
+        notices = await create_worktree(request, repository, path, base)
         lock.finish()
     except OSError as error:
         raise WorktreeError(f"{lock.file} cannot be written: {error.strerror}. Nothing was started.") from error

@@ -62,7 +62,7 @@ async def _demo(project: Path) -> int:
     print("A small project with a failing test, and Robota on its built-in scripted model.")
     print("The model's words come from a script; the tools, the files and the tests are real.\n")
     print(f'$ robota -p "{TASK}" --permission-mode bypassPermissions --verbose\n', flush=True)
-    opened = open_session(_wishes(project), {"ROBOTA_HOME": str(project / ".home")})
+    opened = open_session(_launch_options(project), {"ROBOTA_HOME": str(project / ".home")})
     try:
         code = await run_headless(opened.session, TASK, HeadlessOptions(verbose=True), sys.stdout.buffer, sys.stdout)
     finally:
@@ -71,7 +71,7 @@ async def _demo(project: Path) -> int:
     return code
 
 
-def _wishes(project: Path) -> LaunchOptions:
+def _launch_options(project: Path) -> LaunchOptions:
     script = (MATERIAL / "script.json").read_text(encoding="utf-8")
     if shutil.which("python3") is None:
         script = script.replace("python3", shlex.quote(sys.executable))

@@ -142,10 +142,10 @@ def _sandbox_of(settings: SettingsFile, root: Path, env: Mapping[str, str]) -> C
 
     @cache
     def works() -> bool:
-        walls = SessionSandbox(root, home=home_directory(env), secrets=(), network=settings.sandbox.network)
+        sandbox = SessionSandbox(root, home=home_directory(env), secrets=(), network=settings.sandbox.network)
         try:
-            return walls.stand
+            return sandbox.works
         finally:
-            walls.close()
+            sandbox.close()
 
     return works

@@ -98,7 +98,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.tool not in tools:
         names = ", ".join(tool.name for tool in builtin_tools())
         raise _UsageError(f"There is no tool {options.tool!r}. The tools are: {names}.")
-    wishes = LaunchOptions(
+    launch = LaunchOptions(
         cwd=options.cwd,
         permission_mode=PermissionMode(options.permission_mode) if options.permission_mode else None,
         allowed_tools=tuple(options.allowed_tools),
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.words is not None and options.args is not None:
         raise _UsageError("The arguments were given twice. Nothing was run.")
     arguments = _arguments(options.words or options.args or "{}")
-    executed = asyncio.run(run_tool(wishes, os.environ, tools[options.tool].name, arguments))
+    executed = asyncio.run(run_tool(launch, os.environ, tools[options.tool].name, arguments))
     if options.json:
         print_json(_outcome(executed))
     else:

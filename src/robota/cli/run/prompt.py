@@ -83,19 +83,19 @@ def _run(arguments: Arguments, client: "Client", *, attended: bool) -> int:
 
 async def _session(arguments: Arguments, client: "Client", *, attended: bool) -> int:
     """One session in the workspace, or in a worktree of its own."""
-    wishes = _wishes(arguments, attended=attended)
+    launch = _launch_options(arguments, attended=attended)
     if arguments.worktree is None:
-        return await _work(wishes, client)
+        return await _work(launch, client)
     from robota.app import in_worktree
 
-    async with in_worktree(wishes, arguments.worktree, os.environ, _warn) as there:
+    async with in_worktree(launch, arguments.worktree, os.environ, _warn) as there:
         return await _work(there, client)
 
 
-async def _work(wishes: "LaunchOptions", client: "Client") -> int:
+async def _work(launch: "LaunchOptions", client: "Client") -> int:
     from robota.app import open_session
 
-    opened = open_session(wishes, os.environ)
+    opened = open_session(launch, os.environ)
     gc.freeze()
     gc.enable()
     for notice in opened.notices:
@@ -132,7 +132,7 @@ def _at_terminal() -> bool:
     return at_terminal()
 
 
-def _wishes(arguments: Arguments, *, attended: bool) -> "LaunchOptions":
+def _launch_options(arguments: Arguments, *, attended: bool) -> "LaunchOptions":
     from robota.config.launch_options import LaunchOptions
 
     return LaunchOptions(

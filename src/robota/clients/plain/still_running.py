@@ -39,7 +39,7 @@ class StillRunning:
     def __init__(self, diagnostics: Diagnostics, with_calls: WaitNotice = WITH_CALLS) -> None:
         self._diagnostics = diagnostics
         self._with_calls = with_calls
-        self._patience = with_calls
+        self._wait_notice = with_calls
         self._timer: asyncio.TimerHandle | None = None
         self._call: str | None = None
         self._output = ""
@@ -62,9 +62,9 @@ class StillRunning:
         self._call = None
         self._pause()
 
-    def _begin(self, patience: WaitNotice, call: str | None) -> None:
+    def _begin(self, wait_notice: WaitNotice, call: str | None) -> None:
         self._pause()
-        self._patience, self._call, self._output = patience, call, ""
+        self._wait_notice, self._call, self._output = wait_notice, call, ""
         self._since = monotonic()
         self._wait(0)
 
@@ -82,14 +82,14 @@ class StillRunning:
             self._output = (self._output + event.delta)[-10 * LONGEST :]
 
     def _wait(self, told: int) -> None:
-        seconds = self._patience.seconds
+        seconds = self._wait_notice.seconds
         pause = seconds[told] - (seconds[told - 1] if told else 0) if told < len(seconds) else seconds[-1]
         self._timer = asyncio.get_running_loop().call_later(pause, self._tell, told + 1)
 
     def _tell(self, told: int) -> None:
         lines = [line for line in self._output.replace("\r", "\n").split("\n") if line.strip()]
         last, passed = lines[-1][:LONGEST] if lines else "", round(monotonic() - self._since)
-        said = f"| {last}  ({passed} s)" if last else f"({self._patience.words}, {passed} s)"
+        said = f"| {last}  ({passed} s)" if last else f"({self._wait_notice.words}, {passed} s)"
         self._diagnostics.line(INSET + said, DIM)
         self._wait(told)
 

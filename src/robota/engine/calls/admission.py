@@ -32,11 +32,11 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 class Admission:
     """Takes a call through the stages, in their order."""
 
-    def __init__(self, scope: TaskRuntime) -> None:
-        self._scope = scope
-        self._tools = {name: tool for tool in scope.parts.tools for name in (tool.name, *tool.aliases)}
-        self._repetition = RepetitionGuard(scope.options.mistake_limit)
-        self._approval = Approval(scope)
+    def __init__(self, runtime: TaskRuntime) -> None:
+        self._runtime = runtime
+        self._tools = {name: tool for tool in runtime.services.tools for name in (tool.name, *tool.aliases)}
+        self._repetition = RepetitionGuard(runtime.options.mistake_limit)
+        self._approval = Approval(runtime)
 
     def tool(self, name: str) -> AnyTool | None:
         return self._tools.get(name)
@@ -44,7 +44,7 @@ class Admission:
     async def admit(self, call: ToolCall, *, remark: str = "") -> Admitted:
         """`remark` is told to the person if they have to be asked."""
         tool, params = self._read(call)
-        refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
+        refusal = self._runtime.services.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
             raise _mistake(refusal)
         await self._guard_repetition(call)
@@ -70,7 +70,7 @@ class Admission:
             raise _mistake(call.problem)
         tool = self._tools.get(call.name)
         if tool is None:
-            names = ", ".join(tool.name for tool in self._scope.parts.tools)
+            names = ", ".join(tool.name for tool in self._runtime.services.tools)
             raise _mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
         return tool, _decoded(tool, call.input)
 
@@ -78,10 +78,10 @@ class Admission:
         if not self._repetition.blocks(call.name, call.input):
             return
         told = f"Tool call repetition limit reached for {call.name}. Please try a different approach."
-        if self._scope.options.attended:
-            answer = await self._scope.ask("mistake_limit_reached", REPEATING)
+        if self._runtime.options.attended:
+            answer = await self._runtime.ask("mistake_limit_reached", REPEATING)
             if answer.has_words:
-                self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+                self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
                 told = f"{told} The user says: {answer.text}"
             elif not answer.is_yes:
                 raise TaskHalted("The user gave up, because the model made the same call over and over.")
@@ -90,8 +90,8 @@ class Admission:
     async def _pre_hooks(self, tool: AnyTool, call: ToolCall) -> Proceed:
         """What the hooks say together; each one sees the input as the one before it left it."""
         said = Proceed()
-        for hook in self._scope.parts.pre_hooks:
-            outcome = await hook.before_tool(tool, call, self._scope.hook_context)
+        for hook in self._runtime.services.pre_hooks:
+            outcome = await hook.before_tool(tool, call, self._runtime.hook_context)
             if isinstance(outcome, BlockCall):
                 raise CallStopped("denied", outcome.reason)
             if isinstance(outcome, Halt):
@@ -112,13 +112,13 @@ class Admission:
             params = _decoded(tool, changed)
         except CallStopped as misfit:
             raise CallStopped("denied", f"{who} changed the input, and it cannot be used: {misfit.reason}") from misfit
-        refusal = self._scope.parts.allows(tool, self._scope.mode, tool.touches(params))
+        refusal = self._runtime.services.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
             raise CallStopped("denied", f"{who} changed the input, and it is not allowed: {refusal}")
         return msgspec.structs.replace(call, input=changed), params
 
     def _require_log(self, tool: AnyTool) -> None:
-        trouble = self._scope.journal.trouble
+        trouble = self._runtime.journal.trouble
         if trouble is not None and tool.changes_something:
             raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
 
@@ -126,20 +126,20 @@ class Admission:
         self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed
     ) -> tuple[Verdict, ToolCall, Any]:
         """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
-        scope = self._scope
+        runtime = self._runtime
         verdict = _with_hooks(self._judged(tool, params), said)
         if verdict.decision is Decision.ASK:
             verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict)
-        if verdict.decision is Decision.ASK and not scope.options.attended:
-            verdict = scope.parts.decline(verdict, self._subject(tool, params))
+        if verdict.decision is Decision.ASK and not runtime.options.attended:
+            verdict = runtime.services.decline(verdict, self._subject(tool, params))
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
         return verdict, call, params
 
     def _judged(self, tool: AnyTool, params: Any) -> Verdict:
-        scope = self._scope
-        return scope.parts.judge(self._subject(tool, params), scope.permission_mode, scope.grants)
+        runtime = self._runtime
+        return runtime.services.judge(self._subject(tool, params), runtime.permission_mode, runtime.grants)
 
     def _subject(self, tool: AnyTool, params: Any) -> Subject:
         return Subject(
@@ -147,17 +147,17 @@ class Admission:
             label=tool.label,
             effects=tool.effects_of(params),
             touches=self._with_real_paths(tool.touches(params)),
-            mode=self._scope.mode,
+            mode=self._runtime.mode,
         )
 
     async def _asked_of_hooks(
         self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict
     ) -> tuple[Verdict, ToolCall, Any]:
         """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
-        hooks = self._scope.parts.lifecycle
+        hooks = self._runtime.services.lifecycle
         if hooks is None:
             return verdict, call, params
-        said = await hooks.permission(tool, call, verdict, self._scope.hook_context)
+        said = await hooks.permission(tool, call, verdict, self._runtime.hook_context)
         if said.stopped is not None:
             self._record(call, tool, Verdict(decision=Decision.DENY, reason=said.stopped))
             raise TaskHalted(said.stopped)
@@ -173,9 +173,9 @@ class Admission:
         return verdict, call, params
 
     def _record(self, call: ToolCall, tool: AnyTool, verdict: Verdict) -> None:
-        self._scope.journal.write(
+        self._runtime.journal.write(
             VerdictRecord(
-                task_id=self._scope.task_id,
+                task_id=self._runtime.task_id,
                 call_id=call.id,
                 tool=tool.name,
                 decision=verdict.decision,
@@ -186,7 +186,7 @@ class Admission:
 
     def _with_real_paths(self, touches: Touches) -> Touches:
         """Add what the paths lead to: policy, being pure, does not see through a link, nor where one leads outside."""
-        root = self._scope.options.cwd
+        root = self._runtime.options.cwd
         real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
         return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
 
@@ -205,16 +205,16 @@ class Admission:
         """A row for a call that needed no approval, so that the conversation shows what was done."""
         preview = await self._preview(tool, call, params)
         if preview.ask == "tool":
-            self._scope.rows.say("tool", preview.text, call_id=call.id)
+            self._runtime.rows.say("tool", preview.text, call_id=call.id)
         elif preview.ask == "command":
             said = _json({"tool": "executeCommand", "command": preview.text})
-            self._scope.rows.say("tool", said, call_id=call.id)
+            self._runtime.rows.say("tool", said, call_id=call.id)
         elif preview.ask == "use_mcp_server":
-            self._scope.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
+            self._runtime.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
 
     async def _preview(self, tool: AnyTool, call: ToolCall, params: Any) -> Preview:
         try:
-            return await tool.preview(params, CallContext(self._scope, call))
+            return await tool.preview(params, CallContext(self._runtime, call))
         except ToolError as error:
             # What cannot even be looked at cannot be done: the model learns it now, nobody is asked.
             raise CallStopped("error", str(error), is_mistake=True) from error

@@ -38,8 +38,8 @@ class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
 class Approval:
     """Asks a person about a call that policy does not decide alone."""
 
-    def __init__(self, scope: TaskRuntime) -> None:
-        self._scope = scope
+    def __init__(self, runtime: TaskRuntime) -> None:
+        self._runtime = runtime
 
     async def ask(
         self, tool: AnyTool, call: ToolCall, preview: Preview, verdict: Verdict
@@ -48,13 +48,13 @@ class Approval:
         shown = visible_with_warnings(preview.text)
         text = shown.text if preview.ask == "command" else preview.text
         why = _explained(verdict, shown.warnings)
-        answer = await self._scope.ask(preview.ask, text, call_id=call.id, verdict=why)
+        answer = await self._runtime.ask(preview.ask, text, call_id=call.id, verdict=why)
         if isinstance(answer.wish, ChangedInput):
             return _changed(tool.name, answer.wish.input)
         if isinstance(answer.wish, ChosenHunks) and isinstance(preview.view, DiffView):
             return self._with_chosen_hunks(preview.view, answer.wish)
         if answer.has_words:
-            self._scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+            self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
         if answer.is_yes:
             self._grant(answer, verdict)
             return ApprovedCall(answer.text)
@@ -67,15 +67,15 @@ class Approval:
         rules = [rule for rule in answer.grant if rule in offered]
         if not rules:
             return
-        self._scope.grants.extend(rules)
+        self._runtime.grants.extend(rules)
         if answer.grant_scope != "session":
-            problem = self._scope.parts.remember(answer.grant_scope, rules)
+            problem = self._runtime.services.remember(answer.grant_scope, rules)
             if problem:
-                self._scope.bus.emit(Notice(level="warning", text=problem))
+                self._runtime.bus.emit(Notice(level="warning", text=problem))
 
     def _with_chosen_hunks(self, view: DiffView, chosen: ChosenHunks) -> ChangedCall:
         """The person wants only some of the changes: the file is written with those and no others."""
-        files = self._scope.parts.files
+        files = self._runtime.services.files
         if view.is_new:
             raise CallStopped("denied", "The user chose hunks of a new file.", denied(message=NEW_FILE_IS_ONE_PIECE))
         try:

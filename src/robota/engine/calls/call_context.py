@@ -16,14 +16,14 @@ NOT_KEPT: Final = "(not kept: the session log cannot be written)"
 class CallContext:
     """The `ToolContext` of one call."""
 
-    def __init__(self, scope: TaskRuntime, call: ToolCall) -> None:
-        self._scope = scope
+    def __init__(self, runtime: TaskRuntime, call: ToolCall) -> None:
+        self._runtime = runtime
         self._call = call
         self._output: StreamingRow | None = None
 
     @property
     def cwd(self) -> Path:
-        return self._scope.options.cwd
+        return self._runtime.options.cwd
 
     @property
     def call_id(self) -> str:
@@ -31,32 +31,32 @@ class CallContext:
 
     @property
     def files(self) -> Files:
-        return self._scope.parts.files
+        return self._runtime.services.files
 
     @property
     def processes(self) -> Processes:
-        return self._scope.parts.processes
+        return self._runtime.services.processes
 
     def show(self, output: str) -> None:
         if self._output is None:
-            self._output = self._scope.rows.stream("command_output", call_id=self._call.id)
+            self._output = self._runtime.rows.stream("command_output", call_id=self._call.id)
         self._output.append(output)
 
     def keep(self, data: bytes) -> str:
-        return self._scope.journal.keep(data) or NOT_KEPT
+        return self._runtime.journal.keep(data) or NOT_KEPT
 
     async def keep_file(self, path: Path) -> str:
-        return await self._scope.journal.keep_file(path) or NOT_KEPT
+        return await self._runtime.journal.keep_file(path) or NOT_KEPT
 
     def kept(self, name: str) -> Path:
         try:
-            return self._scope.journal.kept(name)
+            return self._runtime.journal.kept(name)
         except ArtifactMissing as error:
             raise ToolError(str(error)) from error
 
     @property
     def sees_images(self) -> bool:
-        return self._scope.parts.model_info.sees_images
+        return self._runtime.services.model_info.sees_images
 
     def close(self, *, interrupted: bool = False) -> None:
         """The tool has ended; so has its output."""

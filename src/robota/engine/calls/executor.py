@@ -46,11 +46,11 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
 class ToolExecutor:
     """Runs the calls of a reply and returns one result for each, in their order."""
 
-    def __init__(self, scope: TaskRuntime, handle: Callable[[Control, ToolCall], Awaitable[ToolResult]]) -> None:
+    def __init__(self, runtime: TaskRuntime, handle: Callable[[Control, ToolCall], Awaitable[ToolResult]]) -> None:
         """`handle` does what a tool asks of the engine: question a person, delegate, plan, complete."""
-        self._scope = scope
+        self._runtime = runtime
         self._handle = handle
-        self._admission = Admission(scope)
+        self._admission = Admission(runtime)
         self._reads = asyncio.Semaphore(PARALLEL_READS)
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
@@ -84,8 +84,8 @@ class ToolExecutor:
     async def _run_one(self, call: ToolCall, *, failed_before: bool = False) -> Executed:
         tool = self._admission.tool(call.name)
         label, first = (tool.label if tool else call.name), first_argument(call.input)
-        task, started = self._scope.task_id, monotonic()
-        self._scope.bus.emit(
+        task, started = self._runtime.task_id, monotonic()
+        self._runtime.bus.emit(
             ToolStart(task_id=task, call_id=call.id, tool=call.name, label=label, first_arg=first, input=call.input)
         )
         executed = Executed(call=call, result=ToolResult(content="", is_error=True), status="interrupted")
@@ -112,7 +112,7 @@ class ToolExecutor:
             admitted = await self._admission.admit(call)
         except CallStopped as stop:
             if stop.is_news:
-                self._scope.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
+                self._runtime.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
             return _stopped(call, stop)
         started = monotonic()
         result, is_mistake = await self._run_tool(admitted)
@@ -138,8 +138,8 @@ class ToolExecutor:
     async def _after_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
         """The result as hooks leave it, and why the task has to end, if one of them wants that."""
         halted: str | None = None
-        for hook in self._scope.parts.post_hooks:
-            said = await hook.after_tool(ran, self._scope.hook_context)
+        for hook in self._runtime.services.post_hooks:
+            said = await hook.after_tool(ran, self._runtime.hook_context)
             if isinstance(said, Halt):
                 halted = halted or said.reason
                 said = said.result or ran.result
@@ -148,7 +148,7 @@ class ToolExecutor:
 
     async def _offer(self, other: Alternative, first: Admitted, failed: ToolResult) -> tuple[Admitted, ToolResult]:
         """Let a person decide whether the call is made again in the other way. Without a yes the failure stands."""
-        if not self._scope.options.attended:
+        if not self._runtime.options.attended:
             return first, _after(other.why, failed)
         try:
             second = await self._admission.admit(
@@ -161,7 +161,7 @@ class ToolExecutor:
 
     async def _run_tool(self, admitted: Admitted) -> tuple[ToolResult, bool]:
         """The result, and whether it is a mistake of the model (a failing test run, say, is not)."""
-        context = CallContext(self._scope, admitted.call)
+        context = CallContext(self._runtime, admitted.call)
         try:
             ran = await self._run_recorded(admitted, context)
         except asyncio.CancelledError:
@@ -171,17 +171,17 @@ class ToolExecutor:
         return ran
 
     async def _run_recorded(self, admitted: Admitted, context: CallContext) -> tuple[ToolResult, bool]:
-        tool, journal = admitted.tool, self._scope.journal
+        tool, journal = admitted.tool, self._runtime.journal
         journal.write(
             ToolStartRecord(
-                task_id=self._scope.task_id, call_id=admitted.call.id, tool=tool.name, input=admitted.call.input
+                task_id=self._runtime.task_id, call_id=admitted.call.id, tool=tool.name, input=admitted.call.input
             )
         )
         if tool.changes_something:
             # What is about to happen must be on the disk before it happens.
             await journal.sync()
-            if self._scope.parts.checkpoint is not None:
-                await self._scope.parts.checkpoint.before_change(tool, admitted.call)
+            if self._runtime.services.checkpoint is not None:
+                await self._runtime.services.checkpoint.before_change(tool, admitted.call)
         try:
             async with asyncio.timeout(tool.timeout_s):
                 return await tool.run(admitted.params, context), False
@@ -199,7 +199,7 @@ class ToolExecutor:
         text = result.content or EMPTY_RESULT
         if len(text) <= RESULT_CHARACTERS:
             return result if text is result.content else msgspec.structs.replace(result, content=text)
-        kept = self._scope.journal.keep(text.encode("utf-8", "surrogateescape"))
+        kept = self._runtime.journal.keep(text.encode("utf-8", "surrogateescape"))
         half = RESULT_CHARACTERS // 2
         cut = len(text) - 2 * half
         note = f"\n[… {cut} characters left out; the whole result is kept as {kept} …]\n"
@@ -210,21 +210,21 @@ class ToolExecutor:
         return Executed(call=call, result=result, status="denied", reason=why)
 
     def _record(self, executed: Executed, ended: ToolEnd) -> None:
-        scope = self._scope
-        scope.journal.write(
+        runtime = self._runtime
+        runtime.journal.write(
             ToolEndRecord(
-                task_id=scope.task_id,
+                task_id=runtime.task_id,
                 call_id=ended.call_id,
                 tool=ended.tool,
                 status=ended.status,
                 duration_ms=ended.duration_ms,
             )
         )
-        scope.meter.tool(ended.tool, failed=ended.status != "success")
-        scope.bus.emit(ended)
+        runtime.meter.tool(ended.tool, failed=ended.status != "success")
+        runtime.bus.emit(ended)
         if ended.status == "error":
             error = executed.result.content[:500]
-            scope.bus.emit(TaskToolFailed(task_id=scope.task_id, tool=ended.tool, error=error))
+            runtime.bus.emit(TaskToolFailed(task_id=runtime.task_id, tool=ended.tool, error=error))
 
 
 COMPLETED_DESPITE_ERROR: Final = (

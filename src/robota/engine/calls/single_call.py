@@ -7,7 +7,7 @@ import msgspec
 
 from robota.contracts.tool import Control, Effect, ToolCall, ToolResult
 from robota.engine.calls.executor import Executed, ToolExecutor
-from robota.engine.model.call_format import NativeDialect
+from robota.engine.model.call_format import NativeCallFormat
 from robota.engine.record.history import History
 from robota.engine.record.journal import Journal
 from robota.engine.record.rows import Rows
@@ -24,56 +24,58 @@ from robota.workspace.text.source import MAX_SOURCE_BYTES
 CALL_ID: Final = "call_1"
 
 
-async def call_once(options: Options, parts: SessionServices, tool: str, arguments: dict[str, Any]) -> Executed:
+async def call_once(options: Options, services: SessionServices, tool: str, arguments: dict[str, Any]) -> Executed:
     """Run one call as a task of its own. Nobody is asked: `options.attended` should be false."""
-    scope = _scope(options, parts)
-    _know_what_is_there(parts, tool, arguments)
+    runtime = _runtime(options, services)
+    _know_what_is_there(services, tool, arguments)
     call = ToolCall(id=CALL_ID, name=tool, input=arguments)
-    scope.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=tool, input=arguments),)))
+    runtime.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=tool, input=arguments),)))
     outcome = "interrupted"
     try:
-        [executed] = await ToolExecutor(scope, _only_in_a_task).run([call])
+        [executed] = await ToolExecutor(runtime, _only_in_a_task).run([call])
         result = executed.result
-        scope.history.add_user([ToolResultBlock(tool_use_id=CALL_ID, content=result.content, is_error=result.is_error)])
+        runtime.history.add_user(
+            [ToolResultBlock(tool_use_id=CALL_ID, content=result.content, is_error=result.is_error)]
+        )
         outcome = "completed" if executed.status == "success" else "failed"
     finally:
-        scope.history.close_calls()
-        scope.journal.write(EndRecord(task_id=scope.task_id, outcome=outcome))
-    await scope.journal.sync()
+        runtime.history.close_calls()
+        runtime.journal.write(EndRecord(task_id=runtime.task_id, outcome=outcome))
+    await runtime.journal.sync()
     return executed
 
 
-def _scope(options: Options, parts: SessionServices) -> TaskRuntime:
-    bus = EventBus(parts.redactor)
-    journal = Journal(parts.log, bus)
+def _runtime(options: Options, services: SessionServices) -> TaskRuntime:
+    bus = EventBus(services.redactor)
+    journal = Journal(services.log, bus)
     task_id = f"task-{journal.next_ts()}"
     journal.write(TaskRecord(task_id=task_id, mode=options.mode))
     return TaskRuntime(
         options=options,
-        parts=parts,
+        services=services,
         bus=bus,
         journal=journal,
         asks=AskTable(),
         queue=MessageQueue(journal, lambda queue: None),
         rows=Rows(task_id, journal, bus),
-        history=History(task_id, journal, NativeDialect()),
+        history=History(task_id, journal, NativeCallFormat()),
         mode=options.mode,
         permission_mode=options.permission_mode,
     )
 
 
-def _know_what_is_there(parts: SessionServices, name: str, arguments: dict[str, Any]) -> None:
+def _know_what_is_there(services: SessionServices, name: str, arguments: dict[str, Any]) -> None:
     """A file must be read before it is overwritten, so that a model does not do it blindly.
 
     There is no model here and no earlier call that could have read it: who makes this one call means it.
     """
-    tool = next((tool for tool in parts.tools if tool.name == name), None)
+    tool = next((tool for tool in services.tools if tool.name == name), None)
     if tool is None or Effect.WRITE not in tool.effects:
         return
     with suppress(msgspec.ValidationError):
         for path in tool.touches(msgspec.convert(arguments, tool.params, strict=False)).paths:
             with suppress(FileProblem):
-                parts.files.note_seen(parts.files.read(path, MAX_SOURCE_BYTES))
+                services.files.note_seen(services.files.read(path, MAX_SOURCE_BYTES))
 
 
 async def _only_in_a_task(control: Control, call: ToolCall) -> ToolResult:

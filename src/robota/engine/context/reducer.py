@@ -48,12 +48,12 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
 class Reducer:
     """Shortens the history of one task. What it hides from the model stays in the log."""
 
-    def __init__(self, scope: TaskRuntime, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]) -> None:
-        self._scope = scope
-        self._history = scope.history
+    def __init__(self, runtime: TaskRuntime, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]) -> None:
+        self._runtime = runtime
+        self._history = runtime.history
         self._gauge = gauge
         self._todos = todos
-        self._files = TouchedFiles(scope.options.cwd, scope.parts.tools)
+        self._files = TouchedFiles(runtime.options.cwd, runtime.services.tools)
 
     @property
     def can_condense(self) -> bool:
@@ -76,7 +76,7 @@ class Reducer:
         If it is still over `limit`, the results of the last exchange are cut; then that is left out too.
         """
         history, before = self._history, self._history.characters
-        identity = f"truncation-{self._scope.journal.next_ts()}"
+        identity = f"truncation-{self._runtime.journal.next_ts()}"
         room = self.characters_for(limit)
         oldest = oldest_exchanges(history.pieces, history.recorded, before - self.characters_for(target))
         removed = self._drop_span(identity, oldest, room)
@@ -97,7 +97,7 @@ class Reducer:
         if characters_of(put) >= span.characters:
             raise CannotCondense("the summary is longer than what it would replace.")
         return CondenseRecord(
-            task_id=self._scope.task_id,
+            task_id=self._runtime.task_id,
             condense_id=condense_id,
             trigger=trigger,
             first=span.first,
@@ -123,7 +123,7 @@ class Reducer:
             self._truncate(identity, span, short)
 
     def _truncate(self, identity: str, span: Span, put: UserTurn) -> None:
-        task = self._scope.task_id
+        task = self._runtime.task_id
         self._history.reduce(
             TruncateRecord(task_id=task, truncation_id=identity, first=span.first, end=span.end, put=put)
         )

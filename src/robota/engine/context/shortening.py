@@ -24,11 +24,11 @@ class Shortening:
     """Condenses the conversation of one task, or leaves out its oldest part."""
 
     def __init__(
-        self, scope: TaskRuntime, patience: RequestRetry, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
+        self, runtime: TaskRuntime, request_retry: RequestRetry, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
     ) -> None:
-        self._scope = scope
-        self._summariser = Summariser(scope, patience)
-        self._reducer = Reducer(scope, gauge, todos)
+        self._runtime = runtime
+        self._summariser = Summariser(runtime, request_retry)
+        self._reducer = Reducer(runtime, gauge, todos)
 
     @property
     def can_condense(self) -> bool:
@@ -36,21 +36,21 @@ class Shortening:
 
     async def condense(self, trigger: Trigger, focus: str, room: float) -> bool:
         """Whether it was done. `room` is how many tokens the request for the summary may have."""
-        row = self._scope.rows.say("condense_context", partial=True)
+        row = self._runtime.rows.say("condense_context", partial=True)
         try:
             await self._condense_in(row, trigger, focus, room)
         except (CannotCondense, ProviderFault) as error:
             text = f"The conversation was not condensed and stays as it is: {error}"
-            self._scope.rows.change(row, say="condense_context_error", text=text, partial=False)
+            self._runtime.rows.change(row, say="condense_context_error", text=text, partial=False)
             return False
         except BaseException:
-            self._scope.rows.change(row, partial=False, interrupted=True)
+            self._runtime.rows.change(row, partial=False, interrupted=True)
             raise
         finally:
-            tell_usage(self._scope)
-        model = self._scope.options.model
-        said = await self._scope.fire(HookEvent.SESSION_START, "compact", source="compact", model=model)
-        self._scope.history.add_user([reminder(said.context)] if said.context else [])
+            tell_usage(self._runtime)
+        model = self._runtime.options.model
+        said = await self._runtime.fire(HookEvent.SESSION_START, "compact", source="compact", model=model)
+        self._runtime.history.add_user([reminder(said.context)] if said.context else [])
         return True
 
     def drop(self, limit: float, target: float) -> bool:
@@ -63,39 +63,39 @@ class Shortening:
             "messagesRemoved": dropped.messages_removed,
             **msgspec.to_builtins(dropped.sizes),
         }
-        self._scope.rows.say("sliding_window_truncation", context_truncation=told)
+        self._runtime.rows.say("sliding_window_truncation", context_truncation=told)
         self._reduced("truncated", "auto", dropped.sizes)
-        tell_usage(self._scope)
+        tell_usage(self._runtime)
         return True
 
     async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:
         """Nothing is waited for once the summary is there, so that no interruption can leave it half done."""
-        scope, cost = self._scope, self._scope.meter.cost
+        runtime, cost = self._runtime, self._runtime.meter.cost
         if not self._reducer.can_condense:
             raise CannotCondense("there is not enough of it yet.")
-        said = await scope.fire(HookEvent.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
+        said = await runtime.fire(HookEvent.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
         veto = said.blocked or said.stopped
         if veto is not None:
             raise CannotCondense(f"a hook does not want it: {veto}")
         characters = self._reducer.characters_for(room)
-        wishes = "\n".join(part for part in (focus, said.context) if part)
-        summary = await self._summariser.summarise(scope.history.turns, characters, wishes)
+        instructions = "\n".join(part for part in (focus, said.context) if part)
+        summary = await self._summariser.summarise(runtime.history.turns, characters, instructions)
         condense_id = f"condense-{row.ts}"
         sizes = self._reducer.condense(condense_id, trigger, summary, characters)
         told = {
-            "cost": scope.meter.cost - cost,
+            "cost": runtime.meter.cost - cost,
             **msgspec.to_builtins(sizes),
             "summary": summary,
             "condenseId": condense_id,
         }
-        scope.rows.change(row, context_condense=told, partial=False)
+        runtime.rows.change(row, context_condense=told, partial=False)
         self._reduced("condensed", trigger, sizes)
 
     def _reduced(self, how: str, trigger: Trigger, sizes: Sizes) -> None:
-        self._scope.meter.context_tokens = sizes.new_context_tokens
-        self._scope.bus.emit(
+        self._runtime.meter.context_tokens = sizes.new_context_tokens
+        self._runtime.bus.emit(
             ContextReduced(
-                task_id=self._scope.task_id,
+                task_id=self._runtime.task_id,
                 how=how,
                 trigger=trigger,
                 prev_context_tokens=sizes.prev_context_tokens,

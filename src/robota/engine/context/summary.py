@@ -33,9 +33,9 @@ FOCUS: Final = "What the summary must keep above all:"
 class Summariser:
     """Asks for summaries for one task. What a try cost is counted, also if it failed."""
 
-    def __init__(self, scope: TaskRuntime, patience: RequestRetry) -> None:
-        self._scope = scope
-        self._patience = patience
+    def __init__(self, runtime: TaskRuntime, request_retry: RequestRetry) -> None:
+        self._runtime = runtime
+        self._request_retry = request_retry
 
     async def summarise(self, turns: Sequence[Turn], room: int, focus: str = "") -> str:
         """The summary of a valid history, of which no more than `room` characters are sent; it may be empty.
@@ -43,22 +43,22 @@ class Summariser:
         Raises `ProviderFault`.
         """
         asked = summary_turns(turns, room, focus)
-        self._scope.bus.emit(Thinking(task_id=self._scope.task_id, is_thinking=True))
+        self._runtime.bus.emit(Thinking(task_id=self._runtime.task_id, is_thinking=True))
         try:
-            return await self._patience.persist(lambda: self._attempt(asked))
+            return await self._request_retry.persist(lambda: self._attempt(asked))
         finally:
-            self._scope.bus.emit(Thinking(task_id=self._scope.task_id, is_thinking=False))
+            self._runtime.bus.emit(Thinking(task_id=self._runtime.task_id, is_thinking=False))
 
     async def _attempt(self, turns: tuple[Turn, ...]) -> str:
         request = ModelRequest(
-            model=self._patience.model,
+            model=self._request_retry.model,
             system=Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip(),
             turns=turns,
-            max_output_tokens=self._scope.parts.model_info.max_output_tokens,
+            max_output_tokens=self._runtime.services.model_info.max_output_tokens,
         )
         words: list[str] = []
         counted, finish = UsageChunk(Usage()), None
-        stream = self._scope.parts.provider.stream(request)
+        stream = self._runtime.services.provider.stream(request)
         try:
             async for batch in stream:
                 for chunk in batch:
@@ -69,7 +69,7 @@ class Summariser:
                     elif isinstance(chunk, FinishChunk):
                         finish = chunk.reason
         finally:
-            self._scope.meter.side_request(counted.usage, counted.cost or 0.0)
+            self._runtime.meter.side_request(counted.usage, counted.cost or 0.0)
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
@@ -85,11 +85,11 @@ def summary_turns(turns: Sequence[Turn], room: int, focus: str = "") -> tuple[Tu
         words = [text for block in turn.content if (text := _told(block))] or ["(nothing)"]
         side = AssistantTurn if isinstance(turn, AssistantTurn) else UserTurn
         told.append(side(content=tuple(TextBlock(text=text) for text in words)))
-    wish = TextBlock(text=f"{INSTRUCTION}\n\n{FOCUS} {focus}" if focus else INSTRUCTION)
+    instruction = TextBlock(text=f"{INSTRUCTION}\n\n{FOCUS} {focus}" if focus else INSTRUCTION)
     if told and isinstance(told[-1], UserTurn):
-        told[-1] = UserTurn(content=(*told[-1].content, wish))
+        told[-1] = UserTurn(content=(*told[-1].content, instruction))
     else:
-        told.append(UserTurn(content=(wish,)))
+        told.append(UserTurn(content=(instruction,)))
     return tuple(told)
 
 

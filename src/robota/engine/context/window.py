@@ -28,37 +28,37 @@ class Context:
     """The context window of one task."""
 
     def __init__(
-        self, scope: TaskRuntime, patience: RequestRetry, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
+        self, runtime: TaskRuntime, request_retry: RequestRetry, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
     ) -> None:
-        self._scope = scope
-        self._patience = patience
+        self._runtime = runtime
+        self._request_retry = request_retry
         self._gauge = gauge
         self._todos = todos
-        self._room = room_for_input(scope.parts.model_info)
+        self._room = room_for_input(runtime.services.model_info)
         self._made: Shortening | None = None
-        self._wish: str | None = None
+        self._requested_focus: str | None = None
         self._next_try_at = 0.0
         self._forced = 0
 
     @property
     def tokens(self) -> int:
         """What the conversation fills of the window, as far as it is known."""
-        return self._gauge.tokens(self._scope.history.characters)
+        return self._gauge.tokens(self._runtime.history.characters)
 
-    def wish(self, focus: str) -> None:
+    def request_condensing(self, focus: str) -> None:
         """Condense before the next request; `focus` is what the summary must keep above all."""
-        self._wish = focus
+        self._requested_focus = focus
 
     def answered(self, usage: Usage) -> None:
         """The model has answered: its count holds for the history with that answer."""
-        self._gauge.count(total_in(usage) + usage.output_tokens, self._scope.history.characters)
+        self._gauge.count(total_in(usage) + usage.output_tokens, self._runtime.history.characters)
         self._forced = 0
 
     async def make_room(self) -> None:
-        """Before a request: condense if that is wished or the window is nearly full; drop turns if it is over-full."""
-        if self._wish is not None:
-            await self.condense_now(self._wish)
-        threshold = self._scope.options.auto_compact_threshold
+        """Before a request: condense if asked to or the window is nearly full; drop turns if it is over-full."""
+        if self._requested_focus is not None:
+            await self.condense_now(self._requested_focus)
+        threshold = self._runtime.options.auto_compact_threshold
         if threshold is not None and self.tokens >= max(threshold * self._room, self._next_try_at):
             await self._condense_by_itself(self._room)
         if self.tokens > self._room:
@@ -77,7 +77,7 @@ class Context:
 
     async def condense_now(self, focus: str) -> None:
         """Because a person wants it."""
-        self._wish = None
+        self._requested_focus = None
         await self._shortening.condense("manual", focus, self._room)
 
     async def _condense_by_itself(self, room: float) -> bool:
@@ -94,5 +94,5 @@ class Context:
             # Most tasks end long before their window is full; they need not wait for what shortens one.
             from robota.engine.context.shortening import Shortening
 
-            self._made = Shortening(self._scope, self._patience, self._gauge, self._todos)
+            self._made = Shortening(self._runtime, self._request_retry, self._gauge, self._todos)
         return self._made

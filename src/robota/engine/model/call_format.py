@@ -47,7 +47,7 @@ class CallFormat(Protocol):
     def reader(self, specs: tuple[ToolSpec, ...], new_id: Iterator[str]) -> TextReader: ...
 
 
-class NativeDialect:
+class NativeCallFormat:
     """Function calling: the provider does the work."""
 
     def offered(self, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
@@ -71,7 +71,7 @@ class _PlainReader:
         return ()
 
 
-class XmlDialect:
+class XmlCallFormat:
     """The seed's XML form, for models that have no function calling."""
 
     def offered(self, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:

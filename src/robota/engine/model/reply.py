@@ -148,7 +148,7 @@ class ReplyReader:
 
 
 def without_echoes(items: list[AssistantBlock | ToolCall]) -> list[AssistantBlock | ToolCall]:
-    """Drop a call that repeats one of the same reply under the same id: a server's stutter, not a wish."""
+    """Drop a call that repeats one of the same reply under the same id: a server's stutter, not an intention."""
     seen: list[tuple[str, str, object]] = []
     kept: list[AssistantBlock | ToolCall] = []
     for item in items:

@@ -31,31 +31,31 @@ class Requester:
     """Gets replies for one task."""
 
     def __init__(
-        self, scope: TaskRuntime, dialect: CallFormat, system: str, patience: RequestRetry, context: Context
+        self, runtime: TaskRuntime, call_format: CallFormat, system: str, request_retry: RequestRetry, context: Context
     ) -> None:
-        self._scope = scope
-        self._dialect = dialect
+        self._runtime = runtime
+        self._call_format = call_format
         self._system = system
-        self._patience = patience
+        self._request_retry = request_retry
         self._context = context
-        self._parts = scope.parts
-        self._rows = scope.rows
-        self._history = scope.history
-        self._bus = scope.bus
-        self._meter = scope.meter
-        self._specs = tuple(scope.parts.specs)
+        self._services = runtime.services
+        self._rows = runtime.rows
+        self._history = runtime.history
+        self._bus = runtime.bus
+        self._meter = runtime.meter
+        self._specs = tuple(runtime.services.specs)
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
 
     def retry_now(self) -> None:
         """End the pause before the next try."""
-        self._patience.retry_now()
+        self._request_retry.retry_now()
 
     async def reply(self) -> Reply:
         """The next reply, complete and not empty."""
         await self._context.make_room()
         while True:
             try:
-                reply = await self._patience.persist(self._attempt)
+                reply = await self._request_retry.persist(self._attempt)
             except ProviderFault as fault:
                 if fault.kind is FaultKind.CONTEXT_TOO_LONG and await self._context.make_room_by_force():
                     continue
@@ -65,12 +65,12 @@ class Requester:
                 return reply
 
     async def _attempt(self) -> Reply:
-        row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._parts.api_protocol}))
-        reader = ReplyReader(self._rows, self._bus, self._dialect.reader(self._specs, self._new_id), self._new_id)
+        row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.api_protocol}))
+        reader = ReplyReader(self._rows, self._bus, self._call_format.reader(self._specs, self._new_id), self._new_id)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
         try:
             await self._read(reader)
-            reply = reader.finish(f"msg_{row.ts}", self._patience.model)
+            reply = reader.finish(f"msg_{row.ts}", self._request_retry.model)
         except ProviderFault as fault:
             reader.interrupted()
             self._close_request(row, reader, cancelReason="streaming_failed", streamingFailedMessage=fault.message)
@@ -87,13 +87,13 @@ class Requester:
 
     async def _read(self, reader: ReplyReader) -> None:
         request = ModelRequest(
-            model=self._patience.model,
+            model=self._request_retry.model,
             system=self._system,
             turns=self._history.outgoing(),
-            tools=self._dialect.offered(self._specs),
-            max_output_tokens=self._parts.model_info.max_output_tokens,
+            tools=self._call_format.offered(self._specs),
+            max_output_tokens=self._services.model_info.max_output_tokens,
         )
-        stream = self._parts.provider.stream(request)
+        stream = self._services.provider.stream(request)
         try:
             async for batch in stream:
                 for chunk in batch:
@@ -113,7 +113,7 @@ class Requester:
             )
         if not reply.is_empty:
             return
-        if self._patience.empty_replies > 0:
+        if self._request_retry.empty_replies > 0:
             self._rows.say("error", NO_ANSWER)
         raise ProviderFault(FaultKind.EMPTY_REPLY, "The model gave an empty answer. Try again, or use another model.")
 
@@ -121,16 +121,18 @@ class Requester:
         """Write tokens and cost into the request's row: without a cost it would look as if it still ran."""
         usage, cost = reader.usage, reader.cost or 0.0
         self._meter.request(usage, cost)
-        info = {"apiProtocol": self._parts.api_protocol, **_tokens(usage), "cost": cost, **why}
+        info = {"apiProtocol": self._services.api_protocol, **_tokens(usage), "cost": cost, **why}
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
         self._rows.change(row, text=json.dumps(info))
-        tell_usage(self._scope)
+        tell_usage(self._runtime)
 
     def _keep_what_came(self, text: str, row: Message) -> None:
         """A person who interrupts has read this; the model must know it too."""
         if text.strip():
             block = TextBlock(text=f"{text}\n\n[interrupted by the user]")
-            self._history.add_reply(AssistantTurn(content=(block,), id=f"msg_{row.ts}", model=self._patience.model))
+            self._history.add_reply(
+                AssistantTurn(content=(block,), id=f"msg_{row.ts}", model=self._request_retry.model)
+            )
 
     async def _ask_to_retry(self, fault: ProviderFault) -> None:
         answer = await self._ask_about(fault)
@@ -143,7 +145,7 @@ class Requester:
 
     async def _ask_about(self, fault: ProviderFault) -> Answer:
         details = Fault(kind=fault.kind, message=fault.message, retryable=fault.retryable, status=fault.status)
-        return await self._scope.ask("api_req_failed", fault.message, fault=details)
+        return await self._runtime.ask("api_req_failed", fault.message, fault=details)
 
 
 def _tokens(usage: Usage) -> dict[str, Any]:

@@ -18,13 +18,13 @@ T = TypeVar("T")
 class RequestRetry:
     """Of one task. `model` is the one to ask now; `empty_replies` counts how often in a row it said nothing."""
 
-    def __init__(self, scope: TaskRuntime) -> None:
-        self._parts = scope.parts
-        self._rows = scope.rows
-        self._bus = scope.bus
-        self._models = (scope.options.model, *scope.options.fallback_models)
+    def __init__(self, runtime: TaskRuntime) -> None:
+        self._services = runtime.services
+        self._rows = runtime.rows
+        self._bus = runtime.bus
+        self._models = (runtime.options.model, *runtime.options.fallback_models)
         self._retry_now = asyncio.Event()
-        self.model = scope.options.model
+        self.model = runtime.options.model
         self.empty_replies = 0
 
     def retry_now(self) -> None:
@@ -51,7 +51,7 @@ class RequestRetry:
     def _next_pause(self, fault: ProviderFault, tries: int, waited: float) -> float | None:
         if fault.kind is FaultKind.EMPTY_REPLY and self.empty_replies >= EMPTY_REPLIES:
             return None
-        return delay(self._parts.retry, tries, fault, waited, self._parts.random())
+        return delay(self._services.retry, tries, fault, waited, self._services.random())
 
     def _fall_back(self, fault: ProviderFault) -> bool:
         """Go on with the next model, if there is one and the fault is the model's or its server's."""
@@ -71,7 +71,7 @@ class RequestRetry:
             RetryScheduled(
                 task_id=self._rows.task_id,
                 attempt=attempt,
-                max_retries=most_retries(self._parts.retry, fault),
+                max_retries=most_retries(self._services.retry, fault),
                 delay_ms=round(seconds * 1000),
                 error=fault.kind,
                 error_status=fault.status,

@@ -29,10 +29,10 @@ REPLY_CUT: Final = (
 )
 
 
-def system_prompt(options: Options, dialect: CallFormat, specs: tuple[ToolSpec, ...], role: str = "") -> str:
+def system_prompt(options: Options, call_format: CallFormat, specs: tuple[ToolSpec, ...], role: str = "") -> str:
     """`role` is what the mode of the task says of itself."""
     base = options.system_prompt if options.system_prompt is not None else _default(options, role)
-    parts = (base, dialect.instructions(specs), options.append_system_prompt or "")
+    parts = (base, call_format.instructions(specs), options.append_system_prompt or "")
     return "\n\n".join(part for part in parts if part)
 
 

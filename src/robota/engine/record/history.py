@@ -15,11 +15,11 @@ class History:
     """Turns of one task. Only the newest pair is ever checked, because older ones cannot change."""
 
     def __init__(
-        self, task_id: str, journal: Journal, dialect: CallFormat, conversation: Conversation | None = None
+        self, task_id: str, journal: Journal, call_format: CallFormat, conversation: Conversation | None = None
     ) -> None:
         self._task_id = task_id
         self._journal = journal
-        self._dialect = dialect
+        self._call_format = call_format
         self._conversation = conversation or Conversation()
         self._outgoing: list[Turn] = []
         self._sizes: list[int] = []
@@ -81,7 +81,7 @@ class History:
         self.characters -= sum(self._sizes[kept:])
         del self._outgoing[kept:], self._sizes[kept:]
         for turn in self.turns[kept:]:
-            sent = (prepared or {}).get(id(turn)) or self._dialect.outgoing(turn)
+            sent = (prepared or {}).get(id(turn)) or self._call_format.outgoing(turn)
             self._outgoing.append(sent)
             self._sizes.append(characters_of(turn))
         self.characters += sum(self._sizes[kept:])

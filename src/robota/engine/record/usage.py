@@ -4,9 +4,9 @@ from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.events import ContextUpdate, TaskTokenUsageUpdated
 
 
-def tell_usage(scope: TaskRuntime) -> None:
-    meter, task = scope.meter, scope.task_id
-    scope.bus.emit(TaskTokenUsageUpdated(task_id=task, token_usage=meter.totals, usage=meter.usage))
-    window, used = scope.parts.model_info.context_window, meter.context_tokens
+def tell_usage(runtime: TaskRuntime) -> None:
+    meter, task = runtime.meter, runtime.task_id
+    runtime.bus.emit(TaskTokenUsageUpdated(task_id=task, token_usage=meter.totals, usage=meter.usage))
+    window, used = runtime.services.model_info.context_window, meter.context_tokens
     percentage = round(min(100.0, 100 * used / window), 2)
-    scope.bus.emit(ContextUpdate(task_id=task, used_tokens=used, max_tokens=window, used_percentage=percentage))
+    runtime.bus.emit(ContextUpdate(task_id=task, used_tokens=used, max_tokens=window, used_percentage=percentage))

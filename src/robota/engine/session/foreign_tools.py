@@ -9,13 +9,13 @@ from robota.protocol.events import Notice
 
 
 async def with_foreign_tools(
-    parts: SessionServices, tell: Callable[[Notice], None]
+    services: SessionServices, tell: Callable[[Notice], None]
 ) -> tuple[SessionServices, Sequence[Notice]]:
-    """The parts with every tool there is, and what the person should know of the new ones."""
-    if parts.foreign is None:
-        return parts, ()
-    found = await parts.foreign(tell)
+    """The services with every tool there is, and what the person should know of the new ones."""
+    if services.foreign is None:
+        return services, ()
+    found = await services.foreign(tell)
     whole = msgspec.structs.replace(
-        parts, tools=(*parts.tools, *found.tools), specs=(*parts.specs, *found.specs), foreign=None
+        services, tools=(*services.tools, *found.tools), specs=(*services.specs, *found.specs), foreign=None
     )
     return whole, found.notices

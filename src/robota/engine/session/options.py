@@ -1,4 +1,4 @@
-"""What is fixed for a session when it starts, and the parts it is made of."""
+"""What is fixed for a session when it starts, and the services it uses."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum

@@ -8,7 +8,7 @@ import msgspec
 
 from robota.contracts.hook import HookContext, HookEvent
 from robota.engine.context.window import CONDENSE
-from robota.engine.model.call_format import CallFormat, NativeDialect, XmlDialect
+from robota.engine.model.call_format import CallFormat, NativeCallFormat, XmlCallFormat
 from robota.engine.record.history import History
 from robota.engine.record.journal import Journal
 from robota.engine.record.rows import Rows
@@ -61,7 +61,7 @@ BYPASS_FORBIDDEN: Final = (
     "The mode is as it was."
 )
 # A mode that is changed later changes what is asked, never what confines commands: that is settled at the start.
-WALLS_STAY: Final = {
+SANDBOX_STAYS: Final = {
     True: "Commands go on running in the sandbox, as when the session began.",
     False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
 }
@@ -72,11 +72,11 @@ NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 class Session:
     """Runs one task at a time (and its subtasks) and tells every subscriber what happens."""
 
-    def __init__(self, options: Options, parts: SessionServices) -> None:
+    def __init__(self, options: Options, services: SessionServices) -> None:
         self._options = options
-        self._parts = parts
-        self._bus = EventBus(parts.redactor)
-        self._journal = Journal(parts.log, self._bus)
+        self._services = services
+        self._bus = EventBus(services.redactor)
+        self._journal = Journal(services.log, self._bus)
         self._asks = AskTable()
         self._grants: list[str] = []
         self._gathering = asyncio.Lock()
@@ -105,7 +105,7 @@ class Session:
 
     def events(self) -> AsyncIterator[Event]:
         for task in self._runner.stack:
-            task.scope.rows.flush()
+            task.runtime.rows.flush()
         return self._bus.subscribe(State(state=self._state()), *self._journal.warning)
 
     def tell_sandbox(self, kind: str, reason: str) -> None:
@@ -116,10 +116,10 @@ class Session:
     async def close(self) -> None:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
         await self._runner.stop()
-        if self._parts.lifecycle is not None:
+        if self._services.lifecycle is not None:
             context = HookContext(permission_mode=self._options.permission_mode)
-            await self._parts.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
-            await self._parts.lifecycle.close()
+            await self._services.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
+            await self._services.lifecycle.close()
         await self._journal.sync()
         self._bus.close()
 
@@ -130,19 +130,19 @@ class Session:
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
         if not command.text.strip() and not command.images:
             return Refused(code="empty_task", message="A task needs words or an image.")
-        if command.mode is not None and command.mode not in self._parts.modes:
+        if command.mode is not None and command.mode not in self._services.modes:
             return self._no_such_mode()
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._make_task(options, command.task_id)
         self._runner.start(task, command.text, command.images)
-        return Accepted(id=task.scope.task_id)
+        return Accepted(id=task.runtime.task_id)
 
     async def _gather_tools(self) -> bool:
         """False if a person did not want to wait for it any longer; it is tried again with the next task."""
-        if self._parts.foreign is None:
+        if self._services.foreign is None:
             return True
         async with self._gathering:
-            self._gatherer = asyncio.create_task(with_foreign_tools(self._parts, self._bus.emit))
+            self._gatherer = asyncio.create_task(with_foreign_tools(self._services, self._bus.emit))
             try:
                 await asyncio.wait([self._gatherer])
             finally:
@@ -150,7 +150,7 @@ class Session:
                 gatherer.cancel()
             if gatherer.cancelled():
                 return False
-            self._parts, notices = gatherer.result()
+            self._services, notices = gatherer.result()
         for notice in notices:
             self._bus.emit(notice)
         return True
@@ -173,7 +173,7 @@ class Session:
         await self._runner.stop()
         self._runner.stack.clear()
         if task is not None:
-            self._bus.emit(TaskAborted(task_id=task.scope.task_id))
+            self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
         self._send_state()
         return Accepted()
 
@@ -207,7 +207,7 @@ class Session:
             return Accepted()
         if command.terminal_operation != "abort":
             return Refused(code="unknown_operation", message="The operation must be continue or abort.")
-        if self._parts.processes.abort_running():
+        if self._services.processes.abort_running():
             return Accepted()
         return Refused(code="no_command", message="No command is running.")
 
@@ -215,13 +215,13 @@ class Session:
         task = self._runner.current
         if task is None:
             return NO_TASK
-        if command.text not in self._parts.modes:
+        if command.text not in self._services.modes:
             return self._no_such_mode()
-        task.scope.switch_mode(command.text)
+        task.runtime.switch_mode(command.text)
         return Accepted()
 
     def _no_such_mode(self) -> Refused:
-        return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._parts.modes)}.")
+        return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes)}.")
 
     async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
         mode = command.permission_mode
@@ -229,11 +229,11 @@ class Session:
             return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
         before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
         for task in self._runner.stack:
-            task.scope.permission_mode = mode
+            task.runtime.permission_mode = mode
         self._journal.write(_header(self._options))
         self._send_state()
         if PermissionMode.BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
-            self._bus.emit(Notice(level="info", text=WALLS_STAY[self._parts.processes.has_walls]))
+            self._bus.emit(Notice(level="info", text=SANDBOX_STAYS[self._services.processes.is_sandboxed]))
         return Accepted()
 
     async def _condense(self, command: CondenseContext) -> Receipt:
@@ -242,12 +242,12 @@ class Session:
         if task is None or await self._runner.has_ended():
             return NO_TASK
         focus = command.text or ""
-        if task.scope.rows.info.is_streaming or (pending is not None and pending.future.done()):
+        if task.runtime.rows.info.is_streaming or (pending is not None and pending.future.done()):
             return Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
         if pending is not None and pending.message.ask in CONDENSES_AT_ONCE:
             pending.future.set_result(Answer(response=CONDENSE, text=focus))
         else:
-            task.context.wish(focus)
+            task.context.request_condensing(focus)
         return Accepted()
 
     async def _retry_now(self, command: RetryNow) -> Receipt:
@@ -259,35 +259,35 @@ class Session:
 
     def _new_subtask(self, parent: Task, mode: str) -> Task:
         options = msgspec.structs.replace(self._options, mode=mode, completion=Completion.EXPLICIT)
-        child = self._make_task(options, parent_id=parent.scope.task_id)
-        child.scope.prompt_id = parent.scope.prompt_id
-        child.scope.meter.spent = parent.scope.meter.spent
+        child = self._make_task(options, parent_id=parent.runtime.task_id)
+        child.runtime.prompt_id = parent.runtime.prompt_id
+        child.runtime.meter.spent = parent.runtime.meter.spent
         return child
 
     def _make_task(self, options: Options, task_id: str | None = None, parent_id: str | None = None) -> Task:
         identity = task_id or f"task-{self._journal.next_ts()}"
-        dialect: CallFormat = XmlDialect() if options.tool_format is ToolFormat.XML else NativeDialect()
+        call_format: CallFormat = XmlCallFormat() if options.tool_format is ToolFormat.XML else NativeCallFormat()
         self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
-        scope = TaskRuntime(
+        runtime = TaskRuntime(
             options=options,
-            parts=self._parts,
+            services=self._services,
             bus=self._bus,
             journal=self._journal,
             asks=self._asks,
             queue=self._queue,
             rows=Rows(identity, self._journal, self._bus),
-            history=History(identity, self._journal, dialect),
+            history=History(identity, self._journal, call_format),
             mode=options.mode,
             permission_mode=options.permission_mode,
             grants=self._grants,
             agent_type=None if parent_id is None else options.mode,
         )
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
-        return Task(scope, dialect, self._runner.delegate, is_subtask=parent_id is not None)
+        return Task(runtime, call_format, self._runner.delegate, is_subtask=parent_id is not None)
 
     def _queue_changed(self, queue: tuple[QueuedMessage, ...]) -> None:
         task = self._runner.current
-        self._bus.emit(QueuedMessagesUpdated(task_id=task.scope.task_id if task else "", queue=queue))
+        self._bus.emit(QueuedMessagesUpdated(task_id=task.runtime.task_id if task else "", queue=queue))
 
     def _send_state(self) -> None:
         self._bus.emit(State(state=self._state()))
@@ -298,13 +298,13 @@ class Session:
             session_id=options.session_id,
             cwd=str(options.cwd),
             model=options.model,
-            mode=task.scope.mode if task else options.mode,
+            mode=task.runtime.mode if task else options.mode,
             permission_mode=options.permission_mode,
-            cline_messages=tuple(task.scope.rows.messages) if task else (),
-            current_task_id=task.scope.task_id if task else None,
+            cline_messages=tuple(task.runtime.rows.messages) if task else (),
+            current_task_id=task.runtime.task_id if task else None,
             message_queue=self._queue.entries,
             todos=task.todos if task else (),
-            tools=tuple(tool.name for tool in self._parts.tools),
+            tools=tuple(tool.name for tool in self._services.tools),
             name=options.name,
             sandbox=self._sandbox.kind if self._sandbox else None,
         )

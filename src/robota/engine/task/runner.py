@@ -65,10 +65,10 @@ class TaskRunner:
     async def delegate(self, order: Delegate) -> str:
         """Run a subtask while its parent waits; returns what the parent's model is told."""
         parent = self.stack[-1]
-        parent_id = parent.scope.task_id
+        parent_id = parent.runtime.task_id
         child = self._new_subtask(parent, order.mode)
         child.todos = order.todos
-        child_id = child.scope.task_id
+        child_id = child.runtime.task_id
         self._bus.emit(TaskSpawned(task_id=parent_id, child_task_id=child_id))
         self._bus.emit(TaskPaused(task_id=parent_id))
         self._open(child, order.message)
@@ -80,14 +80,14 @@ class TaskRunner:
         self._changed()
         if ended.result is None:
             return f"Subtask {child_id} was given up before it was complete."
-        parent.scope.rows.say("subtask_result", ended.result)
+        parent.runtime.rows.say("subtask_result", ended.result)
         return f"Subtask {child_id} completed.\n\nResult:\n{ended.result}"
 
     def _open(self, task: Task, text: str, images: tuple[str, ...] = ()) -> None:
         self.stack.append(task)
         self._changed()
-        self._bus.emit(TaskStarted(task_id=task.scope.task_id))
-        task.scope.rows.say("text", text, images=images or None)
+        self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
+        task.runtime.rows.say("text", text, images=images or None)
         task.hear(text, images, is_prompt=not task.is_subtask)
 
     async def _drive(self, task: Task) -> None:
@@ -102,25 +102,25 @@ class TaskRunner:
                 self._work.cancel()
                 await asyncio.wait([self._work])
             self._close_books(task)
-            self._journal.write(EndRecord(task_id=task.scope.task_id, outcome=outcome))
+            self._journal.write(EndRecord(task_id=task.runtime.task_id, outcome=outcome))
 
     async def _begin_session(self, task: Task) -> None:
         """Every task begins with an empty conversation, so for hooks the second one is a session that was cleared."""
-        scope, source = task.scope, "startup"
+        runtime, source = task.runtime, "startup"
         if self._has_begun:
             source = "clear"
-            await scope.fire(HookEvent.SESSION_END, "clear", reason="clear")
-        elif scope.parts.model_info.notice:
-            self._bus.emit(Notice(level="info", text=scope.parts.model_info.notice))
+            await runtime.fire(HookEvent.SESSION_END, "clear", reason="clear")
+        elif runtime.services.model_info.notice:
+            self._bus.emit(Notice(level="info", text=runtime.services.model_info.notice))
         self._has_begun = True
-        about = {"source": source, "model": scope.options.model}
-        if scope.options.name is not None:
-            about["session_title"] = scope.options.name
+        about = {"source": source, "model": runtime.options.model}
+        if runtime.options.name is not None:
+            about["session_title"] = runtime.options.name
         await self._tell_start(task, HookEvent.SESSION_START, source, **about)
 
     async def _tell_start(self, task: Task, event: HookEvent, target: str, **fields: str) -> None:
         """Hooks may say something to the model before the task starts, or want it not to."""
-        said = await task.scope.fire(event, target, **fields)
+        said = await task.runtime.fire(event, target, **fields)
         task.remind(said.context)
         if said.stopped is not None:
             task.halt(said.stopped)
@@ -132,12 +132,12 @@ class TaskRunner:
             if not self._work.cancelled():
                 return self._outcome_of(task, self._work)
             self._close_books(task)
-            self._bus.emit(TaskAborted(task_id=task.scope.task_id))
-            answer = await task.scope.ask("resume_task")
+            self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
+            answer = await task.runtime.ask("resume_task")
             if not answer.is_yes and not answer.has_words:
                 return "abandoned"
             if answer.has_words:
-                task.scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+                task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
             task.hear(answer.text or RESUMPTION, answer.images, is_prompt=answer.has_words)
 
     def _outcome_of(self, task: Task, work: asyncio.Task[Ended]) -> str:
@@ -145,15 +145,15 @@ class TaskRunner:
         if error is None:
             return _outcome(work.result())
         if not isinstance(error, RequestGivenUp):
-            task.scope.rows.say("error", f"Robota failed: {type(error).__name__}: {error}")
-        self._bus.emit(TaskAborted(task_id=task.scope.task_id))
+            task.runtime.rows.say("error", f"Robota failed: {type(error).__name__}: {error}")
+        self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
         return "failed"
 
     def _close_books(self, task: Task) -> None:
         """No call without a result, no row that streams for ever, no subtask that nobody waits for."""
         for open_task in self.stack:
-            open_task.scope.rows.interrupt()
-            open_task.scope.history.close_calls()
+            open_task.runtime.rows.interrupt()
+            open_task.runtime.history.close_calls()
         if self.current is not task and task in self.stack:
             del self.stack[self.stack.index(task) + 1 :]
             self._changed()

@@ -39,7 +39,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     """The shared things of a task, and the one way to ask a person something. Only the modes and counts change."""
 
     options: Options
-    parts: SessionServices
+    services: SessionServices
     bus: EventBus
     journal: Journal
     asks: AskTable
@@ -68,7 +68,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         """What still runs beside the task, as hooks are told."""
         return [
             {"id": process.id, "type": "shell", "status": "running", "command": process.command}
-            for process in self.parts.processes.background
+            for process in self.services.processes.background
             if process.ending is None
         ]
 
@@ -85,7 +85,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     async def fire(self, event: HookEvent, target: str = "", **fields: Any) -> HookResult:
         """Run the hooks of an event and show their messages."""
-        hooks = self.parts.lifecycle
+        hooks = self.services.lifecycle
         if hooks is None:
             return EMPTY_HOOK_RESULT
         return await hooks.fire(event, target, context=self.hook_context, **fields)
@@ -118,7 +118,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     def _notify(self, kind: str, text: str) -> None:
         """Tell hooks that a person is waited for, while we wait."""
-        if self.parts.lifecycle is None or not self.options.attended:
+        if self.services.lifecycle is None or not self.options.attended:
             return
         told = notification_of(kind, text)
         job = asyncio.create_task(self.fire(HookEvent.NOTIFICATION, told["notification_type"], **told))

@@ -77,13 +77,13 @@ class Task:
 
     def __init__(
         self,
-        scope: TaskRuntime,
-        dialect: CallFormat,
+        runtime: TaskRuntime,
+        call_format: CallFormat,
         delegate: Callable[[Delegate], Awaitable[str]],
         *,
         is_subtask: bool = False,
     ) -> None:
-        self.scope = scope
+        self.runtime = runtime
         self.todos: tuple[TodoItem, ...] = ()
         self.is_subtask = is_subtask
         self.is_complete = False
@@ -95,18 +95,18 @@ class Task:
         self._mistakes = 0
         self._turns = 0
         self._cut_text = ""
-        role = scope.parts.modes.get(scope.mode, "")
-        system = system_prompt(scope.options, dialect, tuple(scope.parts.specs), role)
-        patience = RequestRetry(scope)
-        gauge = Gauge(overhead_of(system, dialect.offered(tuple(scope.parts.specs))))
-        self.context = Context(scope, patience, gauge, lambda: self.todos)
-        self.requester = Requester(scope, dialect, system, patience, self.context)
-        self._executor = ToolExecutor(scope, self._handle)
+        role = runtime.services.modes.get(runtime.mode, "")
+        system = system_prompt(runtime.options, call_format, tuple(runtime.services.specs), role)
+        request_retry = RequestRetry(runtime)
+        gauge = Gauge(overhead_of(system, call_format.offered(tuple(runtime.services.specs))))
+        self.context = Context(runtime, request_retry, gauge, lambda: self.todos)
+        self.requester = Requester(runtime, call_format, system, request_retry, self.context)
+        self._executor = ToolExecutor(runtime, self._handle)
 
     def hear(self, text: str, images: Sequence[str] = (), *, is_prompt: bool = True) -> None:
         """Words for the model's next turn; those of the person are shown to hooks first."""
         self._heard.append(Words(text=text, images=tuple(images), is_prompt=is_prompt))
-        self.scope.bus.emit(TaskUserMessage(task_id=self.scope.task_id))
+        self.runtime.bus.emit(TaskUserMessage(task_id=self.runtime.task_id))
 
     def remind(self, text: str) -> None:
         """Words of ours or of a hook that the model should know beside those of the person."""
@@ -129,7 +129,7 @@ class Task:
         if isinstance(step, RunCalls):
             return await self._run_calls(step.calls)
         if isinstance(step, Halted):
-            self.scope.rows.say("error", step.words)
+            self.runtime.rows.say("error", step.words)
             return Ended() if self.is_subtask else await self._give_floor("")
         return await self._hand_back(step.result)
 
@@ -140,13 +140,13 @@ class Task:
         if self._halted is not None:
             reason, self._halted = self._halted, None
             return _halted(reason)
-        if was_refused and self._turns == 0 and not self.scope.history.awaits_reply:
+        if was_refused and self._turns == 0 and not self.runtime.history.awaits_reply:
             return await self._give_floor("")
-        self.scope.history.add_user(self._pending)
+        self.runtime.history.add_user(self._pending)
         self._pending.clear()
-        self.scope.journal.sync_soon()
+        self.runtime.journal.sync_soon()
         self._turns += 1
-        self.scope.meter.spent.turns += 1
+        self.runtime.meter.spent.turns += 1
         reply = await self.requester.reply()
         if reply.calls:
             self._cut_text = ""
@@ -159,9 +159,9 @@ class Task:
             self._cut_text = text
             return self._correct(REPLY_CUT)
         if self._cut_text:
-            self.scope.rows.say("completion_result", text)
+            self.runtime.rows.say("completion_result", text)
         self._cut_text = ""
-        if self.scope.options.completion is Completion.EXPLICIT:
+        if self.runtime.options.completion is Completion.EXPLICIT:
             return self._correct(NO_TOOL_USED)
         self._mistakes = 0
         return HandBack(text)
@@ -175,8 +175,8 @@ class Task:
         executed = await self._executor.run(calls)
         self._count_mistakes(executed)
         results = tuple(_result_block(each) for each in executed)
-        self.scope.history.add_user(results)
-        self.scope.bus.emit(TurnResults(task_id=self.scope.task_id, results=results))
+        self.runtime.history.add_user(results)
+        self.runtime.bus.emit(TurnResults(task_id=self.runtime.task_id, results=results))
         completed = next((each.completion for each in executed if each.completion is not None), None)
         halted = next((each.ends_task for each in executed if each.ends_task is not None), None)
         if halted is not None:
@@ -197,43 +197,43 @@ class Task:
 
     async def _give_floor(self, result: str) -> Step:
         self.is_complete = True
-        scope, meter = self.scope, self.scope.meter
-        scope.bus.emit(
+        runtime, meter = self.runtime, self.runtime.meter
+        runtime.bus.emit(
             TaskCompleted(
-                task_id=scope.task_id,
+                task_id=runtime.task_id,
                 token_usage=meter.totals,
                 tool_usage={name: dict(counts) for name, counts in meter.tools.items()},
                 usage=meter.usage,
                 is_subtask=self.is_subtask,
             )
         )
-        scope.journal.sync_soon()
+        runtime.journal.sync_soon()
         if self.is_subtask:
             return Ended(result)
-        answer = await scope.ask("completion_result", "")
+        answer = await runtime.ask("completion_result", "")
         while answer.response == CONDENSE:
             await self.context.condense_now(answer.text)
-            answer = await scope.ask("completion_result", "")
+            answer = await runtime.ask("completion_result", "")
         return self._after(answer, Ended(result))
 
     async def _held_back_by_hook(self, result: str) -> bool:
         """A hook may find that there is more to do. It is heard a few times in a row, not for ever."""
         event = HookEvent.SUBAGENT_STOP if self.is_subtask else HookEvent.STOP
         active = self._held_back > 0
-        said = await self.scope.fire(
+        said = await self.runtime.fire(
             event,
-            self.scope.agent_type or "",
+            self.runtime.agent_type or "",
             last_assistant_message=result,
             stop_hook_active=active,
-            background_tasks=self.scope.background_tasks,
+            background_tasks=self.runtime.background_tasks,
             session_crons=[],
         )
-        wish = said.blocked or said.context
-        if not wish or said.stopped is not None or self._held_back >= STOP_HOOK_LIMIT:
+        reminder = said.blocked or said.context
+        if not reminder or said.stopped is not None or self._held_back >= STOP_HOOK_LIMIT:
             self._held_back = 0
             return False
         self._held_back += 1
-        self.remind(wish)
+        self.remind(reminder)
         return True
 
     def _after(self, answer: Answer, otherwise: Ended) -> Step:
@@ -241,17 +241,17 @@ class Task:
         if not answer.has_words:
             return otherwise
         self._turns, self.is_complete = 0, False
-        self.scope.meter.spent.turns = 0
+        self.runtime.meter.spent.turns = 0
         self._feedback(answer.text, answer.images)
         return AskModel()
 
     def _feedback(self, text: str, images: tuple[str, ...]) -> None:
-        self.scope.rows.say("user_feedback", text, images=images or None)
+        self.runtime.rows.say("user_feedback", text, images=images or None)
         self.hear(text, images)
 
     async def _listen(self) -> bool:
         """Take in what people said since the last request. Returns whether hooks refused all there was."""
-        while (queued := self.scope.queue.take()) is not None:
+        while (queued := self.runtime.queue.take()) is not None:
             self._feedback(queued.text, queued.images)
         heard, self._heard = self._heard, []
         taken = [await self._take_in(words) for words in heard]
@@ -263,7 +263,7 @@ class Task:
         if said.stopped is not None:
             self.halt(said.stopped)
         elif said.blocked is not None:
-            self.scope.rows.say("error", f"The prompt was not sent: {said.blocked}")
+            self.runtime.rows.say("error", f"The prompt was not sent: {said.blocked}")
         if said.stopped is not None or said.blocked is not None:
             return False
         self._pending.extend(image_blocks(words.images))
@@ -275,20 +275,20 @@ class Task:
     async def _shown_to_hooks(self, words: Words) -> HookResult:
         if not words.is_prompt:
             return EMPTY_HOOK_RESULT
-        self.scope.prompt_id = f"prompt-{self.scope.journal.next_ts()}"
-        return await self.scope.fire(HookEvent.USER_PROMPT_SUBMIT, prompt=words.text)
+        self.runtime.prompt_id = f"prompt-{self.runtime.journal.next_ts()}"
+        return await self.runtime.fire(HookEvent.USER_PROMPT_SUBMIT, prompt=words.text)
 
     async def _within_limits(self) -> bool:
         """Whether the loop may go on; asks if a limit is reached."""
-        options = self.scope.options
+        options = self.runtime.options
         if 0 < options.mistake_limit <= self._mistakes:
-            answer = await self.scope.ask("mistake_limit_reached", MISTAKES_TEXT)
+            answer = await self.runtime.ask("mistake_limit_reached", MISTAKES_TEXT)
             if not answer.is_yes and not answer.has_words:
                 return False
             self._mistakes = 0
             if answer.has_words:
                 self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
-        spent = self.scope.meter.spent
+        spent = self.runtime.meter.spent
         if not await self._within(options.max_turns, spent.turns, "requests"):
             return False
         return await self._within(options.max_cost, spent.cost, "cost")
@@ -298,71 +298,73 @@ class Task:
         if limit is None or used < limit:
             return True
         count = limit if kind == "requests" else f"{limit:.2f}"
-        answer = await self.scope.ask("auto_approval_max_req_reached", json.dumps({"count": count, "type": kind}))
+        answer = await self.runtime.ask("auto_approval_max_req_reached", json.dumps({"count": count, "type": kind}))
         if answer.is_yes:
-            self._turns = self.scope.meter.spent.turns = 0
-            self.scope.meter.spent.cost = 0.0
+            self._turns = self.runtime.meter.spent.turns = 0
+            self.runtime.meter.spent.cost = 0.0
         return answer.is_yes
 
     async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
         """What a tool asked of the engine."""
         if isinstance(control, Question):
-            answer = await self.scope.ask("followup", control.text, call_id=call.id)
-            self.scope.rows.say("user_feedback", answer.text, images=answer.images or None)
+            answer = await self.runtime.ask("followup", control.text, call_id=call.id)
+            self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
             return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
         if isinstance(control, Plan):
             self.todos = control.todos
-            self.scope.journal.write(TodosRecord(task_id=self.scope.task_id, todos=control.todos))
-            self.scope.bus.emit(TodosUpdated(task_id=self.scope.task_id, todos=control.todos))
+            self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=control.todos))
+            self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=control.todos))
             return ToolResult(content="Todo list updated successfully.")
         if isinstance(control, Delegate):
             return await self._hand_over(control, call)
         if isinstance(control, ChangeMode):
             return await self._change_mode(control, call)
-        self.scope.rows.say("completion_result", control.result, call_id=call.id)
+        self.runtime.rows.say("completion_result", control.result, call_id=call.id)
         return ToolResult(content="The result was shown to the user.", control=control)
 
     async def _hand_over(self, order: Delegate, call: ToolCall) -> ToolResult:
         """Work that may do more than this task may is for the person to hand out."""
-        scope = self.scope
-        if order.mode not in scope.parts.modes:
+        runtime = self.runtime
+        if order.mode not in runtime.services.modes:
             return self._no_such_mode(order.mode)
-        if scope.permission_mode is not PermissionMode.BYPASS and scope.parts.goes_beyond(order.mode, scope.mode):
+        if runtime.permission_mode is not PermissionMode.BYPASS and runtime.services.goes_beyond(
+            order.mode, runtime.mode
+        ):
             text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
-            refusal = await self._refusal_of(text, call, f"do it yourself in {scope.mode} mode")
+            refusal = await self._refusal_of(text, call, f"do it yourself in {runtime.mode} mode")
             if refusal is not None:
                 return refusal
         return ToolResult(content=await self._delegate(order))
 
-    async def _change_mode(self, wish: ChangeMode, call: ToolCall) -> ToolResult:
+    async def _change_mode(self, change: ChangeMode, call: ToolCall) -> ToolResult:
         """Another mode may do other things, so it is the person who changes it."""
-        scope, before = self.scope, self.scope.mode
-        if wish.mode not in scope.parts.modes:
-            return self._no_such_mode(wish.mode)
-        if wish.mode == before:
+        runtime, before = self.runtime, self.runtime.mode
+        if change.mode not in runtime.services.modes:
+            return self._no_such_mode(change.mode)
+        if change.mode == before:
             return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
-        if scope.permission_mode is not PermissionMode.BYPASS:
-            text = json.dumps({"tool": "switchMode", "mode": wish.mode, "reason": wish.reason})
+        if runtime.permission_mode is not PermissionMode.BYPASS:
+            text = json.dumps({"tool": "switchMode", "mode": change.mode, "reason": change.reason})
             refusal = await self._refusal_of(text, call, f"stay in {before} mode")
             if refusal is not None:
                 return refusal
-        scope.switch_mode(wish.mode)
-        role = scope.parts.modes[wish.mode]
-        switched = f"Successfully switched from {before} mode to {wish.mode} mode because: {wish.reason}"
+        runtime.switch_mode(change.mode)
+        role = runtime.services.modes[change.mode]
+        switched = f"Successfully switched from {before} mode to {change.mode} mode because: {change.reason}"
         return ToolResult(content="\n".join(part for part in (switched, role) if part))
 
     async def _refusal_of(self, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
         """Ask whether another mode may be used; what the model is told if not."""
-        if not self.scope.options.attended:
+        if not self.runtime.options.attended:
             return ToolResult(content=f"Nobody is there to approve it; {otherwise}.", is_error=True)
-        answer = await self.scope.ask("tool", text, call_id=call.id)
+        answer = await self.runtime.ask("tool", text, call_id=call.id)
         if answer.is_yes:
             return None
         said = f": {answer.text}" if answer.text else "."
         return ToolResult(content=f"The user wants you to {otherwise}{said}", is_error=True)
 
     def _no_such_mode(self, mode: str) -> ToolResult:
-        known = ", ".join(self.scope.parts.modes)
+        known = ", ".join(self.runtime.services.modes)
         return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)
 
 

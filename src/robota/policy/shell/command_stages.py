@@ -120,7 +120,7 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
             return _not_outside(word, context)
     if part.looks.takes_no_directories and _takes_directories(part, context):
         return None
-    if context.walls_missing:
+    if context.sandbox_missing:
         return ask(NO_SANDBOX)
     unreadable = next((rule for rule in context.deny if rule.tool == READ and rule.paths), None)
     if unreadable is not None and _reads_a_tree(part):

@@ -174,8 +174,8 @@ class Answer:
         self._draining.add(task)
         task.add_done_callback(self._draining.discard)
         task.add_done_callback(_forget_outcome)
-        patience = asyncio.get_running_loop().call_later(DRAIN_TIMEOUT_S, task.cancel)
-        task.add_done_callback(lambda _: patience.cancel())
+        timeout = asyncio.get_running_loop().call_later(DRAIN_TIMEOUT_S, task.cancel)
+        task.add_done_callback(lambda _: timeout.cancel())
         self._room.set()
 
     async def aclose(self) -> None:

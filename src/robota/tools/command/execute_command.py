@@ -84,7 +84,7 @@ async def _ended(
     lines = how_it_ended(ending, timeout_s)
     if seems_to_have_asked(ending, output):
         lines.append(f"It looks as if it asked a question. {NO_INPUT}")
-    was_confined = context.processes.has_walls and not params.without_sandbox
+    was_confined = context.processes.is_sandboxed and not params.without_sandbox
     was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused)
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
@@ -103,11 +103,11 @@ async def _ended(
         content=content,
         view=view,
         is_error=ending.stopped_for is not None,
-        alternative=_without_walls(params, " ".join(outcome.refused)) if was_stopped else None,
+        alternative=_outside_sandbox(params, " ".join(outcome.refused)) if was_stopped else None,
     )
 
 
-def _without_walls(params: ExecuteCommandParams, refused: str) -> Alternative:
+def _outside_sandbox(params: ExecuteCommandParams, refused: str) -> Alternative:
     unconfined = msgspec.to_builtins(msgspec.structs.replace(params, without_sandbox=True))
     return Alternative(input=unconfined, why=refused or FAILED_INSIDE, manner="without the sandbox")
 

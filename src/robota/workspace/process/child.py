@@ -187,7 +187,7 @@ def _start(launch: Launch, wrapped: Wrapped) -> tuple["subprocess.Popen[bytes]",
 
 def _spawn(launch: Launch, wrapped: Wrapped, input_end: int, output_end: int) -> "subprocess.Popen[bytes]":
     environment = command_environment({**os.environ, **without_loader_settings(launch.environment)})
-    if wrapped.has_walls:
+    if wrapped.is_sandboxed:
         environment = without_secrets(environment)
     try:
         return subprocess.Popen(

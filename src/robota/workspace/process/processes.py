@@ -91,7 +91,7 @@ class Processes:
         return self._adopt(command, Child(launch, lambda _: None, lambda: None), keeper, None)
 
     @property
-    def has_walls(self) -> bool:
+    def is_sandboxed(self) -> bool:
         """Whether commands run in a sandbox."""
         return self._wrap is not unwrapped
 

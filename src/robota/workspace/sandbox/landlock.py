@@ -42,7 +42,7 @@ def behind_landlock(profile: Profile, command: Sequence[str]) -> Wrapped:
         argv=(INTERPRETER, "-I", "-S", f"/proc/self/fd/{script}", *options, "--", *command),
         descriptors=(script,),
         clean_up=lambda: os.close(script),
-        has_walls=True,
+        is_sandboxed=True,
     )
 
 

@@ -68,7 +68,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
             argv=(*walls, *_limited(), *command),
             descriptors=() if descriptor is None else (descriptor,),
             clean_up=clean_up,
-            has_walls=True,
+            is_sandboxed=True,
             has_keeper=True,
         )
 

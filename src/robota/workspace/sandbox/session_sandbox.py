@@ -31,7 +31,7 @@ class SessionSandbox:
         self._tell: Callable[[str, str], None] = lambda kind, reason: None
 
     @property
-    def stand(self) -> bool:
+    def works(self) -> bool:
         """Whether a sandbox works on this machine."""
         return self._commands().is_real
 

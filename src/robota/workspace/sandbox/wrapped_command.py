@@ -16,7 +16,7 @@ class Wrapped(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     descriptors: tuple[int, ...] = ()
     clean_up: Callable[[], None] = lambda: None
-    has_walls: bool = False
+    is_sandboxed: bool = False
     has_keeper: bool = False
     refused: Callable[[], tuple[str, ...]] = tuple
 
