@@ -7,10 +7,9 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
-from robota.workspace.sandbox.probe import find_sandbox
-from robota.workspace.sandbox.profile import Profile, workspace_profile
-from robota.workspace.sandbox.sandbox import Kind, Sandbox
-from robota.workspace.sandbox.wrapped_command import Wrap, Wrapped, unwrapped
+from robota.workspace.process.wrapped_command import CommandWrapper, WrappedCommand, unwrapped
+from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
+from robota.workspace.sandbox.profile import SandboxProfile, workspace_profile
 
 RUNS = 100
 TARGET_MS = 15
@@ -19,8 +18,10 @@ COMMAND = ("/bin/bash", "-c", "true")
 
 def sandbox(bench: Bench) -> list[Measurement]:
     profile = session_profile(bench)
-    kinds = [kind for kind in (Kind.BUBBLEWRAP, Kind.LANDLOCK) if works(kind, profile)]
-    sides = [Sandbox(kind=kind, profile=profile, executable=find_sandbox(profile).executable) for kind in kinds]
+    kinds = [kind for kind in (SandboxKind.BUBBLEWRAP, SandboxKind.LANDLOCK) if works(kind, profile)]
+    sides = [
+        SandboxBackend(kind=kind, profile=profile, executable=detect_backend(profile).executable) for kind in kinds
+    ]
     bare, *walled = times_ms(profile, sides)
     return [
         Measurement(
@@ -34,7 +35,7 @@ def sandbox(bench: Bench) -> list[Measurement]:
     ]
 
 
-def session_profile(bench: Bench) -> Profile:
+def session_profile(bench: Bench) -> SandboxProfile:
     """A repository with another one in it, and a home with a few secrets and a hundred other things."""
     temporary = bench.workspace.parent / "sandbox-tmp"
     for place in (temporary, bench.home / ".ssh", bench.home / ".aws", bench.workspace / "inner/.git"):
@@ -44,14 +45,14 @@ def session_profile(bench: Bench) -> Profile:
     return workspace_profile(bench.workspace, temporary, home=bench.home, secrets=(bench.home / ".robota",))
 
 
-def works(kind: Kind, profile: Profile) -> bool:
-    found = find_sandbox(profile).kind
-    return found is kind or (found is Kind.BUBBLEWRAP and kind is Kind.LANDLOCK)
+def works(kind: SandboxKind, profile: SandboxProfile) -> bool:
+    found = detect_backend(profile).kind
+    return found is kind or (found is SandboxKind.BUBBLEWRAP and kind is SandboxKind.LANDLOCK)
 
 
-def times_ms(profile: Profile, sides: list[Sandbox]) -> list[float]:
+def times_ms(profile: SandboxProfile, sides: list[SandboxBackend]) -> list[float]:
     """Medians of the bare command and of each sandbox, in turn; the first round warms up."""
-    ways: list[Wrap] = [unwrapped, *(side.wrap for side in sides)]
+    ways: list[CommandWrapper] = [unwrapped, *(side.wrap for side in sides)]
     times: list[list[float]] = [[] for _ in ways]
     for _ in range(RUNS + 1):
         for kept, way in zip(times, ways, strict=True):
@@ -61,7 +62,7 @@ def times_ms(profile: Profile, sides: list[Sandbox]) -> list[float]:
     return [statistics.median(kept[1:]) * 1000 for kept in times]
 
 
-def run(wrapped: Wrapped, cwd: Path) -> None:
+def run(wrapped: WrappedCommand, cwd: Path) -> None:
     try:
         subprocess.run(
             wrapped.argv,

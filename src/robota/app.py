@@ -52,11 +52,11 @@ from robota.secrets.redaction import Redactor
 from robota.text.visible import single_line
 from robota.tools.registry import builtin_tools, by_name, schema_of
 from robota.workspace.files.files import Files
-from robota.workspace.git.read_only import git_only_looks
+from robota.workspace.git.repository_safety import is_safe_repository
 from robota.workspace.process.environment import without_loader_settings
 from robota.workspace.process.processes import Processes
+from robota.workspace.process.wrapped_command import unwrapped
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
-from robota.workspace.sandbox.wrapped_command import unwrapped
 from robota.workspace.shell.expansion import files_matching
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _opened(choices: Choices, new: NewSession, env: Mapping[str, str]) -> OpenSe
     if sandbox is None:
         session.tell_sandbox("off", "the settings or the permission mode say so")
     else:
-        sandbox.when_found(session.tell_sandbox)
+        sandbox.on_detected(session.tell_sandbox)
     return OpenSession(
         session=session,
         log=new.log,
@@ -370,7 +370,7 @@ def _judge(
         places=Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching),
         names=names,
         trusted=settings.is_trusted,
-        git_only_looks=lambda: git_only_looks(root),
+        is_safe_repository=lambda: is_safe_repository(root),
         sandbox_works=None if sandbox is None else lambda: sandbox.works,
     )
     return judge, notices

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.sandbox import Kind
 from tests.agents.repositories import (
     ANSWER,
     FREELY,
@@ -179,7 +178,7 @@ def test_files_in_a_worktree_are_no_protected_files(robota: Robota) -> None:
 def test_git_of_the_repository_cannot_be_written_from_the_sandbox_of_a_worktree(robota: Robota) -> None:
     """P12: the real directory of git, which `.git` of a worktree only points to, lies outside and is read-only."""
     profile = workspace_profile(robota.workspace, robota.home, home=robota.home)
-    if find_sandbox(profile).kind is Kind.NONE:
+    if detect_backend(profile).kind is SandboxKind.NONE:
         pytest.skip("no sandbox works here")
     run_in_worktree(robota, "x", "touch stay")
     hook = robota.workspace / ".git/hooks/post-checkout"

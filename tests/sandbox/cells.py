@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.probe import find_sandbox
-from robota.workspace.sandbox.profile import Profile, workspace_profile
-from robota.workspace.sandbox.sandbox import Kind, Sandbox
+from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
+from robota.workspace.sandbox.profile import SandboxProfile, workspace_profile
 
 # Not the one of a virtual environment: that may lie in /tmp, which commands in the sandbox see as their own.
 PYTHON = str(Path(sys.executable).resolve())
-KINDS = [Kind.BUBBLEWRAP, Kind.LANDLOCK]
+KINDS = [SandboxKind.BUBBLEWRAP, SandboxKind.LANDLOCK]
 
 
 class Cell:
     """A workspace with a repository, and a home with secrets."""
 
-    def __init__(self, kind: Kind, base: Path, *, network: bool = False) -> None:
+    def __init__(self, kind: SandboxKind, base: Path, *, network: bool = False) -> None:
         self.root, self.home, self.outside = base / "ws", base / "home", base / "outside"
         self.temporary = base / "tmp"
         for place in (self.root, self.home / ".ssh", self.outside, self.temporary, self.root / ".git" / "hooks"):
@@ -55,11 +54,11 @@ def landlock_abi() -> int:
     return int(ctypes.CDLL(None).syscall(444, None, 0, 1))
 
 
-def make(kind: Kind, profile: Profile) -> Sandbox:
+def make(kind: SandboxKind, profile: SandboxProfile) -> SandboxBackend:
     """A sandbox of that kind; where it does not work, the test is skipped."""
-    found = find_sandbox(profile)
-    if kind is Kind.LANDLOCK and landlock_abi() < 1:
+    found = detect_backend(profile)
+    if kind is SandboxKind.LANDLOCK and landlock_abi() < 1:
         pytest.skip("this kernel has no Landlock")
-    if kind is Kind.BUBBLEWRAP and found.kind is not Kind.BUBBLEWRAP:
+    if kind is SandboxKind.BUBBLEWRAP and found.kind is not SandboxKind.BUBBLEWRAP:
         pytest.skip(f"no bubblewrap: {found.reason}")
-    return Sandbox(kind=kind, profile=profile, executable=found.executable)
+    return SandboxBackend(kind=kind, profile=profile, executable=found.executable)

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.egress.allow_list import AllowList
-from robota.workspace.sandbox.egress.gateway import Egress, WaysOut
-from robota.workspace.sandbox.egress.limits import Bounds
-from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.egress.gateway import CommandEgress, EgressGateway
+from robota.workspace.sandbox.egress.relay import EgressLimits
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.sandbox import Kind
-from robota.workspace.web.name_lookup import Resolve, resolve_name
+from robota.workspace.web.address import Resolve, resolve_name
 
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -23,21 +22,21 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 def require_bubblewrap(place: Path) -> None:
     """Skip the test where there is none."""
-    found = find_sandbox(workspace_profile(place, place, home=None))
-    if found.kind is not Kind.BUBBLEWRAP:
+    found = detect_backend(workspace_profile(place, place, home=None))
+    if found.kind is not SandboxKind.BUBBLEWRAP:
         pytest.skip(f"no bubblewrap: {found.reason}")
 
 
 class Proxy:
     """The port that the launcher opened, here without walls around it."""
 
-    def __init__(self, port: int, egress: Egress) -> None:
+    def __init__(self, port: int, egress: CommandEgress) -> None:
         self.port = port
         self._egress = egress
 
     @property
     def refused(self) -> tuple[str, ...]:
-        return self._egress.refused()
+        return self._egress.refused_hosts()
 
     async def say(self, data: bytes, *, then_end: bool = False) -> bytes:
         """Say this on a new connection, and hear everything until the other side ends."""
@@ -55,8 +54,10 @@ class Proxy:
 
 
 @asynccontextmanager
-async def proxy(*allowed: str, resolve: Resolve = resolve_name, bounds: Bounds | None = None) -> AsyncIterator[Proxy]:
-    egress = Egress(WaysOut(AllowList(allowed, resolve), bounds), sys.executable)
+async def proxy(
+    *allowed: str, resolve: Resolve = resolve_name, limits: EgressLimits | None = None
+) -> AsyncIterator[Proxy]:
+    egress = CommandEgress(EgressGateway(AllowList(allowed, resolve), limits), sys.executable)
     try:
         command = egress.around(["printenv", "HTTP_PROXY"])
         run = asyncio.create_subprocess_exec(*command, pass_fds=egress.descriptors, stdout=subprocess.PIPE)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.sandbox.backend import SandboxKind
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
@@ -11,7 +11,7 @@ from tests.sandbox.cells import PYTHON, Cell
 
 
 def test_the_refused_host_is_named_in_the_offer(robota: Robota, tmp_path: Path) -> None:
-    Cell(Kind.BUBBLEWRAP, tmp_path / "probe")  # skips where a list cannot be enforced
+    Cell(SandboxKind.BUBBLEWRAP, tmp_path / "probe")  # skips where a list cannot be enforced
     fetch = f"{PYTHON} -c \"import urllib.request; urllib.request.urlopen('http://two.example/')\""
     script(robota, {"calls": [call("execute_command", command=fetch)]}, {"text": "All done."})
     settings = robota.home / ".robota" / "settings.json"

@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.workspace.sandbox.egress.allow_list import LOOKUPS_AT_ONCE, AllowList, HostRefused
-from robota.workspace.sandbox.egress.limits import Bounds
-from robota.workspace.sandbox.egress.request import NotServed, wish_of
+from robota.workspace.sandbox.egress.relay import EgressLimits
+from robota.workspace.sandbox.egress.request import ProxyError, parse_proxy_request
 from robota.workspace.web.address import parse_address
 from tests.sandbox.egress_partners import OK, Proxy, Server, proxy, server
 
 T = TypeVar("T")
 
 
-def talk(scenario: Callable[[Proxy, Server], Awaitable[T]], bounds: Bounds | None = None) -> T:
+def talk(scenario: Callable[[Proxy, Server], Awaitable[T]], limits: EgressLimits | None = None) -> T:
     """With a server on loopback that is on the list, and nothing else on it."""
 
     async def opened() -> T:
-        async with server() as far, proxy(far.here, bounds=bounds) as way:
+        async with server() as far, proxy(far.here, limits=limits) as way:
             return await scenario(way, far)
 
     return asyncio.run(opened())
@@ -171,8 +171,8 @@ def test_n03_a_target_that_looks_like_a_trick_is_not_interpreted(target: bytes, 
 def test_every_target_is_read_in_one_way_or_refused(method: bytes, beginning: str, rest: str) -> None:
     request = h11.Request(method=method, target=beginning + rest, headers=[("host", "ok.example")])
     try:
-        address = wish_of(request).address
-    except NotServed as refusal:
+        address = parse_proxy_request(request).address
+    except ProxyError as refusal:
         assert refusal.status == 400
     else:
         assert parse_address(address.url) == address
@@ -306,7 +306,7 @@ def test_half_a_request_does_not_hold_a_line_for_ever(beginning: bytes) -> None:
     async def scenario(way: Proxy, far: Server) -> None:
         assert status(await way.say(beginning)) == 408
 
-    talk(scenario, Bounds(head_s=0.01))
+    talk(scenario, EgressLimits(head_s=0.01))
 
 
 def test_a_head_without_end_is_cut_off() -> None:
@@ -323,7 +323,7 @@ def test_silence_ends_a_tunnel() -> None:
         answer = await way.say(f"CONNECT {far.here} HTTP/1.0\r\n\r\n".encode())
         assert status(answer) == 200
 
-    talk(scenario, Bounds(idle_s=0.01))
+    talk(scenario, EgressLimits(idle_s=0.01))
 
 
 def test_who_comes_when_all_lines_are_busy_waits_for_a_free_one() -> None:
@@ -338,7 +338,7 @@ def test_who_comes_when_all_lines_are_busy_waits_for_a_free_one() -> None:
         assert (await second_reader.readuntil(OK)).endswith(OK)
         second.close()
 
-    talk(scenario, Bounds(connections=1))
+    talk(scenario, EgressLimits(connections=1))
 
 
 def test_names_that_nobody_answers_for_do_not_take_all_threads() -> None:
@@ -351,7 +351,7 @@ def test_names_that_nobody_answers_for_do_not_take_all_threads() -> None:
         return []
 
     async def scenario() -> None:
-        async with proxy("*.slow.example", resolve=never, bounds=Bounds(connect_s=0.01)) as way:
+        async with proxy("*.slow.example", resolve=never, limits=EgressLimits(connect_s=0.01)) as way:
             for number in range(LOOKUPS_AT_ONCE + 2):
                 assert status(await way.say(f"CONNECT a{number}.slow.example:443 HTTP/1.0\r\n\r\n".encode())) == 502
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.process.ending import StopReason
+from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import Processes
-from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.sandbox.backend import SandboxKind
 from tests.sandbox.cells import KINDS, Cell
 from tests.workspace.commanding import Witness
 
 
-def stopped(kind: Kind, base: Path, command: str) -> CommandOutcome:
+def stopped(kind: SandboxKind, base: Path, command: str) -> CommandOutcome:
     """After it has printed something."""
     cell = Cell(kind, base)
 
@@ -36,7 +36,7 @@ def stopped(kind: Kind, base: Path, command: str) -> CommandOutcome:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_r08_a_command_that_is_stopped_can_clean_up(kind: Kind, tmp_path: Path) -> None:
+def test_r08_a_command_that_is_stopped_can_clean_up(kind: SandboxKind, tmp_path: Path) -> None:
     clean_up = "trap 'echo cleaned > file; echo bye; exit 5' TERM; sleep 1000 3> witness & echo up; wait"
     outcome = stopped(kind, tmp_path, clean_up)
     assert (outcome.output_head, outcome.exit_code) == ("up\nbye\n", 5)
@@ -44,7 +44,7 @@ def test_r08_a_command_that_is_stopped_can_clean_up(kind: Kind, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_r08_a_command_that_does_not_want_to_end_ends(kind: Kind, tmp_path: Path) -> None:
+def test_r08_a_command_that_does_not_want_to_end_ends(kind: SandboxKind, tmp_path: Path) -> None:
     stopped(
         kind, tmp_path, "trap '' TERM; env -i setsid -f sleep 1000 3> witness; echo up; while :; do sleep 1000; done"
     )

@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.landlock import LAUNCHER
-from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import PYTHON, Cell, landlock_abi
 from tests.workspace.commanding import Witness
 
@@ -23,7 +22,7 @@ OPEN = "import socket; socket.socket(socket.{}, socket.{})"
 
 @pytest.fixture
 def weak(tmp_path: Path) -> Cell:
-    return Cell(Kind.LANDLOCK, tmp_path)
+    return Cell(SandboxKind.LANDLOCK, tmp_path)
 
 
 def test_n10_secrets_are_closed_and_everything_beside_them_is_open(weak: Cell) -> None:
@@ -52,7 +51,7 @@ def test_secrets_within_secrets_do_not_open_them(weak: Cell) -> None:
 def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) -> None:
     base = tmp_path / "home"
     base.mkdir()
-    cell = Cell(Kind.LANDLOCK, base)
+    cell = Cell(SandboxKind.LANDLOCK, base)
     cell.home = base
     (base / ".ssh").mkdir()
     (base / ".ssh/id").write_text("secret")
@@ -66,9 +65,9 @@ def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) ->
 def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever may write in it could write to ~/.ssh and to Robota's settings, too."""
     monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is
-    inside = find_sandbox(workspace_profile(weak.home, weak.temporary, home=weak.home))
-    assert inside.kind is Kind.NONE and str(weak.home / ".ssh") in inside.reason
-    assert find_sandbox(workspace_profile(weak.root, weak.temporary, home=weak.home)).kind is Kind.LANDLOCK
+    inside = detect_backend(workspace_profile(weak.home, weak.temporary, home=weak.home))
+    assert inside.kind is SandboxKind.NONE and str(weak.home / ".ssh") in inside.reason
+    assert detect_backend(workspace_profile(weak.root, weak.temporary, home=weak.home)).kind is SandboxKind.LANDLOCK
 
 
 @pytest.mark.parametrize(

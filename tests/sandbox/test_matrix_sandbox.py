@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.sandbox.backend import SandboxKind
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.sandbox.cells import Cell
@@ -25,7 +25,7 @@ SECRETS = {
 
 @pytest.fixture
 def strong(tmp_path: Path) -> Cell:
-    return Cell(Kind.BUBBLEWRAP, tmp_path)
+    return Cell(SandboxKind.BUBBLEWRAP, tmp_path)
 
 
 def test_n08_no_secret_of_the_environment_is_seen_inside(robota: Robota) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.sandbox.backend import SandboxKind
 from tests.sandbox.cells import KINDS, PYTHON, Cell
 
 PARALLEL = """
@@ -111,6 +111,6 @@ def test_here_documents_pipes_and_process_substitution(cell: Cell) -> None:
     succeeds(cell, "cat <<E | sort | tee copy\nb\na\nE\ncat <(echo c) copy | wc -l", "a\nb\n3\n")
 
 
-@pytest.mark.parametrize("cell", [Kind.BUBBLEWRAP], indirect=True)
+@pytest.mark.parametrize("cell", [SandboxKind.BUBBLEWRAP], indirect=True)
 def test_a_terminal_of_its_own(cell: Cell) -> None:
     succeeds(cell, f'{PYTHON} -c "{PTY}"', "ok\n")

@@ -11,11 +11,10 @@ import pytest
 
 from robota.config.trust.sources import take_snapshot
 from robota.workspace.files.ignore import IgnoreFiles
+from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.placeholders import Placeholders
-from robota.workspace.sandbox.probe import find_sandbox
-from robota.workspace.sandbox.profile import GUARDED_NAMES
-from robota.workspace.sandbox.sandbox import Kind
-from robota.workspace.sandbox.wrapped_command import Wrapped
+from robota.workspace.sandbox.profile import PROTECTED_NAMES
 from tests.sandbox.cells import Cell
 
 HOLD = """
@@ -33,10 +32,10 @@ sys.stdin.read()
 
 @pytest.fixture
 def strong(tmp_path: Path) -> Cell:
-    return Cell(Kind.BUBBLEWRAP, tmp_path)
+    return Cell(SandboxKind.BUBBLEWRAP, tmp_path)
 
 
-def started(wrapped: Wrapped, root: Path) -> "subprocess.Popen[bytes]":
+def started(wrapped: WrappedCommand, root: Path) -> "subprocess.Popen[bytes]":
     """Running, and past the building of its walls: its first line has come."""
     process = subprocess.Popen(
         wrapped.argv, pass_fds=wrapped.descriptors, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -90,7 +89,7 @@ def test_the_end_of_one_command_does_not_open_the_walls_of_another(strong: Cell)
     second = strong.sandbox.wrap(["/bin/sh", "-c", try_it])
     process = started(second, strong.root)
     first.clean_up()
-    assert set(GUARDED_NAMES) <= set(strong.names())
+    assert set(PROTECTED_NAMES) <= set(strong.names())
     out, _ = process.communicate(b"go\n")
     assert out == b"ready\n"
     assert not (strong.root / ".mcp.json").is_file() and not list((strong.root / ".claude").iterdir())
@@ -134,7 +133,7 @@ def test_nobody_else_takes_a_placeholder_for_something(tmp_path: Path) -> None:
     """Neither is trust asked for again nor are files kept from the model, while a command runs."""
     (tmp_path / "file").write_text("text")
     before = take_snapshot(tmp_path)
-    held = Placeholders([tmp_path / name for name in GUARDED_NAMES], tmp_path / ".robota")
+    held = Placeholders([tmp_path / name for name in PROTECTED_NAMES], tmp_path / ".robota")
     assert take_snapshot(tmp_path) == before
     assert not IgnoreFiles(tmp_path, ".robotaignore").match(("file",))
     held.release()
@@ -144,7 +143,7 @@ def test_nobody_else_takes_a_placeholder_for_something(tmp_path: Path) -> None:
 def test_a_link_with_a_guarded_name_does_not_break_the_sandbox(strong: Cell, target: str) -> None:
     """A repository could otherwise choose the weaker kind for itself."""
     (strong.root / ".claude").symlink_to(target)
-    assert find_sandbox(strong.sandbox.profile).kind is Kind.BUBBLEWRAP
+    assert detect_backend(strong.sandbox.profile).kind is SandboxKind.BUBBLEWRAP
     assert strong.run("echo works > file && cat file").stdout == "works\n"
     assert (strong.root / ".claude").readlink() == Path(target)
 

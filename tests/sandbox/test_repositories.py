@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.repositories import MOST_DEPTH, MOST_PLACES, git_places
-from robota.workspace.sandbox.sandbox import Kind
+from robota.workspace.sandbox.repositories import MOST_DEPTH, MOST_PLACES, find_git_paths
 from tests.sandbox.cells import Cell
 
 
 @pytest.fixture
 def strong(tmp_path: Path) -> Cell:
-    return Cell(Kind.BUBBLEWRAP, tmp_path)
+    return Cell(SandboxKind.BUBBLEWRAP, tmp_path)
 
 
 def nested(cell: Cell, path: str) -> Path:
@@ -73,7 +72,7 @@ def test_a_submodule_is_found_however_deep_it_lies(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     (deep / ".git").write_text("gitdir: ../../../../../../../.git/modules/g\n")
     (tmp_path / ".gitmodules").write_text('[submodule "g"]\n\tpath = a/b/c/d/e/f/g\n\turl = x\n')
-    assert deep / ".git" in git_places(tmp_path)
+    assert deep / ".git" in find_git_paths(tmp_path)
 
 
 def test_a_list_of_submodules_leads_nowhere_else(tmp_path: Path) -> None:
@@ -81,14 +80,14 @@ def test_a_list_of_submodules_leads_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "outside/.git").mkdir(parents=True)
     root.mkdir()
     (root / ".gitmodules").write_text(f"path = ../outside\npath = {tmp_path}/outside\npath = /\n")
-    assert git_places(root) == ()
+    assert find_git_paths(root) == ()
 
 
 def test_the_search_is_bounded(tmp_path: Path) -> None:
     for number in range(2 * MOST_PLACES):
         (tmp_path / f"r{number}/.git").mkdir(parents=True)
     (tmp_path / "/".join("d" * (MOST_DEPTH + 1)) / ".git").mkdir(parents=True)
-    places = git_places(tmp_path)
+    places = find_git_paths(tmp_path)
     assert len(places) == MOST_PLACES
     assert all(len(place.relative_to(tmp_path).parts) <= MOST_DEPTH + 1 for place in places)
 
@@ -106,7 +105,7 @@ def test_odd_things_in_a_workspace_do_not_choose_a_weaker_sandbox(strong: Cell) 
     (strong.root / "d").mkdir()
     os.mkfifo(strong.root / "d/.git")
     profile = workspace_profile(strong.root, strong.temporary, home=strong.home)
-    assert find_sandbox(profile).kind is Kind.BUBBLEWRAP
+    assert detect_backend(profile).kind is SandboxKind.BUBBLEWRAP
 
 
 @given(content=st.binary(max_size=200) | st.text("gitdr: ./\n\0", max_size=60).map(str.encode))
@@ -114,4 +113,4 @@ def test_no_git_file_makes_trouble(tmp_path_factory: pytest.TempPathFactory, con
     root = tmp_path_factory.mktemp("ws")
     (root / ".git").write_bytes(b"gitdir:" + content)
     (root / ".gitmodules").write_bytes(b"path=" + content)
-    assert all(place.is_relative_to(root) and place != root for place in git_places(root))
+    assert all(place.is_relative_to(root) and place != root for place in find_git_paths(root))

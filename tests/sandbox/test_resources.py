@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from robota.tools.command.report import how_it_ended
-from robota.workspace.process.ending import StopReason
+from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.memory_use import memory_in_use, memory_of, whole_memory
 from robota.workspace.process.processes import Processes
-from robota.workspace.process.watchdog import CommandLimits
-from robota.workspace.sandbox.sandbox import Kind
-from robota.workspace.sandbox.wrapped_command import Wrap, unwrapped
+from robota.workspace.process.watchdog import CommandLimits, memory_in_use, memory_of, whole_memory
+from robota.workspace.process.wrapped_command import CommandWrapper, unwrapped
+from robota.workspace.sandbox.backend import SandboxKind
 from tests.sandbox.cells import KINDS, PYTHON, Cell
 from tests.workspace.commanding import Witness
 
@@ -44,10 +43,10 @@ class Ground:
     """Where commands of this test run, in one kind of sandbox or in none."""
 
     root: Path
-    _wrap: Wrap
+    _wrap: CommandWrapper
 
-    def __init__(self, kind: Kind, base: Path) -> None:
-        if kind is Kind.NONE:
+    def __init__(self, kind: SandboxKind, base: Path) -> None:
+        if kind is SandboxKind.NONE:
             self.root, self._wrap = base, unwrapped
         else:
             cell = Cell(kind, base)
@@ -64,7 +63,7 @@ class Ground:
         return asyncio.run(scenario())
 
 
-@pytest.fixture(params=[*KINDS, Kind.NONE])
+@pytest.fixture(params=[*KINDS, SandboxKind.NONE])
 def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
     return Ground(request.param, tmp_path)
 
@@ -115,10 +114,10 @@ def test_the_kernel_takes_a_command_before_robota(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_c36_no_core_and_no_endless_file(kind: Kind, tmp_path: Path) -> None:
+def test_c36_no_core_and_no_endless_file(kind: SandboxKind, tmp_path: Path) -> None:
     assert Ground(kind, tmp_path).run("ulimit -c; ulimit -f").output_head == "0\n16777216\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the kernel does not count the processes of root")
 def test_c36_the_kernel_counts_the_processes_of_a_sandbox(tmp_path: Path) -> None:
-    assert Ground(Kind.BUBBLEWRAP, tmp_path).run("ulimit -u").output_head == "4096\n"
+    assert Ground(SandboxKind.BUBBLEWRAP, tmp_path).run("ulimit -u").output_head == "4096\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.sandbox import Kind
-from robota.workspace.sandbox.submodules import find_submodules
+from robota.workspace.sandbox.backend import SandboxKind
+from robota.workspace.sandbox.repositories import find_submodules
 from tests.sandbox.cells import Cell
 
 GIT = ("git", "-c", "user.email=a@example.com", "-c", "user.name=a", "-c", "protocol.file.allow=always")
@@ -19,7 +19,7 @@ PLANT = (
 @pytest.fixture
 def strong(tmp_path: Path) -> Cell:
     """Its workspace has a submodule in `libs/sub`."""
-    cell = Cell(Kind.BUBBLEWRAP, tmp_path)
+    cell = Cell(SandboxKind.BUBBLEWRAP, tmp_path)
     library = tmp_path / "library"
     library.mkdir()
     git(library, "init", "-q")
@@ -66,5 +66,5 @@ def test_a_list_cannot_open_or_close_what_lies_elsewhere(strong: Cell, path: str
     (strong.outside / "sub").mkdir()
     (strong.root / ".gitmodules").write_text(f'[submodule "x"]\n\tpath = {path}\n')
     found = find_submodules(strong.root)
-    assert not found.pinned and not found.closed
+    assert not found.pinned and not found.read_only
     assert strong.run(f"echo x > {strong.outside}/file").returncode != 0

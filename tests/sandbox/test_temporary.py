@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.command_sandbox import CommandSandbox
-from robota.workspace.sandbox.temporary import PREFIX, Temporary
+from robota.workspace.sandbox.private_tmp import PREFIX, PrivateTmp
+from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 HOLD = """
 import sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from robota.workspace.sandbox.temporary import Temporary
-held = Temporary()
+from robota.workspace.sandbox.private_tmp import PrivateTmp
+held = PrivateTmp()
 print(held.path, flush=True)
 sys.stdin.read()
 """
@@ -43,8 +43,8 @@ def grown_old(directory: Path) -> Path:
     ],
 )
 def test_nothing_stays_whatever_was_left_in_it(place: Path, leave: str) -> None:
-    sandbox = CommandSandbox(place, home=None)
-    temporary = sandbox.sandbox.profile.temporary
+    sandbox = SessionSandbox(place, home=None)
+    temporary = sandbox.backend.profile.temporary
     subprocess.run(["bash", "-c", leave.format(temporary)], check=True)
     sandbox.close()
     assert not list(place.iterdir())
@@ -55,10 +55,10 @@ def test_what_a_killed_session_left_goes_with_the_next_and_a_living_one_keeps_it
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         held = grown_old(Path(other.stdout.readline().strip()))
-        Temporary().remove()
+        PrivateTmp().remove()
         assert held.is_dir()
         other.kill()
-    Temporary().remove()
+    PrivateTmp().remove()
     assert not list(place.iterdir())
 
 
@@ -68,5 +68,5 @@ def test_what_is_young_or_no_directory_of_ours_stays(place: Path) -> None:
     (place / f"{PREFIX}link").symlink_to("/")
     (place / f"{PREFIX}file").touch()
     grown_old(place / f"{PREFIX}file")
-    Temporary().remove()
+    PrivateTmp().remove()
     assert sorted(entry.name for entry in place.iterdir()) == [f"{PREFIX}{name}" for name in ("file", "link", "young")]

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.probe import find_sandbox
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.sandbox import Kind
 from tests.sandbox.cells import KINDS, PYTHON, Cell
 
 
@@ -21,7 +20,7 @@ def cell(request: pytest.FixtureRequest, tmp_path: Path) -> Cell:
 
 @pytest.fixture
 def strong(tmp_path: Path) -> Cell:
-    return Cell(Kind.BUBBLEWRAP, tmp_path)
+    return Cell(SandboxKind.BUBBLEWRAP, tmp_path)
 
 
 def test_ordinary_work_in_the_workspace_goes_on(cell: Cell) -> None:
@@ -62,7 +61,7 @@ def test_the_network_is_off(cell: Cell) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_network_can_be_allowed(kind: Kind, tmp_path: Path) -> None:
+def test_the_network_can_be_allowed(kind: SandboxKind, tmp_path: Path) -> None:
     cell = Cell(kind, tmp_path, network=True)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -141,8 +140,8 @@ def test_a_bubblewrap_that_a_command_could_have_written_is_not_used(
     for folder in (programs, strong.outside / "link"):
         monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     (strong.outside / "link").symlink_to(programs)
-    found = find_sandbox(strong.sandbox.profile)
-    assert found.kind is Kind.BUBBLEWRAP and found.executable == strong.sandbox.executable
+    found = detect_backend(strong.sandbox.profile)
+    assert found.kind is SandboxKind.BUBBLEWRAP and found.executable == strong.sandbox.executable
     assert not (strong.outside / "ran").exists()
 
 
@@ -151,8 +150,8 @@ def test_without_bubblewrap_landlock_is_found_and_the_reason_said(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     profile = workspace_profile(tmp_path, tmp_path, home=None)
-    found = find_sandbox(profile)
-    assert found.kind is Kind.LANDLOCK and "not installed" in found.reason
+    found = detect_backend(profile)
+    assert found.kind is SandboxKind.LANDLOCK and "not installed" in found.reason
 
 
 def test_p21_an_archive_cannot_be_unpacked_outside(strong: Cell) -> None:

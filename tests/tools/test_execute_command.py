@@ -14,7 +14,7 @@ from robota.contracts.tool import ToolError, ToolResult
 from robota.protocol.views import TerminalView
 from robota.tools.command.execute_command import TOOL, ExecuteCommandParams
 from robota.tools.command.output_text import MAX_CHARACTERS, shortened
-from robota.workspace.output.buffer import HeadAndTail
+from robota.workspace.output.capture import HeadAndTail
 from robota.workspace.process.processes import Processes
 from robota.workspace.process.watchdog import CommandLimits
 from tests.tools.workbench import Workbench

@@ -77,7 +77,7 @@ def test_a_running_background_process_can_be_looked_into(bench: Workbench) -> No
     async def scenario() -> str:
         process = bench.processes.start_background("seq 5; sleep 1000", bench.cwd)
         while not process.last_text.endswith("5\n"):
-            await process.news(60)
+            await process.new_output(60)
         try:
             return (await TOOL.run(ReadCommandOutputParams(artifact_id=process.id, search="[24]"), bench)).content
         finally:

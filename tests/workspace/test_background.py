@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.background import BackgroundProcess, NotSent
-from robota.workspace.process.ending import Ending, StopReason
+from robota.workspace.process.background import BackgroundProcess, InputNotSent
+from robota.workspace.process.command_process import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import MOST_IN_BACKGROUND, Processes
 from robota.workspace.process.watchdog import CommandLimits
@@ -27,7 +27,7 @@ def nothing_leaks() -> Iterator[None]:
 async def read_until(process: BackgroundProcess, wanted: str) -> str:
     text = ""
     while wanted not in text:
-        news = await process.news(FOREVER)
+        news = await process.new_output(FOREVER)
         text += news.head + news.tail
         assert news.total_characters or process.ending is None, text
     return text
@@ -40,7 +40,7 @@ def test_a_conversation(tmp_path: Path) -> None:
         assert await read_until(process, "<one>\n") == "<one>\n"
         await process.send("zwölf\n".encode(), then_close=True)
         assert await read_until(process, "over\n") == "<zwölf>\nover\n"
-        await process.news(FOREVER)
+        await process.new_output(FOREVER)
         assert process.ending == Ending(exit_code=0)
         assert process.last_text == "<one>\n<zwölf>\nover\n"
 
@@ -50,14 +50,14 @@ def test_a_conversation(tmp_path: Path) -> None:
 def test_news_are_told_once_and_a_flood_keeps_both_ends(tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
         process = processes.start_background("read x; echo first; head -c 1000000 /dev/zero; echo last", tmp_path)
-        assert (await process.news(0)).total_characters == 0
+        assert (await process.new_output(0)).total_characters == 0
         await process.send(b"\n", then_close=False)
         await process.ended.wait()
-        news = await process.news(0)
+        news = await process.new_output(0)
         assert news.total_characters == 1_000_011
         assert news.head.startswith("first\n") and news.tail.endswith("last\n")
         assert len(news.head + news.tail) < 40_000
-        assert (await process.news(0)).total_characters == 0
+        assert (await process.new_output(0)).total_characters == 0
         file = process.output_file()
         assert file is not None and file.stat().st_size == 1_000_011
 
@@ -90,7 +90,7 @@ def test_all_end_with_the_session_and_their_files_go(
         command = "trap 'echo bye > cleaned; exit' TERM; head -c 1000000 /dev/zero; echo up; sleep 1000 & wait"
         process = processes.start_background(f"({command}) 3> witness", tmp_path)
         while not process.last_text.endswith("up\n"):
-            await process.news(FOREVER)
+            await process.new_output(FOREVER)
         assert list((tmp_path / "spools").iterdir())
         if politely:
             await processes.end_background()
@@ -122,13 +122,13 @@ def test_at_its_time_limit_a_command_goes_on_in_the_background(tmp_path: Path) -
         process = await processes.run_or_hand_over(command, tmp_path, 0.5, shown.append)
         assert isinstance(process, BackgroundProcess)
         assert processes.find_background(process.id) is process
-        assert process.so_far.head == "before\n" and not process.has_input
+        assert process.output.head == "before\n" and not process.has_input
         assert not processes.abort_running()
-        with pytest.raises(NotSent, match="no open input"):
+        with pytest.raises(InputNotSent, match="no open input"):
             await process.send(b"x", then_close=False)
         (tmp_path / "go").write_text("went\n")
         assert await read_until(process, "after\n") == "went\nafter\n"
-        await process.news(FOREVER)
+        await process.new_output(FOREVER)
         assert process.ending == Ending(exit_code=3)
         assert process.last_text == "before\nwent\nafter\n"
 
@@ -146,7 +146,7 @@ def test_the_limit_of_the_person_ends_also_what_was_handed_over(tmp_path: Path) 
     async def scenario(processes: Processes) -> None:
         process = await processes.run_or_hand_over("sleep 1000", tmp_path, 0.1, lambda _: None)
         assert isinstance(process, BackgroundProcess)
-        await process.news(FOREVER)
+        await process.new_output(FOREVER)
         assert process.ending == Ending(signal="SIGTERM", stopped_for=StopReason.USER_LIMIT)
 
     with_processes(scenario, CommandLimits(total_s=0.4))
@@ -155,11 +155,11 @@ def test_the_limit_of_the_person_ends_also_what_was_handed_over(tmp_path: Path) 
 def test_who_does_not_read_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
         process = processes.start_background("sleep 1000", tmp_path)
-        with pytest.raises(NotSent, match=r"took 65,536 of 1,000,000 bytes"):
+        with pytest.raises(InputNotSent, match=r"took 65,536 of 1,000,000 bytes"):
             await process.send(b"x" * 1_000_000, then_close=False)
         closed = processes.start_background("exec <&-; echo closed; sleep 1000", tmp_path)
         await read_until(closed, "closed")
-        with pytest.raises(NotSent, match="closed its input"):
+        with pytest.raises(InputNotSent, match="closed its input"):
             await closed.send(b"x", then_close=False)
 
     with_processes(scenario)

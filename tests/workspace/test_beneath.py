@@ -10,9 +10,14 @@ from shutil import rmtree
 
 import pytest
 
-from robota.workspace.files.confined_paths import DirectoryOpener, walk_to_directory
+from robota.workspace.files.confined_paths import (
+    DirectoryOpener,
+    best_opener,
+    openat2,
+    openat2_or_walk,
+    walk_to_directory,
+)
 from robota.workspace.files.files import Files
-from robota.workspace.files.openat2 import best_opener, openat2, openat2_or_walk
 from robota.workspace.problems import FileProblem
 
 ROUNDS = 1500

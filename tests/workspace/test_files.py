@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.files.confined_paths import DirectoryOpener, walk_to_directory
+from robota.workspace.files.confined_paths import DirectoryOpener, openat2_or_walk, walk_to_directory
 from robota.workspace.files.files import Files
-from robota.workspace.files.openat2 import openat2_or_walk
 from robota.workspace.problems import (
-    Changed,
+    FileChanged,
     FileProblem,
     InvalidPath,
     Missing,
@@ -230,9 +229,9 @@ def test_a_file_that_changed_after_an_edit_was_worked_out_is_left_alone(files: F
     if touch == "link":
         (files.root / "other").write_bytes(b"other")
         place.symlink_to("other")
-    with pytest.raises(Changed, match="changed by somebody else"):
+    with pytest.raises(FileChanged, match="changed by somebody else"):
         files.write("f", b"ours", over=read)
-    with pytest.raises(Changed):
+    with pytest.raises(FileChanged):
         files.remove("f", over=read)
     assert touch == "gone" or place.read_bytes() in {b"theirs", b"other"}
     assert not list(files.root.glob(".robota-*"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.git.read_only import git_only_looks
+from robota.workspace.git.repository_safety import is_safe_repository
 
 IDENTITY = ("-c", "user.name=n", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
 
@@ -44,18 +44,18 @@ def trap(directory: Path, repository: Path) -> Path:
 
 
 def test_a_plain_repository_is_only_looked_at(top: Path) -> None:
-    assert git_only_looks(top)
+    assert is_safe_repository(top)
 
 
 def test_a_program_named_by_the_repository_is_found(top: Path) -> None:
     git(top, "config", "core.fsmonitor", "./evil")
-    assert not git_only_looks(top)
+    assert not is_safe_repository(top)
 
 
 @pytest.mark.parametrize("looking", [("status",), ("diff",)])
 def test_a_program_named_by_a_submodule_is_found(top: Path, tmp_path: Path, looking: tuple[str, ...]) -> None:
     sprung = trap(tmp_path, top / "lib" / "sub")
-    assert not git_only_looks(top)
+    assert not is_safe_repository(top)
     git(top, *looking)
     assert sprung.exists(), "git runs what a submodule names"
 
@@ -63,14 +63,14 @@ def test_a_program_named_by_a_submodule_is_found(top: Path, tmp_path: Path, look
 def test_a_program_deeper_down_is_found(top: Path) -> None:
     inner = repository(top / "lib" / "sub" / "inner")
     git(top / "lib" / "sub", "add", "inner")
-    assert git_only_looks(top)
+    assert is_safe_repository(top)
     git(inner, "config", "core.fsmonitor", "./evil")
-    assert not git_only_looks(top)
+    assert not is_safe_repository(top)
 
 
 def test_an_index_that_hides_its_submodules_is_not_trusted(top: Path) -> None:
     git(top, "update-index", "--index-version=4")
-    assert not git_only_looks(top)
+    assert not is_safe_repository(top)
 
 
 def test_an_index_made_up_so_as_to_hide_a_submodule(top: Path) -> None:
@@ -81,16 +81,16 @@ def test_an_index_made_up_so_as_to_hide_a_submodule(top: Path) -> None:
     mode = data.index(b"\x00\x00\xe0\x00")
     data[mode - 4 : mode] = b"\x00\x00\x00\xe0"
     index.write_bytes(bytes(data))
-    assert not git_only_looks(top)
+    assert not is_safe_repository(top)
 
 
 def test_a_submodule_as_git_makes_it_is_only_looked_at(tmp_path: Path) -> None:
     library = repository(tmp_path / "library")
     top = repository(tmp_path / "top")
     git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "library")
-    assert git_only_looks(top)
+    assert is_safe_repository(top)
     git(top / "library", "config", "diff.x.textconv", "./evil")
-    assert not git_only_looks(top)
+    assert not is_safe_repository(top)
 
 
 def spring_without_a_git_directory(directory: Path, place: Path) -> Path:
@@ -107,7 +107,7 @@ def spring_without_a_git_directory(directory: Path, place: Path) -> Path:
 def test_a_head_that_leads_nowhere_makes_a_repository(tmp_path: Path) -> None:
     sprung = spring_without_a_git_directory(tmp_path, tmp_path / "top")
     (tmp_path / "top" / "HEAD").symlink_to("refs/heads/main")
-    assert not git_only_looks(tmp_path / "top")
+    assert not is_safe_repository(tmp_path / "top")
     git(tmp_path / "top", "status")
     assert sprung.exists()
 
@@ -117,8 +117,8 @@ def test_an_empty_git_directory_does_not_hide_a_repository(tmp_path: Path) -> No
     (tmp_path / "top" / "HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "top" / ".git").mkdir()
     (tmp_path / "top" / "sub" / ".git").mkdir(parents=True)
-    assert not git_only_looks(tmp_path / "top")
-    assert not git_only_looks(tmp_path / "top" / "sub")
+    assert not is_safe_repository(tmp_path / "top")
+    assert not is_safe_repository(tmp_path / "top" / "sub")
     git(tmp_path / "top" / "sub", "status")
     assert sprung.exists()
 
@@ -126,4 +126,4 @@ def test_an_empty_git_directory_does_not_hide_a_repository(tmp_path: Path) -> No
 def test_objects_in_another_directory_make_a_repository(tmp_path: Path) -> None:
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "commondir").write_text("elsewhere\n")
-    assert not git_only_looks(tmp_path)
+    assert not is_safe_repository(tmp_path)

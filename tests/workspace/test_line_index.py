@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.workspace.text.encoding import lines_of
 from robota.workspace.text.line_index import LineIndex
-from robota.workspace.text.source import lines_of
 
 # A hundred lines and more than one step of counting, or a handful.
 TEXTS = st.tuples(st.text("ab\n", max_size=12), st.sampled_from([1, 3_000]), st.text("a\n", max_size=2)).map(

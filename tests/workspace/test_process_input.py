@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.process.ending import StopReason
+from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.processes import Processes
 from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.commanding import leaving_nothing, run, with_processes
@@ -47,9 +47,9 @@ def test_a_background_process_says_that_it_waits_for_input(tmp_path: Path) -> No
         reader = processes.start_background("read name; echo got $name; sleep 1000", tmp_path)
         # Nothing tells when a process has gone to sleep, so look until it has; the suite's time limit ends a failure.
         while not reader.waits_for_input():
-            await reader.news(0.01)
+            await reader.new_output(0.01)
         await reader.send(b"x\n", then_close=False)
-        assert "got x" in (await reader.news(60)).head
+        assert "got x" in (await reader.new_output(60)).head
         return [reader.has_input, reader.waits_for_input()]
 
     assert with_processes(scenario) == [True, False]

@@ -41,7 +41,7 @@ def cancelled(command: str) -> Kind:
 async def stopped_in_background(processes: Processes, cwd: Path) -> None:
     process = processes.start_background("(setsid sleep 1000 &); cat", cwd)
     await process.send(b"x\n", then_close=False)
-    await process.news(60)
+    await process.new_output(60)
     await process.stop()
 
 

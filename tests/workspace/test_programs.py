@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.git.run import open_git
-from robota.workspace.process.programs import find_program
+from robota.workspace.process.environment import find_program
 
 
 @pytest.fixture

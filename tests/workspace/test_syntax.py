@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.text.syntax import LANGUAGES, SyntaxBreak, check, syntax_note
-from robota.workspace.text.syntax_tree import Unknown, first_error
+from robota.workspace.text.syntax import LANGUAGES, check, syntax_note
+from robota.workspace.text.syntax_tree import NotParsed, SyntaxBreak, first_error
 
 BREAKS = {
     "a.py": ("def f():\n    return (1)\n", "def f():\n    return (1\n"),
@@ -96,7 +96,7 @@ def test_binary_and_large_files_are_not_judged() -> None:
 def test_a_file_that_takes_too_long_is_not_judged() -> None:
     data = b"def f(x):\n    return (x + 1\n\n" * 1000
     assert isinstance(first_error("python", data), SyntaxBreak)
-    assert isinstance(first_error("python", data, max_seconds=-1), Unknown)
+    assert isinstance(first_error("python", data, max_seconds=-1), NotParsed)
 
 
 @pytest.mark.parametrize("text", ["(" * 100_000, "-" * 100_000 + "1", "a" + ".b" * 50_000, "1" + "+1" * 50_000])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.workspace.files.files import FileData, Files
-from robota.workspace.problems import BinaryContent, Changed, NotRead, Unencodable
+from robota.workspace.problems import BinaryContent, FileChanged, NotRead, Unencodable
 from robota.workspace.text.source import Edit, Source, Span, common_prefix, common_suffix, read_source
 
 MARKS = {"utf-8": b"", "utf-8-sig": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-32-be": b"\x00\x00\xfe\xff"}
@@ -137,12 +137,12 @@ def test_a_file_changed_since_it_was_read_is_refused(tmp_path: Path) -> None:
     assert read_source(files, "f").text == "one"
     with pytest.raises(NotRead, match="read_file first"):
         read_source(files, "f", must_be_read=True)
-    files.note_seen(files.read("f", 99))
+    files.note_read(files.read("f", 99))
     seen = read_source(files, "f", must_be_read=True)
     files.write("f", b"two", over=seen.file)
     assert read_source(files, "f", must_be_read=True).text == "two"
     place.write_text("six")
-    with pytest.raises(Changed, match="Read it again"):
+    with pytest.raises(FileChanged, match="Read it again"):
         read_source(files, "f")
 
 

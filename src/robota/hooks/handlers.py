@@ -10,9 +10,9 @@ import msgspec
 from robota.contracts.hook import HookEvent, HookResult
 from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeout_of
 from robota.hooks.results import HookFailed, parse_command_result, parse_result_text
+from robota.workspace.process.environment import absolute_path
 from robota.workspace.process.filter_process import run_filter
-from robota.workspace.process.guardian import Watch
-from robota.workspace.process.programs import absolute_path
+from robota.workspace.process.guardian import OrphanGuard
 
 PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "ROBOTA_PROJECT_DIR")
 VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -30,7 +30,7 @@ class HandlerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 
     cwd: Path
     env: Mapping[str, str]
-    watch: Watch
+    watch: OrphanGuard
 
 
 async def run_handler(handler: Handler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:

@@ -32,7 +32,7 @@ from robota.hooks.definitions import Handler, HookRule, HookSet, rule_applies
 from robota.hooks.handlers import HandlerEnvironment, HookPayload, run_handler
 from robota.hooks.long_text import StoreText, with_preview
 from robota.hooks.results import HookFailed, failed_closed, merge_results
-from robota.workspace.process.guardian import Watch
+from robota.workspace.process.guardian import OrphanGuard
 
 MOST_IN_BACKGROUND: Final = 20
 REPLACED: Final = "A hook replaced what the tool returned; this is not the tool's own output."
@@ -63,7 +63,7 @@ class Hooks:
         """`rule_matches` is for handlers with an `if`; `store` keeps beside the log what is too long for the model."""
         self._rules = hooks.rules
         self._session = session
-        self._watch = Watch()
+        self._watch = OrphanGuard()
         self._environment = HandlerEnvironment(
             cwd=session.cwd, env=dict(os.environ if env is None else env), watch=self._watch
         )
@@ -118,7 +118,7 @@ class Hooks:
             task.cancel()
         if running:
             await asyncio.wait(running)
-        self._watch.end()
+        self._watch.close()
 
     def _updated_input(self, tool: AnyTool, call: ToolCall, updated: dict[str, Any] | None) -> dict[str, Any] | None:
         """The input a hook wants instead, in our names; None if it is the one it was given."""

@@ -16,7 +16,7 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """`names` maps every name of a tool to its id. `git_only_looks` says whether the repository names no programs.
+    """`names` maps every name of a tool to its id. `is_safe_repository` says whether the repository names no programs.
 
     `sandbox_works` is asked only about commands, because the answer takes a probe; None: no sandbox is wanted.
     """
@@ -25,7 +25,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     places: Places
     names: Mapping[str, str]
     trusted: bool = True
-    git_only_looks: Callable[[], bool] = lambda: True
+    is_safe_repository: Callable[[], bool] = lambda: True
     sandbox_works: Callable[[], bool] | None = None
 
     def forbids_reading(self, path: str) -> bool:
@@ -42,7 +42,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
             ask=self.rules.ask,
             deny=self.rules.deny,
             grants=rules_granted(grants, self.names) if grants else (),
-            trusted=self.trusted and (not runs or self.git_only_looks()),
+            trusted=self.trusted and (not runs or self.is_safe_repository()),
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
             sandbox_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
         )

@@ -49,7 +49,7 @@ class NotRead(FileProblem):
     """The file exists, and the model wants to replace it without having read it."""
 
 
-class Changed(FileProblem):
+class FileChanged(FileProblem):
     """The file is no longer what the model read, or what an edit was worked out from."""
 
 

@@ -25,12 +25,11 @@ from robota.providers.fault import ProviderFault
 from robota.text.visible import single_line
 from robota.version import VERSION
 from robota.workspace.problems import FileProblem
+from robota.workspace.process.environment import find_program
 from robota.workspace.process.filter_process import run_filter
-from robota.workspace.process.programs import find_program
+from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.egress.gateway import interpreter_inside
-from robota.workspace.sandbox.probe import find_sandbox
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.sandbox import Kind, Sandbox
 from robota.workspace.search.ripgrep import ripgrep_program
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -131,10 +130,10 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     found = await asyncio.to_thread(_found_sandbox, root, env)
     reason = single_line(found.reason, 300)
     unreachable = _why_no_host_is_reached(found, settings)
-    if found.kind is Kind.BUBBLEWRAP:
+    if found.kind is SandboxKind.BUBBLEWRAP:
         health = Health.NOTE if unreachable else Health.GOOD
         return Check(name=name, health=health, text=f"bubblewrap ({found.executable})", advice=unreachable)
-    if found.kind is Kind.LANDLOCK:
+    if found.kind is SandboxKind.LANDLOCK:
         advice = (
             "It confines writing and the network and closes your secrets, but it protects no single names in the "
             "workspace, such as .git, and hides no processes. bubblewrap does, where user namespaces are allowed."
@@ -145,21 +144,21 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     return Check(name=name, health=Health.NOTE, text=f"none, because {reason}", advice=advice)
 
 
-def _why_no_host_is_reached(found: Sandbox, settings: Settings) -> str:
+def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
     """Nothing, if the hosts on the list of the settings are reached, or if there is no list."""
     if not settings.values.sandbox.allowed_hosts:
         return ""
-    if found.kind is Kind.LANDLOCK:
+    if found.kind is SandboxKind.LANDLOCK:
         return "It cannot enforce sandbox.allowedHosts, so commands have no network at all."
-    if found.kind is Kind.BUBBLEWRAP and interpreter_inside(found.profile) is None:
+    if found.kind is SandboxKind.BUBBLEWRAP and interpreter_inside(found.profile) is None:
         return "No Python is seen inside, which sandbox.allowedHosts needs, so commands have no network at all."
     return ""
 
 
-def _found_sandbox(root: Path, env: Mapping[str, str]) -> Sandbox:
+def _found_sandbox(root: Path, env: Mapping[str, str]) -> SandboxBackend:
     with tempfile.TemporaryDirectory(prefix="robota-doctor-") as temporary:
         secrets = (user_directory(env),)
-        return find_sandbox(workspace_profile(root, Path(temporary), home=home_directory(env), secrets=secrets))
+        return detect_backend(workspace_profile(root, Path(temporary), home=home_directory(env), secrets=secrets))
 
 
 def _settings(settings: Settings) -> list[Check]:

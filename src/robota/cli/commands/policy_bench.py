@@ -24,7 +24,7 @@ from robota.policy.rules.sources import rules_of_settings, rules_to_look_at
 from robota.policy.testing.replay import RecordedCall
 from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name
-from robota.workspace.git.read_only import git_only_looks
+from robota.workspace.git.repository_safety import is_safe_repository
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from robota.workspace.shell.expansion import files_matching
 
@@ -60,7 +60,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             tools,
             rules=rules_of_settings(settings.entries, names)[0],
             trusted=settings.is_trusted,
-            git_only_looks=lambda: git_only_looks(root),
+            is_safe_repository=lambda: is_safe_repository(root),
             sandbox_works=_sandbox_of(settings.values, root, env),
         )
         default_mode = settings.values.permissions.default_mode or PermissionMode.DEFAULT

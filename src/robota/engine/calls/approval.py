@@ -82,7 +82,7 @@ class Approval:
             source = read_source(files, view.path)
         except FileProblem as problem:
             raise CallStopped("error", str(problem)) from problem
-        files.note_seen(source.file)
+        files.note_read(source.file)
         lines = with_hunks(source.lines, view, chosen.hunks)
         ending = "\n" if source.text.endswith("\n") else ""
         kept = sum(number in chosen.hunks for number in range(len(view.hunks)))

@@ -75,7 +75,7 @@ def _know_what_is_there(services: SessionServices, name: str, arguments: dict[st
     with suppress(msgspec.ValidationError):
         for path in tool.touches(msgspec.convert(arguments, tool.params, strict=False)).paths:
             with suppress(FileProblem):
-                services.files.note_seen(services.files.read(path, MAX_SOURCE_BYTES))
+                services.files.note_read(services.files.read(path, MAX_SOURCE_BYTES))
 
 
 async def _only_in_a_task(control: Control, call: ToolCall) -> ToolResult:

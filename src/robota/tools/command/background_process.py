@@ -12,7 +12,7 @@ from robota.tools.command.report import how_it_ended, how_to_look, keep_output
 from robota.tools.description import description_beside
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
-from robota.workspace.process.background import BackgroundProcess, NotSent
+from robota.workspace.process.background import BackgroundProcess, InputNotSent
 
 MAX_WAIT_S = 120
 DEFAULT_WAIT_S = 1.0
@@ -115,7 +115,7 @@ async def _send(process: BackgroundProcess, params: BackgroundProcessParams, con
     text = "" if params.input is None else params.input if params.input.endswith("\n") else f"{params.input}\n"
     try:
         await process.send(text.encode("utf-8", "surrogateescape"), then_close=params.end_input)
-    except NotSent as problem:
+    except InputNotSent as problem:
         raise ToolError(str(problem)) from problem
     return await _news(process, context, _wait(params, DEFAULT_WAIT_S), "Sent.")
 
@@ -138,7 +138,7 @@ def _list(context: ToolContext) -> ToolResult:
 
 
 async def _news(process: BackgroundProcess, context: ToolContext, wait_s: float, lead: str = "") -> ToolResult:
-    news = await process.news(wait_s)
+    news = await process.new_output(wait_s)
     output = shortened(news.head, news.tail, news.total_characters)
     lines = [lead] if lead else []
     lines += await _state(process, context)

@@ -21,7 +21,7 @@ from robota.tools.command.report import (
 from robota.tools.description import description_beside
 from robota.tools.refusal import problems_told_to_model
 from robota.workspace.process.background import BackgroundProcess
-from robota.workspace.process.ending import StopReason
+from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
 
 DEFAULT_TIMEOUT_S = 120
@@ -60,7 +60,7 @@ async def run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
     with problems_told_to_model():
         cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-        outcome = await run_it(params.command, cwd, timeout_s, context.show, outside=params.without_sandbox)
+        outcome = await run_it(params.command, cwd, timeout_s, context.show, unsandboxed=params.without_sandbox)
     if isinstance(outcome, BackgroundProcess):
         return _handed_over(outcome, timeout_s)
     return await _ended(outcome, params, timeout_s, context)
@@ -85,10 +85,10 @@ async def _ended(
     if seems_to_have_asked(ending, output):
         lines.append(f"It looks as if it asked a question. {NO_INPUT}")
     was_confined = context.processes.is_sandboxed and not params.without_sandbox
-    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused)
+    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused_hosts)
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
-    lines += outcome.refused
+    lines += outcome.refused_hosts
     if outcome.total_characters > MAX_CHARACTERS:
         lines.append(await _keep_whole(outcome, context))
     view = TerminalView(
@@ -103,7 +103,7 @@ async def _ended(
         content=content,
         view=view,
         is_error=ending.stopped_for is not None,
-        alternative=_outside_sandbox(params, " ".join(outcome.refused)) if was_stopped else None,
+        alternative=_outside_sandbox(params, " ".join(outcome.refused_hosts)) if was_stopped else None,
     )
 
 
@@ -113,7 +113,7 @@ def _outside_sandbox(params: ExecuteCommandParams, refused: str) -> Alternative:
 
 
 def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:
-    text = process.so_far
+    text = process.output
     output = shortened(text.head, text.tail, text.total)
     lines = [
         f"Still running after {timeout_s:g} s. It goes on as background process {process.id}, without input; use "

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.contracts.tool import ToolContext
-from robota.workspace.process.ending import Ending, StopReason
+from robota.workspace.process.command_process import Ending, StopReason
 
 QUESTION_ENDS: Final = (":", "?", ">", "]", ")")
 NO_INPUT: Final = (

@@ -6,8 +6,8 @@ from robota.contracts.tool import Preview, ToolResult
 from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.say_tool import DiffStats, SayTool, tool_ask
+from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.files import FileData, Files, Written
-from robota.workspace.files.pieces import Content
 from robota.workspace.text.encoding import TextForm, encode
 from robota.workspace.text.source import Source, Span
 from robota.workspace.text.syntax import syntax_note

@@ -10,8 +10,8 @@ from robota.tools.description import description_beside
 from robota.tools.refusal import problems_told_to_model
 from robota.workspace.files.files import Files
 from robota.workspace.problems import Missing
-from robota.workspace.text.encoding import plain_newlines
-from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, lines_of, read_source
+from robota.workspace.text.encoding import lines_of, plain_newlines
+from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, read_source
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import Change

@@ -11,9 +11,9 @@ from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, edi
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.editing.matching import SearchedLines
 from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
+from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.change_set import Change, Remove, Write
 from robota.workspace.files.files import Files
-from robota.workspace.files.pieces import Content
 from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
 from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, read_source
 
@@ -76,7 +76,7 @@ def _added(files: Files, operation: AddFile) -> FileDraft:
 
 def _deleted(files: Files, operation: DeleteFile) -> FileDraft:
     file = files.read(operation.path, MAX_SOURCE_BYTES)
-    files.check_seen(operation.path, file, required=False)
+    files.check_read(operation.path, file, required=False)
     try:
         text = Source(file).text
     except BinaryContent:

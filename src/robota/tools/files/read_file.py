@@ -14,7 +14,8 @@ from robota.tools.files.numbered_lines import Shown, numbered, range_notice, sho
 from robota.tools.refusal import problems_told_to_model
 from robota.tools.say_tool import SayTool, tool_ask
 from robota.workspace.files.files import FileData
-from robota.workspace.text.source import MAX_SOURCE_BYTES, Source
+from robota.workspace.text.encoding import decode, lines_of
+from robota.workspace.text.source import MAX_SOURCE_BYTES
 
 if TYPE_CHECKING:
     from robota.tools.documents.document import Document
@@ -63,7 +64,7 @@ async def run(params: ReadFileParams, context: ToolContext) -> ToolResult:
     with problems_told_to_model():
         file = context.files.read(params.path, MAX_SOURCE_BYTES)
         result = await _content(params, context, file)
-    context.files.note_seen(file)
+    context.files.note_read(file)
     return result
 
 
@@ -102,7 +103,7 @@ async def _content(params: ReadFileParams, context: ToolContext, file: FileData)
     document = open_document(params.path, file.data)
     if document is not None:
         return await _document(params, document)
-    lines = Source(file).lines
+    lines = lines_of(decode(file.data).readable)
     if not lines:
         return _result(f"File: {printable_name(params.path)}\nNote: the file is empty.", "The file is empty.")
     return _block(params, lines) if params.mode == "indentation" else _slice(params, lines, len(lines))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
 from robota.workspace.files.files import FileData, Files
-from robota.workspace.files.pieces import Content
 from robota.workspace.problems import FileProblem
 
 

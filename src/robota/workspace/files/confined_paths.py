@@ -6,8 +6,10 @@ was resolved, even if somebody swaps a directory for a symbolic link in between.
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from robota.workspace.problems import (
@@ -20,6 +22,11 @@ from robota.workspace.problems import (
 
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
+OPENAT2 = 437  # the number of the system call, the same on every architecture
+RESOLVE_NO_MAGICLINKS = 0x02
+RESOLVE_NO_SYMLINKS = 0x04
+RESOLVE_BENEATH = 0x08
+OPENAT2_TRIES = 8
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 # Opens a directory, given a descriptor of the root and a resolved path relative to it; follows no link.
@@ -67,6 +74,59 @@ def walk_to_directory(root: int, relative: str) -> int:
             os.close(descriptor)
         descriptor = deeper
     return descriptor
+
+
+def best_opener() -> DirectoryOpener:
+    """`openat2` where the kernel has it and a container does not forbid it, else a walk without following links."""
+    if sys.platform != "linux":
+        return walk_to_directory
+    place = os.open("/", DIRECTORY_FLAGS)
+    try:
+        os.close(openat2(place, "."))
+    except OSError:
+        return walk_to_directory
+    finally:
+        os.close(place)
+    return openat2_or_walk
+
+
+def openat2_or_walk(root: int, relative: str) -> int:
+    """Open a directory with `openat2`; the kernel gives up when names change meanwhile, and then the walk decides."""
+    for _ in range(OPENAT2_TRIES):
+        try:
+            return openat2(root, relative)
+        except BlockingIOError:
+            continue
+    return walk_to_directory(root, relative)
+
+
+def openat2(root: int, relative: str) -> int:
+    """A descriptor of the directory; `OSError` if there is none or if a link or `..` leads to it."""
+    return _openat2_call()(root, os.fsencode(relative))
+
+
+@cache
+def _openat2_call() -> Callable[[int, bytes], int]:
+    """The system call of Linux that checks every step of a path itself."""
+    # Loading it takes longer than the whole of `robota --version`.
+    import ctypes
+
+    system_call = ctypes.CDLL(None, use_errno=True).syscall
+    system_call.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+    system_call.restype = ctypes.c_long
+    resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS
+    # `struct open_how` of linux/openat2.h: flags, mode, resolve.
+    how = (ctypes.c_uint64 * 3)(DIRECTORY_FLAGS, 0, resolve)
+
+    def call(root: int, path: bytes) -> int:
+        descriptor: int = system_call(OPENAT2, root, path, ctypes.byref(how), ctypes.sizeof(how))
+        if descriptor >= 0:
+            return descriptor
+        code = ctypes.get_errno()
+        # A missing directory is told as everywhere else; `OSError` picks its own subclass by the code.
+        raise OSError(code, os.strerror(code), os.fsdecode(path))
+
+    return call
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.process.environment import command_environment
-from robota.workspace.process.programs import find_program
+from robota.workspace.process.environment import command_environment, find_program
 
 TIMEOUT_S: Final = 60.0
 MOST_BYTES: Final = 16 * 1024 * 1024

@@ -1,1 +1,1 @@
-"""What commands print: kept, paced, paged, searched."""
+"""What commands print: captured, shown at a bounded rate, read in pages, searched."""

@@ -8,9 +8,8 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.output.buffer import HeadAndTail, OutputKeeper
-from robota.workspace.process.child import Child
-from robota.workspace.process.ending import Ending, StopReason, ending_of
+from robota.workspace.output.capture import HeadAndTail, OutputCapture
+from robota.workspace.process.command_process import CommandProcess, Ending, StopReason, ending_of
 from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.watchdog import CommandLimits, Watchdog
 
@@ -20,11 +19,11 @@ SEND_S: Final = 5.0
 RETRY_S: Final = 0.02
 
 
-class NotSent(Exception):
+class InputNotSent(Exception):
     """A background process cannot be written to, or did not take all of it. The text says which."""
 
 
-class News(msgspec.Struct, frozen=True, kw_only=True):
+class NewOutput(msgspec.Struct, frozen=True, kw_only=True):
     """What came since the last look: all of it in `head` if it is short, else both ends of it."""
 
     head: str
@@ -33,15 +32,17 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackgroundProcess:
-    """A command, its output, and how it ended. It gives everything back by itself when it ends."""
+    """A command, its output, and how it ended. It releases its resources by itself when it ends."""
 
-    def __init__(self, number: int, command: str, child: Child, keeper: OutputKeeper, limits: CommandLimits) -> None:
+    def __init__(
+        self, number: int, command: str, child: CommandProcess, capture: OutputCapture, limits: CommandLimits
+    ) -> None:
         self.id = f"bg{number}"
         self.command = command
         self.ending: Ending | None = None
         self.kept_as: str | None = None  # the name under which the whole output was stored
         self._child = child
-        self._keeper = keeper
+        self._capture = capture
         self._unread = HeadAndTail(UNREAD_SIDE)
         self._something = asyncio.Event()
         self.ended = asyncio.Event()
@@ -49,7 +50,7 @@ class BackgroundProcess:
         self._started = self._loop.time()
         self._over: asyncio.Future[StopReason | None] = self._loop.create_future()
         self._stopped_for: StopReason | None = None
-        self._watchdog = Watchdog(child.tree, lambda: keeper.total_bytes, limits, self._end)
+        self._watchdog = Watchdog(child.tree, lambda: capture.total_bytes, limits, self._end)
         child.on_bytes, child.on_exit = self._take, lambda: self._end(None)
         if child.exited.is_set():
             self._end(None)
@@ -65,17 +66,17 @@ class BackgroundProcess:
 
     @property
     def total_bytes(self) -> int:
-        return self._keeper.total_bytes
+        return self._capture.total_bytes
 
     @property
-    def so_far(self) -> HeadAndTail:
+    def output(self) -> HeadAndTail:
         """Both ends of all it printed."""
-        return self._keeper.text
+        return self._capture.text
 
     @property
     def last_text(self) -> str:
         """The end of the output, up to 64 Ki characters."""
-        return (self._keeper.text.head + self._keeper.text.tail)[-64 * 1024 :]
+        return (self._capture.text.head + self._capture.text.tail)[-64 * 1024 :]
 
     def waits_for_input(self) -> bool:
         """Whether all it does now is to wait for something to read."""
@@ -84,7 +85,7 @@ class BackgroundProcess:
         pipe = f"pipe:[{os.fstat(self._child.input).st_ino}]" if self._child.input is not None else None
         return all_wait_for_input(self._child.tree.members(), pipe)
 
-    async def news(self, wait_s: float) -> News:
+    async def new_output(self, wait_s: float) -> NewOutput:
         """What it printed since the last call; waits for something to happen if there is nothing yet."""
         if not self._unread.total and self.ending is None:
             with suppress(TimeoutError):
@@ -94,10 +95,10 @@ class BackgroundProcess:
                 await asyncio.wait_for(self.ended.wait(), SETTLE_S)
         self._something.clear()
         unread, self._unread = self._unread, HeadAndTail(UNREAD_SIDE)
-        return News(head=unread.head, tail=unread.tail, total_characters=unread.total)
+        return NewOutput(head=unread.head, tail=unread.tail, total_characters=unread.total)
 
     async def send(self, data: bytes, *, then_close: bool) -> None:
-        """Write to its input. Raises `NotSent` with what was taken if it does not read."""
+        """Write to its input. Raises `InputNotSent` with what was taken if it does not read."""
         rest = memoryview(data)
         try:
             async with asyncio.timeout(SEND_S):
@@ -106,7 +107,7 @@ class BackgroundProcess:
         except TimeoutError as error:
             taken = len(data) - len(rest)
             message = f"{self.id} does not read its input: it took {taken:,} of {len(data):,} bytes in {SEND_S:g} s."
-            raise NotSent(message) from error
+            raise InputNotSent(message) from error
         if then_close:
             self._child.close_input()
 
@@ -121,16 +122,16 @@ class BackgroundProcess:
         """KILL, without waiting for anything, and drop what it printed."""
         self._finish()
         self._life.cancel()
-        self._keeper.discard()
+        self._capture.discard()
 
     def output_file(self) -> Path | None:
         """Where all it printed so far lies; None if there was no room on the disk."""
-        return self._keeper.in_file()
+        return self._capture.to_file()
 
     def output_moved(self, name: str) -> None:
         """The file was taken away by somebody who keeps it under that name."""
         self.kept_as = name
-        self._keeper.spool = None
+        self._capture.spool = None
 
     async def _live(self) -> None:
         try:
@@ -149,25 +150,25 @@ class BackgroundProcess:
     def _finish(self) -> None:
         if self.ending is not None:
             return
-        self._watchdog.dismiss()
+        self._watchdog.stop()
         left_behind = self._child.finish()
-        self._unread.add(self._keeper.finish())
+        self._unread.add(self._capture.finish())
         assert self._child.return_code is not None
         self.ending = ending_of(self._child.return_code, self._stopped_for, left_behind=left_behind)
         self._something.set()
         self.ended.set()
 
     def _take(self, data: bytes) -> None:
-        self._unread.add(self._keeper.add(data))
+        self._unread.add(self._capture.add(data))
         self._something.set()
 
     async def _write(self, data: memoryview) -> int:
         if self._child.input is None:
-            raise NotSent(f"{self.id} has no open input, so nothing more can be sent to it.")
+            raise InputNotSent(f"{self.id} has no open input, so nothing more can be sent to it.")
         try:
             return os.write(self._child.input, data)
         except BlockingIOError:
             await asyncio.sleep(RETRY_S)  # its input is full; it may end meanwhile, so nothing is registered
             return 0
         except BrokenPipeError as error:
-            raise NotSent(f"{self.id} has closed its input, so nothing more can be sent to it.") from error
+            raise InputNotSent(f"{self.id} has closed its input, so nothing more can be sent to it.") from error

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.process.programs import find_program
+from robota.workspace.process.environment import find_program
 
 USUAL: Final = ("nano", "vim", "vi")
 

@@ -1,12 +1,15 @@
-"""The environment a command runs in: the person's own, without what would make it ask, page or behave like us."""
+"""The environment a command runs in: the person's own, without what would make it ask, page or behave like us.
 
+Programs are found only in directories that are named in full, never in one that depends on where we are.
+"""
+
+import os
 import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
-from robota.workspace.process.programs import absolute_path
-
-# By this a command's processes are known, also those that left its group and session.
+# A variable by which the processes of a command are found, also those that left its group and session.
 COMMAND_MARK = "ROBOTA_COMMAND_ID"
 
 NON_INTERACTIVE = {
@@ -66,7 +69,7 @@ def without_loader_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what opens doors elsewhere, going by the names of the variables."""
+    """The environment without credentials, going by the names of the variables."""
     return {name: value for name, value in environment.items() if not SECRET_NAME.search(name)}
 
 
@@ -78,3 +81,28 @@ def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
 def unmarked(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without any mark, for a process that must outlive every command."""
     return {name: value for name, value in environment.items() if name != COMMAND_MARK}
+
+
+def absolute_path(path: str) -> str:
+    """A PATH without its relative entries: with those, a workspace could bring its own `ls` or `git`."""
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith("/"))
+
+
+def find_program(name: str, environment: Mapping[str, str], not_beneath: Path | None = None) -> str | None:
+    """The full path of a program.
+
+    `not_beneath` is where commands can write: in a virtual environment there, which is on the PATH when it is active,
+    they could put a program that we would run outside the sandbox.
+    """
+    # It brings every archive format along, and most sessions look for no program.
+    import shutil
+
+    path = absolute_path(environment.get("PATH", os.defpath))
+    if not_beneath is not None:
+        within = os.path.realpath(not_beneath)
+        path = os.pathsep.join(folder for folder in path.split(os.pathsep) if not _lies_in(folder, within))
+    return shutil.which(name, path=path)
+
+
+def _lies_in(folder: str, within: str) -> bool:
+    return Path(os.path.realpath(folder)).is_relative_to(within)

@@ -12,7 +12,7 @@ from typing import IO, Final
 import msgspec
 
 from robota.workspace.process.environment import marked
-from robota.workspace.process.guardian import Watch
+from robota.workspace.process.guardian import OrphanGuard
 from robota.workspace.process.tree import ProcessTree
 
 GRACE_S: Final = 0.5
@@ -37,14 +37,14 @@ async def run_filter(
     cwd: Path,
     env: Mapping[str, str],
     timeout_s: float,
-    watch: Watch | None = None,
+    guard: OrphanGuard | None = None,
 ) -> FilterOutcome:
     """Run a shell command, or a program with its arguments, without a terminal; `OSError` if there is none such.
 
-    It and all it started have been killed when this returns, however it ends; with `watch` also if Robota is killed.
+    It and all it started have been killed when this returns, however it ends; with `guard` also if Robota is killed.
     """
     argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
-    mark = os.urandom(8).hex() if watch is None else watch.next_mark()
+    mark = os.urandom(8).hex() if guard is None else guard.next_mark()
     running = _Filter(argv, stdin, cwd, env, mark)
     try:
         async with asyncio.timeout(timeout_s):

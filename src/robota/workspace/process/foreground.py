@@ -1,4 +1,4 @@
-"""A command that somebody waits for."""
+"""A command in the foreground: the caller waits for its outcome."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,10 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from robota.workspace.output.buffer import OutputKeeper
-from robota.workspace.output.pacer import OutputPacer
-from robota.workspace.process.child import Child, Launch
-from robota.workspace.process.ending import Ending, StopReason, ending_of
+from robota.workspace.output.capture import OutputCapture, OutputPacer
+from robota.workspace.process.command_process import CommandLaunch, CommandProcess, Ending, StopReason, ending_of
 from robota.workspace.process.watchdog import CommandLimits, Watchdog
 
 
@@ -17,8 +15,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended and what it printed.
 
     `output_head` is all of a short output; of a long one the middle is in neither half, and `output_file` holds its
-    first 256 MiB (the caller deletes it), if the disk had room. `refused` has a sentence for each host that the sandbox
-    kept it from.
+    first 256 MiB (the caller deletes it), if the disk had room. `refused_hosts` has a sentence for each host that the
+    sandbox kept it from.
     """
 
     ending: Ending
@@ -27,34 +25,36 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     total_bytes: int
     total_characters: int
     output_file: Path | None = None
-    refused: tuple[str, ...] = ()
+    refused_hosts: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int | None:
         return self.ending.exit_code
 
 
-class Foreground:
-    """One run. It must be ended by `outcome`, `hand_over` or `give_up`."""
+class ForegroundProcess:
+    """One run of a command. It must be ended by `outcome`, `hand_over` or `give_up`."""
 
     def __init__(
-        self, launch: Launch, spool_prefix: str, limits: CommandLimits, on_output: Callable[[str], None]
+        self, launch: CommandLaunch, spool_prefix: str, limits: CommandLimits, on_output: Callable[[str], None]
     ) -> None:
-        self.keeper = OutputKeeper(spool_prefix)
+        self.capture = OutputCapture(spool_prefix)
         self._pacer = OutputPacer(on_output)
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[StopReason | None] = self._loop.create_future()
         self._started = self._loop.time()
         self._stopped_for: StopReason | None = None
-        self.child = Child(launch, lambda data: self._pacer.add(self.keeper.add(data)), lambda: self.end(None))
-        self._watchdog = Watchdog(self.child.tree, lambda: self.keeper.total_bytes, limits, self.end)
+        self.child = CommandProcess(
+            launch, lambda data: self._pacer.add(self.capture.add(data)), lambda: self.end(None)
+        )
+        self._watchdog = Watchdog(self.child.tree, lambda: self.capture.total_bytes, limits, self.end)
 
     @property
     def age_s(self) -> float:
         return self._loop.time() - self._started
 
     def end(self, reason: StopReason | None) -> None:
-        """It has ended, or has to. The first word counts."""
+        """It has ended by itself (None), or must be stopped for a reason. The first call counts."""
         if not self._over.done():
             self._over.set_result(reason)
 
@@ -72,38 +72,38 @@ class Foreground:
             await self.child.stop()
         return self._collected()
 
-    def hand_over(self) -> tuple[Child, OutputKeeper]:
-        """Somebody else looks after it from now on."""
-        self._watchdog.dismiss()
+    def hand_over(self) -> tuple[CommandProcess, OutputCapture]:
+        """Give the running command and its output to a new owner; this object is done with it."""
+        self._watchdog.stop()
         self._pacer.finish()
-        return self.child, self.keeper
+        return self.child, self.capture
 
     async def give_up(self) -> None:
-        """End it with everything it started; nobody wants to know how."""
+        """End it with everything it started, and drop its output."""
         try:
             if not self.child.exited.is_set():
                 await self.child.stop()
         finally:
             self._finish()
-            self.keeper.discard()
+            self.capture.discard()
 
     def _collected(self) -> CommandOutcome:
         left_behind = self._finish()
-        code, text = self.child.return_code, self.keeper.text
+        code, text = self.child.return_code, self.capture.text
         assert code is not None
         return CommandOutcome(
             ending=ending_of(code, self._stopped_for, left_behind=left_behind),
             output_head=text.head,
             output_tail=text.tail,
-            total_bytes=self.keeper.total_bytes,
+            total_bytes=self.capture.total_bytes,
             total_characters=text.total,
-            output_file=self.keeper.spool,
-            refused=self.child.refused,
+            output_file=self.capture.spool,
+            refused_hosts=self.child.refused_hosts,
         )
 
     def _finish(self) -> bool:
-        self._watchdog.dismiss()
+        self._watchdog.stop()
         left_behind = self.child.finish()
-        self._pacer.add(self.keeper.finish())
+        self._pacer.add(self.capture.finish())
         self._pacer.finish()
         return left_behind

@@ -1,4 +1,4 @@
-"""If Robota is killed without a chance to clean up, its commands must die too. A small shell process sees to it.
+"""If Robota is killed without a chance to clean up, its commands must die too: a small shell process kills them.
 
 The kernel's own way (a death signal) reaches only the shell of a command and not what that started, and setting it
 needs code between fork and exec. The guardian reads from a pipe that only Robota can write to: when the pipe ends
@@ -11,7 +11,7 @@ import weakref
 from contextlib import suppress
 from typing import Final
 
-from robota.workspace.output.buffer import spool_prefix
+from robota.workspace.output.capture import spool_prefix
 from robota.workspace.process.environment import unmarked
 
 SCRIPT: Final = r"""
@@ -28,13 +28,13 @@ rm -f "$2"*
 """
 
 
-class Watch:
-    """Marks for the commands of one owner. From the first one on, a guardian watches over all that carry one."""
+class OrphanGuard:
+    """Gives every command of one owner a mark, and kills what carries one if Robota dies without cleaning up."""
 
     def __init__(self) -> None:
         self._mark = os.urandom(8).hex()
         self._count = 0
-        self._guardian: Guardian | None = None
+        self._guardian: GuardianProcess | None = None
 
     @property
     def spool_prefix(self) -> str:
@@ -42,48 +42,49 @@ class Watch:
         return spool_prefix(self._mark)
 
     def next_mark(self) -> str:
+        """A mark for the environment of the next command; the first one starts the guardian process."""
         if self._guardian is None:
-            self._guardian = Guardian(f"{self._mark}.", self.spool_prefix)
+            self._guardian = GuardianProcess(f"{self._mark}.", self.spool_prefix)
         self._count += 1
         return f"{self._mark}.{self._count}"
 
-    def end(self) -> None:
-        """Nothing is left to watch over, unless another mark is wanted. Doing it twice does nothing."""
+    def close(self) -> None:
+        """End the guardian process. Another mark starts a new one. Doing it twice does nothing."""
         if self._guardian is not None:
             self._guardian.dismiss()
             self._guardian = None
 
 
-class Guardian:
-    """Watches over the commands whose marks begin with `mark`, and over the files that begin with `files`."""
+class GuardianProcess:
+    """A shell that, if Robota dies, kills the commands marked with `mark` and removes the files named `files`*."""
 
     def __init__(self, mark: str, files: str) -> None:
-        ear, mouth = os.pipe()
+        read_end, write_end = os.pipe()
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", SCRIPT, "robota-guardian", mark, files],
                 cwd="/",
                 env=unmarked(os.environ),
-                stdin=ear,
+                stdin=read_end,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
         except BaseException:
-            os.close(mouth)
+            os.close(write_end)
             raise
         finally:
-            os.close(ear)
+            os.close(read_end)
         # Also when it is forgotten and when the interpreter ends: only a violent death goes without the word.
-        self._dismissal = weakref.finalize(self, _dismiss, process, mouth)
+        self._dismissal = weakref.finalize(self, _dismiss, process, write_end)
 
     def dismiss(self) -> None:
         """Nothing is left to watch over. Doing it twice does nothing."""
         self._dismissal()
 
 
-def _dismiss(process: "subprocess.Popen[bytes]", mouth: int) -> None:
+def _dismiss(process: "subprocess.Popen[bytes]", write_end: int) -> None:
     with suppress(BrokenPipeError):
-        os.write(mouth, b"done\n")
-    os.close(mouth)
+        os.write(write_end, b"done\n")
+    os.close(write_end)
     process.wait()

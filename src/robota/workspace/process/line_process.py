@@ -15,7 +15,7 @@ from typing import Final
 
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked, without_secrets
-from robota.workspace.process.guardian import Watch
+from robota.workspace.process.guardian import OrphanGuard
 from robota.workspace.process.tree import ProcessTree
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
@@ -32,12 +32,12 @@ class LineProcess:
     def __init__(self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> None:
         """Starts it. Secrets of our own environment are not passed on; `environment` is, whatever it holds."""
         passed = {**without_secrets(command_environment(os.environ)), **environment}
-        self._watch = Watch()
-        mark = self._watch.next_mark()
+        self._guard = OrphanGuard()
+        mark = self._guard.next_mark()
         try:
             self._process = _spawn(argv, cwd, marked(passed, mark))
         except BaseException:
-            self._watch.end()
+            self._guard.close()
             raise
         self._tree = ProcessTree(self._process.pid, mark)
         self._loop = asyncio.get_running_loop()
@@ -162,7 +162,7 @@ class LineProcess:
             self._process.stdout.close()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        self._watch.end()
+        self._guard.close()
 
 
 def _spawn(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":

@@ -7,34 +7,33 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.output.buffer import OutputKeeper
+from robota.workspace.output.capture import OutputCapture
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.background import BackgroundProcess
-from robota.workspace.process.child import Child, Launch
-from robota.workspace.process.ending import StopReason
-from robota.workspace.process.foreground import CommandOutcome, Foreground
-from robota.workspace.process.guardian import Watch
+from robota.workspace.process.command_process import CommandLaunch, CommandProcess, StopReason
+from robota.workspace.process.foreground import CommandOutcome, ForegroundProcess
+from robota.workspace.process.guardian import OrphanGuard
 from robota.workspace.process.watchdog import CommandLimits
-from robota.workspace.sandbox.wrapped_command import Wrap, unwrapped
+from robota.workspace.process.wrapped_command import CommandWrapper, unwrapped
 
 MOST_IN_BACKGROUND: Final = 20
 
 
 class Processes:
-    """Starts commands and knows those that run."""
+    """Starts the commands of a session, in the foreground and in the background, and ends them with it."""
 
     def __init__(
         self,
         limits: CommandLimits | None = None,
-        wrap: Wrap = unwrapped,
+        wrap: CommandWrapper = unwrapped,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`wrap` puts every command behind walls, unless a call may go without; `environment` is added to ours."""
+        """`wrap` puts every command into a sandbox, unless a call may go without; `environment` is added to ours."""
         self._limits = limits or CommandLimits()
         self._wrap = wrap
         self._environment = dict(environment or {})
-        self._watch = Watch()
-        self._running: set[Foreground] = set()
+        self._guard = OrphanGuard()
+        self._running: set[ForegroundProcess] = set()
         self._background: dict[str, BackgroundProcess] = {}
 
     async def run(
@@ -44,13 +43,13 @@ class Processes:
         timeout_s: float | None,
         on_output: Callable[[str], None],
         *,
-        outside: bool = False,
+        unsandboxed: bool = False,
     ) -> CommandOutcome:
         """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`.
 
-        `outside` means without walls; the caller must have been allowed that.
+        `unsandboxed` means without the sandbox; the caller must have been allowed that.
         """
-        started = self._start(command, cwd, on_output, outside)
+        started = self._start(command, cwd, on_output, unsandboxed)
         try:
             if not await started.is_over(timeout_s):
                 started.end(StopReason.TIME_OUT)
@@ -68,11 +67,11 @@ class Processes:
         timeout_s: float,
         on_output: Callable[[str], None],
         *,
-        outside: bool = False,
+        unsandboxed: bool = False,
     ) -> CommandOutcome | BackgroundProcess:
         """The same, but at the time limit the command goes on in the background."""
         self._require_room()
-        started = self._start(command, cwd, on_output, outside)
+        started = self._start(command, cwd, on_output, unsandboxed)
         try:
             if not await started.is_over(timeout_s):
                 return self._adopt(command, *started.hand_over(), started.age_s)
@@ -86,9 +85,9 @@ class Processes:
     def start_background(self, command: str, cwd: Path) -> BackgroundProcess:
         """Start a command that can be written to and that nobody waits for."""
         self._require_room()
-        keeper = OutputKeeper(self._watch.spool_prefix)
-        launch = self._launch(command, cwd, outside=False, has_input=True)
-        return self._adopt(command, Child(launch, lambda _: None, lambda: None), keeper, None)
+        capture = OutputCapture(self._guard.spool_prefix)
+        launch = self._launch(command, cwd, unsandboxed=False, has_input=True)
+        return self._adopt(command, CommandProcess(launch, lambda _: None, lambda: None), capture, None)
 
     @property
     def is_sandboxed(self) -> bool:
@@ -124,30 +123,32 @@ class Processes:
             process.end_now()
         self._background.clear()
         if not self._running:
-            self._watch.end()
+            self._guard.close()
 
-    def _start(self, command: str, cwd: Path, on_output: Callable[[str], None], outside: bool) -> Foreground:
-        launch = self._launch(command, cwd, outside=outside)
-        started = Foreground(launch, self._watch.spool_prefix, self._limits, on_output)
+    def _start(self, command: str, cwd: Path, on_output: Callable[[str], None], unsandboxed: bool) -> ForegroundProcess:
+        launch = self._launch(command, cwd, unsandboxed=unsandboxed)
+        started = ForegroundProcess(launch, self._guard.spool_prefix, self._limits, on_output)
         self._running.add(started)
         return started
 
-    def _launch(self, command: str, cwd: Path, *, outside: bool, has_input: bool = False) -> Launch:
-        return Launch(
+    def _launch(self, command: str, cwd: Path, *, unsandboxed: bool, has_input: bool = False) -> CommandLaunch:
+        return CommandLaunch(
             command=command,
             cwd=cwd,
-            mark=self._watch.next_mark(),
+            mark=self._guard.next_mark(),
             has_input=has_input,
-            wrap=unwrapped if outside else self._wrap,
+            wrap=unwrapped if unsandboxed else self._wrap,
             environment=self._environment,
         )
 
-    def _adopt(self, command: str, child: Child, keeper: OutputKeeper, age_s: float | None) -> BackgroundProcess:
+    def _adopt(
+        self, command: str, child: CommandProcess, capture: OutputCapture, age_s: float | None
+    ) -> BackgroundProcess:
         """`age_s` is known of a command that was handed over; only to those does the person's time limit apply."""
         total_s = self._limits.total_s
         left_s = None if total_s is None or age_s is None else max(0.0, total_s - age_s)
         limits = msgspec.structs.replace(self._limits, total_s=left_s, silence_s=None)
-        process = BackgroundProcess(len(self._background) + 1, command, child, keeper, limits)
+        process = BackgroundProcess(len(self._background) + 1, command, child, capture, limits)
         self._background[process.id] = process
         return process
 

@@ -1,4 +1,4 @@
-"""Everything a command started: its session, their descendants, and whoever carries the command's mark.
+"""All processes of a command: its session, their descendants, and those that carry the command's mark.
 
 A process group is not enough: `setsid`, a double fork or job control leave it. The mark is in the environment, which
 children inherit; on a system without /proc only the group is known.
@@ -36,10 +36,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessTree:
     """The processes of one command. `shell` must not be reaped as long as the tree is in use."""
 
-    def __init__(self, shell: int, mark: str, *, has_keeper: bool = False) -> None:
-        """With `has_keeper`, `shell` is no shell but keeps up a sandbox, and nobody inside lives longer than it."""
+    def __init__(self, shell: int, mark: str, *, has_supervisor: bool = False) -> None:
+        """With `has_supervisor`, `shell` is the init process of a sandbox, which nothing inside outlives."""
         self.shell = shell
-        self._has_keeper = has_keeper
+        self._has_supervisor = has_supervisor
         self._mark = f"{mark};".encode()
         self._born = monotonic()
 
@@ -51,9 +51,9 @@ class ProcessTree:
         """How many live now; stops counting at `most`, because to look at each takes time."""
         return sum(1 for _ in islice(self._living(), most))
 
-    def ask_to_end(self) -> None:
-        """TERM to everybody who can make something of it."""
-        if not self._has_keeper:
+    def terminate(self) -> None:
+        """TERM to all processes of the command, but not to the supervisor of a sandbox, which would kill them."""
+        if not self._has_supervisor:
             self.signal(signal.SIGTERM)
             return
         for member in self.members():
@@ -61,7 +61,7 @@ class ProcessTree:
                 _signal_member(member, signal.SIGTERM)
 
     def signal(self, number: signal.Signals) -> bool:
-        """To everybody. Returns whether somebody was alive."""
+        """Send a signal to all of them. Returns whether one was alive."""
         members = self.members()
         group_was_there = _signal_group(self.shell, number)
         for member in members:
@@ -70,8 +70,8 @@ class ProcessTree:
         return bool(members) if PROC.exists() else group_was_there
 
     def kill(self) -> bool:
-        """KILL until nobody new is found, because they may start others while we look. Returns as `signal`."""
-        somebody = self.signal(signal.SIGKILL)
+        """KILL until no new one is found, because they may start others meanwhile. Returns as `signal`."""
+        any_alive = self.signal(signal.SIGKILL)
         killed: set[tuple[int, int]] = set()
         for _ in range(MAX_ROUNDS):
             fresh = [member for member in self.members() if (member.pid, member.start_ticks) not in killed]
@@ -80,10 +80,10 @@ class ProcessTree:
             for member in fresh:
                 _signal_member(member, signal.SIGKILL)
                 killed.add((member.pid, member.start_ticks))
-        return somebody
+        return any_alive
 
     def kill_group(self) -> None:
-        """KILL to the group of the shell, which holds all of an ordinary crowd, without looking at anybody."""
+        """KILL to the group of the shell, which holds an ordinary fork bomb, without looking up the processes."""
         _signal_group(self.shell, signal.SIGKILL)
 
     def _living(self) -> Iterator[Member]:

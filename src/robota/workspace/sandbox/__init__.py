@@ -1,1 +1,1 @@
-"""What a command cannot do whatever it is: the operating system's own walls around it."""
+"""The sandbox around commands: bubblewrap or Landlock with seccomp, what a command may touch, and its network."""

@@ -1,15 +1,24 @@
-"""The walls as arguments for bubblewrap. Pure."""
+"""A command in bubblewrap: mounts, namespaces, system call filter and resource limits."""
 
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.sandbox.profile import Profile
+import msgspec
+
+from robota.workspace.process.watchdog import OOM_SCORE
+from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.placeholders import Placeholders
+from robota.workspace.sandbox.profile import OWN_DIRECTORY, SandboxProfile
+from robota.workspace.sandbox.repositories import find_git_paths, find_submodules, is_there
+from robota.workspace.sandbox.seccomp import filter_program
 
 # Written through by real root even without capabilities, because these files look at the uid and at nothing else.
-KERNEL_DOORS: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
-# Plain files behind the doors that programs need to find names in the network, or themselves.
-BEHIND_DOORS: Final = (
+KERNEL_INTERFACES: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
+# Plain files in the hidden socket directories that programs need to resolve names, or to find themselves.
+VISIBLE_RUN_FILES: Final = (
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/systemd/resolve/resolv.conf",
     "/run/NetworkManager/resolv.conf",
@@ -17,43 +26,105 @@ BEHIND_DOORS: Final = (
     "/run/current-system",
 )
 # Where temporary files go outside. Inside that is always /tmp, and other places cannot be written.
-NAMES_OF_TEMPORARY: Final = ("TMPDIR", "TMP", "TEMP")
+TEMPORARY_VARIABLES: Final = ("TMPDIR", "TMP", "TEMP")
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
+# No core dumps; no file beyond 16 GiB (in blocks of 512 bytes), which would fill the disk; and if memory runs out, the
+# command is killed first. The watchdog sets the latter for every command, but too late for one in here.
+RESOURCE_LIMITS: Final = f"ulimit -c 0; ulimit -f 33554432; echo {OOM_SCORE} > /proc/self/oom_score_adj"
+# Against fork bombs; one shell calls it -u, another -p. Older kernels count processes outside as well.
+PROCESS_LIMIT: Final = "ulimit -u 4096 || ulimit -p 4096"
+COUNTING_KERNEL: Final = (5, 14)
 
 
-def arguments(
-    executable: str, profile: Profile, protected: Sequence[Path], cwd: Path, seccomp_descriptor: int | None = None
+def wrap_in_bubblewrap(executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path) -> WrappedCommand:
+    """The command inside bubblewrap, with every protected name read-only, also those that do not exist yet."""
+    placeholders = Placeholders(profile.protected_names, profile.root / OWN_DIRECTORY)
+    program = filter_program()
+    seccomp_descriptor = _readable(program) if program is not None else None
+
+    def clean_up() -> None:
+        if seccomp_descriptor is not None:
+            os.close(seccomp_descriptor)
+        placeholders.release()
+
+    submodules = find_submodules(profile.root)
+    # Only those that no command of this session ever could have replaced by a link.
+    pinned = (place for place in submodules.pinned if place in profile.pinned)
+    with_pinned = msgspec.structs.replace(profile, writable=(*profile.writable, *pinned))
+    words = bubblewrap_arguments(
+        executable, with_pinned, _read_only_paths(profile, submodules.read_only), cwd, seccomp_descriptor
+    )
+    return WrappedCommand(
+        argv=(*words, *_limiting_shell(), *command),
+        descriptors=() if seccomp_descriptor is None else (seccomp_descriptor,),
+        clean_up=clean_up,
+        is_sandboxed=True,
+        has_supervisor=True,
+    )
+
+
+def bubblewrap_arguments(
+    executable: str,
+    profile: SandboxProfile,
+    read_only: Sequence[Path],
+    cwd: Path,
+    seccomp_descriptor: int | None = None,
 ) -> list[str]:
-    """The command line up to and including `--`. Later mounts lie on top of earlier ones. `protected` must exist."""
+    """The command line up to and including `--`. Later mounts lie on top of earlier ones. `read_only` must exist."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
-    for place in profile.doors:
+    for place in profile.socket_directories:
         words += ["--tmpfs", str(place)]
-    if profile.doors:
-        words += [word for path in BEHIND_DOORS for word in ("--ro-bind-try", path, path)]
+    if profile.socket_directories:
+        words += [word for path in VISIBLE_RUN_FILES for word in ("--ro-bind-try", path, path)]
     words += ["--bind", str(profile.temporary), "/tmp"]
     for place in (profile.root, *profile.writable):
         words += ["--bind", str(place), str(place)]
-    for place in protected:
+    for place in read_only:
         words += ["--ro-bind", str(place), str(place)]
-    words += _masks(profile)
+    for place in profile.hidden_directories:
+        words += ["--tmpfs", str(place), "--remount-ro", str(place)]
+    for place in profile.hidden_files:
+        words += ["--ro-bind", "/dev/null", str(place)]
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")
     if not profile.network:
         words.append("--unshare-net")
     words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    for door in KERNEL_DOORS:
-        words += ["--ro-bind-try", door, door]
-    words += ["--cap-drop", "ALL", *(word for name in NAMES_OF_TEMPORARY for word in ("--unsetenv", name))]
+    words += [word for path in KERNEL_INTERFACES for word in ("--ro-bind-try", path, path)]
+    words += ["--cap-drop", "ALL", *(word for name in TEMPORARY_VARIABLES for word in ("--unsetenv", name))]
     if seccomp_descriptor is not None:
         words += ["--seccomp", str(seccomp_descriptor)]
     return [*words, "--chdir", str(cwd), "--"]
 
 
-def _masks(profile: Profile) -> list[str]:
-    """Empty and read-only in place of what must not be read."""
-    words: list[str] = []
-    for place in profile.hidden_directories:
-        words += ["--tmpfs", str(place), "--remount-ro", str(place)]
-    for place in profile.hidden_files:
-        words += ["--ro-bind", "/dev/null", str(place)]
-    return words
+def _read_only_paths(profile: SandboxProfile, submodules: Sequence[Path]) -> list[Path]:
+    """What exists of the names that must not change. A link counts as what it leads to: nothing mounts on a link."""
+    git_paths = profile.git_paths
+    if not all(is_there(place) for place in git_paths):
+        git_paths = find_git_paths(profile.root)  # one was moved, and must stay protected
+    # Not `Path.resolve`, which does not take a link that leads to itself.
+    places = dict.fromkeys(
+        Path(os.path.realpath(place)) for place in (*profile.protected_names, *git_paths, *submodules)
+    )
+    return [place for place in places if is_there(place) and _is_inside(place, (profile.root, *profile.writable))]
+
+
+def _is_inside(place: Path, writable: Sequence[Path]) -> bool:
+    """Whether it could be written, and is not itself such a place or one around it."""
+    around = {parent for wide in writable for parent in (wide, *wide.parents)}
+    return place not in around and any(place.is_relative_to(wide) for wide in writable)
+
+
+def _limiting_shell() -> tuple[str, ...]:
+    """A shell that limits its own resources and becomes the command."""
+    kernel = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+    limits = f"{RESOURCE_LIMITS}; {PROCESS_LIMIT}" if kernel >= COUNTING_KERNEL else RESOURCE_LIMITS
+    return ("/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh")
+
+
+def _readable(program: bytes) -> int:
+    """A descriptor that the program can be read from, without a file."""
+    descriptor = os.memfd_create("seccomp", 0)
+    os.write(descriptor, program)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

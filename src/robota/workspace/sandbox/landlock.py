@@ -1,4 +1,4 @@
-"""A command behind Landlock and seccomp: what the launcher is told, and how it is started quickly."""
+"""A command confined by Landlock and seccomp: the arguments of the launcher, and how it is started quickly."""
 
 import importlib.util
 import marshal
@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.sandbox.profile import Profile
+from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.profile import SandboxProfile
 from robota.workspace.sandbox.seccomp import filter_program
-from robota.workspace.sandbox.wrapped_command import Wrapped
 
 # Without links, and looked up before a command runs: one in a virtual environment in the workspace could be replaced.
 INTERPRETER: Final = os.path.realpath(sys.executable)
@@ -22,11 +22,11 @@ SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINALS: Final = Path("/dev/pts")
 
 
-def behind_landlock(profile: Profile, command: Sequence[str]) -> Wrapped:
+def wrap_in_landlock(profile: SandboxProfile, command: Sequence[str]) -> WrappedCommand:
     """Weaker than bubblewrap: single names inside the workspace and other processes are not out of reach."""
     program = filter_program(only_unix_sockets=not profile.network) or b""
     # Landlock cannot tell a terminal that the command makes from one in which somebody types.
-    open_terminals, closed_terminals = ((), (TERMINALS,)) if _somebody_types() else ((TERMINALS,), ())
+    open_terminals, closed_terminals = ((), (TERMINALS,)) if _has_open_terminal() else ((TERMINALS,), ())
     devices = (*(Path("/dev", name) for name in HARMLESS_DEVICES), *open_terminals)
     hidden = (*profile.hidden_directories, *profile.hidden_files, *closed_terminals)
     options = [
@@ -38,7 +38,7 @@ def behind_landlock(profile: Profile, command: Sequence[str]) -> Wrapped:
     ]
     script = os.memfd_create("launcher", os.MFD_CLOEXEC)
     os.write(script, _byte_code())
-    return Wrapped(
+    return WrappedCommand(
         argv=(INTERPRETER, "-I", "-S", f"/proc/self/fd/{script}", *options, "--", *command),
         descriptors=(script,),
         clean_up=lambda: os.close(script),
@@ -53,7 +53,7 @@ def _byte_code() -> bytes:
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
-def _somebody_types() -> bool:
+def _has_open_terminal() -> bool:
     """Whether there is a terminal that a command could read from, and so what is typed into it."""
     try:
         with os.scandir(TERMINALS) as entries:

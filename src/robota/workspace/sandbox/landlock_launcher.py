@@ -1,4 +1,4 @@
-"""Builds walls with Landlock and seccomp around a command. Run by path, with `python -I -S`.
+"""Confines a command with Landlock and seccomp. Run by path, with `python -I -S`.
 
     python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
@@ -6,8 +6,8 @@ Options, some of them many times: --writable PATH, --device PATH, --hidden PATH,
 --filter HEX. It imports nothing of robota and as little as it can, because it starts once per command and every import
 is paid each time. Anything that fails ends with code 126 before the command has run.
 
-The process itself stays outside the walls. Whoever the command leaves behind becomes its child, even without the mark
-and the session by which Robota knows its commands, and is ended before this one ends as the command did.
+The process itself is not confined. Whatever the command leaves running becomes its child, even without the mark and
+the session by which Robota knows its commands, and is killed before this process ends as the command did.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Empty directories that stand for protected names as long as a command runs, so that it cannot make them its own.
+"""Empty directories in place of missing protected names while a command runs, so that it cannot create them.
 
 A mount needs something to lie on. git does not see empty directories, so they change no status. They must not go while
 another command is running: the kernel would take away its mounts with them. So every command holds a shared lock, also
@@ -24,10 +24,10 @@ PAUSE_S: Final = 0.005
 class Placeholders:
     """Makes all `names` exist, the missing ones as empty directories, until `release` is called."""
 
-    def __init__(self, names: Sequence[Path], meeting: Path) -> None:
-        """`meeting` is one of the names: the directory on which the locks are."""
-        self._names = [*(name for name in names if name != meeting), meeting]
-        self._lock = _share(meeting)
+    def __init__(self, names: Sequence[Path], lock_directory: Path) -> None:
+        """`lock_directory` is one of the names: the directory on which the locks are."""
+        self._names = [*(name for name in names if name != lock_directory), lock_directory]
+        self._lock = _shared_lock(lock_directory)
         for name in names:
             _make(name)
 
@@ -46,12 +46,12 @@ class Placeholders:
             os.close(lock)
 
 
-def _share(meeting: Path) -> int | None:
+def _shared_lock(lock_directory: Path) -> int | None:
     """A descriptor with a shared lock; None where that cannot be had, and then nothing is ever removed."""
     for _ in range(TRIES):
-        _make(meeting)
+        _make(lock_directory)
         try:
-            descriptor = os.open(meeting, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            descriptor = os.open(lock_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
             continue  # removed just now, by the last command of somebody else
         except OSError:
@@ -65,11 +65,12 @@ def _share(meeting: Path) -> int | None:
         except OSError:
             os.close(descriptor)
             return None
-        if _is_still(meeting, descriptor):
+        if _is_still(lock_directory, descriptor):
             return descriptor
         os.close(descriptor)
     raise CommandNotStarted(
-        f"The command was not run: another program keeps {str(meeting)!r} locked. End that program, then try again."
+        f"The command was not run: another program keeps {str(lock_directory)!r} locked. "
+        "End that program, then try again."
     )
 
 

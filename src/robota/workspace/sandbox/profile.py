@@ -8,12 +8,11 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.sandbox.repositories import git_places
-from robota.workspace.sandbox.submodules import find_submodules
+from robota.workspace.sandbox.repositories import find_git_paths, find_submodules
 
 # Names in a workspace that change what other programs run: never writable from inside, not even before they exist.
 OWN_DIRECTORY: Final = ".robota"
-GUARDED_NAMES: Final = (
+PROTECTED_NAMES: Final = (
     ".git",
     OWN_DIRECTORY,
     ".orchestration",
@@ -28,7 +27,7 @@ GUARDED_NAMES: Final = (
     ".robotaignore",
     ".roomodes",
 )
-# Where people keep what opens doors elsewhere.
+# Where people keep credentials.
 SECRET_PLACES: Final = (
     ".ssh",
     ".gnupg",
@@ -50,46 +49,52 @@ SECRET_PLACES: Final = (
 )
 
 
-# Full of sockets through which a service outside does what it is told: containers, systemd, the keyring, a resolver.
-DOORS: Final = (Path("/run"), Path("/var/lib/lxd"), Path("/var/snap/lxd/common/lxd"), Path("/var/lib/incus"))
+# Hidden, because a service outside obeys whoever connects to a socket in them: containers, systemd, the keyring.
+SOCKET_DIRECTORIES: Final = (
+    Path("/run"),
+    Path("/var/lib/lxd"),
+    Path("/var/snap/lxd/common/lxd"),
+    Path("/var/lib/incus"),
+)
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """The walls. `guarded` need not exist, and must not come into being from inside.
+class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command may write, read and reach.
 
-    `nested` existed at the start, and so did `pinned`, the directories that must stay where they are.
+    `protected_names` are read-only, and must not be created from inside if they do not exist. `git_paths` are read-only
+    and existed at the start; `pinned` are directories that must stay where they are.
     """
 
     root: Path
     temporary: Path
     writable: tuple[Path, ...] = ()
-    guarded: tuple[Path, ...] = ()
-    nested: tuple[Path, ...] = ()
+    protected_names: tuple[Path, ...] = ()
+    git_paths: tuple[Path, ...] = ()
     pinned: tuple[Path, ...] = ()
     hidden_directories: tuple[Path, ...] = ()
     hidden_files: tuple[Path, ...] = ()
-    doors: tuple[Path, ...] = ()
+    socket_directories: tuple[Path, ...] = ()
     network: bool = False
 
 
 def workspace_profile(
     root: Path, temporary: Path, *, home: Path | None, secrets: Iterable[Path] = (), network: bool = False
-) -> Profile:
+) -> SandboxProfile:
     """The profile for commands in a workspace. `temporary` becomes their /tmp; `secrets` are hidden as well."""
     secret_places = [*secrets]
     if home is not None:
         secret_places += [home / name for name in SECRET_PLACES]
     real_places = (Path(os.path.realpath(place)) for place in secret_places)
     hidden = [place for place in real_places if not root.is_relative_to(place)]
-    return Profile(
+    return SandboxProfile(
         root=root,
         temporary=temporary,
-        guarded=tuple(root / name for name in GUARDED_NAMES),
-        nested=git_places(root),
+        protected_names=tuple(root / name for name in PROTECTED_NAMES),
+        git_paths=find_git_paths(root),
         pinned=find_submodules(root).pinned,
         hidden_directories=tuple(place for place in hidden if stat.S_ISDIR(_mode(place))),
         hidden_files=tuple(place for place in hidden if stat.S_ISREG(_mode(place))),
-        doors=tuple(door for door in DOORS if stat.S_ISDIR(_mode(door))),
+        socket_directories=tuple(place for place in SOCKET_DIRECTORIES if stat.S_ISDIR(_mode(place))),
         network=network,
     )
 

@@ -1,11 +1,19 @@
-"""Where git keeps what it obeys, besides the root's own `.git`: nested repositories, and where `.git` files lead."""
+"""Repositories and submodules in a workspace whose git configuration a command must not change.
+
+git looks into them whenever somebody looks at the workspace, and runs what their configuration names. For a submodule
+it is not enough that its `.git` is read-only: the directory around it could be moved away, or one that is still empty
+could be filled.
+"""
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 GIT: Final = ".git"
 # Enough for the repositories people nest by hand, at a cost of a few milliseconds.
@@ -18,7 +26,14 @@ NOT_ENTERED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", 
 SUBMODULE_PATH: Final = re.compile(r"(?m)^\s*path\s*=\s*(.+?)\s*$")
 
 
-def git_places(root: Path) -> tuple[Path, ...]:
+class Submodules(msgspec.Struct, frozen=True, kw_only=True):
+    """`pinned` can be written to, but must stay where they are, the outer ones first; `read_only` must not change."""
+
+    pinned: tuple[Path, ...]
+    read_only: tuple[Path, ...]
+
+
+def find_git_paths(root: Path) -> tuple[Path, ...]:
     """Files and directories beneath `root` that tell git what to run; of the nested ones those that lie near."""
     real_root = Path(os.path.realpath(root))
     found: dict[Path, None] = {}
@@ -28,6 +43,23 @@ def git_places(root: Path) -> tuple[Path, ...]:
         led_to = (place for place in _led_to(git) if place != real_root and place.is_relative_to(real_root))
         found.update(dict.fromkeys(place for place in led_to if is_there(place)))
     return tuple(found)[:MOST_PLACES]
+
+
+def find_submodules(root: Path) -> Submodules:
+    """Those that `.gitmodules` lists and git would look into, now or as soon as there is something in them."""
+    pinned: dict[Path, None] = {}
+    read_only: list[Path] = []
+    for place in islice(submodule_paths(root), MOST_PLACES):
+        way = [parent for parent in reversed(place.parents) if parent.is_relative_to(root) and parent != root]
+        if not all(_is_directory(each) for each in (*way, place)):
+            continue
+        if is_there(place / GIT):
+            pinned.update(dict.fromkeys((*way, place)))
+            read_only.append(place / GIT)
+        elif _is_empty(place):
+            pinned.update(dict.fromkeys(way))
+            read_only.append(place)
+    return Submodules(pinned=tuple(pinned), read_only=tuple(read_only))
 
 
 def submodule_paths(root: Path) -> Iterator[Path]:
@@ -97,3 +129,19 @@ def _beginning(file: Path) -> str:
         return ""
     finally:
         os.close(descriptor)
+
+
+def _is_directory(place: Path) -> bool:
+    """And no link to one, which could lead anywhere."""
+    try:
+        return stat.S_ISDIR(place.stat(follow_symlinks=False).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_empty(directory: Path) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False

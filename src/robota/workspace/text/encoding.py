@@ -1,5 +1,6 @@
 """Bytes to text and back without loss: byte order mark, encoding and line endings are remembered."""
 
+import re
 from collections.abc import Iterable
 from io import IncrementalNewlineDecoder
 
@@ -16,6 +17,8 @@ BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "utf-16-be"),
 )
 BYTE_TRANSPARENT = "surrogateescape"
+STRAY_BYTES = re.compile("[\udc80-\udcff]")
+REPLACEMENT = "\ufffd"
 # Pieces that stay in the processor's cache are much quicker than megabytes at once.
 CACHED = 65_536
 
@@ -46,7 +49,13 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
         return self.data.decode("ascii") if self.decoded is None else self.decoded
 
     @property
+    def readable(self) -> str:
+        """`plain` with U+FFFD for every byte that is no character of the encoding."""
+        return STRAY_BYTES.sub(REPLACEMENT, self.plain) if self.form.errors == BYTE_TRANSPARENT else self.plain
+
+    @property
     def has_returns(self) -> bool:
+        """Whether a carriage return stands somewhere in the file."""
         return self.plain is not self.decoded
 
 
@@ -98,6 +107,12 @@ def _not_quite_utf8(data: bytes) -> Text:
 def plain_newlines(text: str) -> str:
     """The text with `\\n` for every line ending."""
     return _plain(text)[0]
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with plain newlines; a final newline starts no further line."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _ascii_with_returns(data: bytes) -> Text:

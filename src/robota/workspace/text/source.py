@@ -19,15 +19,22 @@ from itertools import pairwise
 
 import msgspec
 
+from robota.workspace.files.atomic_write import Pieces
 from robota.workspace.files.files import FileData, Files
-from robota.workspace.files.pieces import Pieces
 from robota.workspace.problems import Unencodable
-from robota.workspace.text.encoding import BYTE_TRANSPARENT, CACHED, TextForm, decode, encode_part, plain_newlines
+from robota.workspace.text.encoding import (
+    BYTE_TRANSPARENT,
+    CACHED,
+    REPLACEMENT,
+    TextForm,
+    decode,
+    encode_part,
+    lines_of,
+    plain_newlines,
+)
 from robota.workspace.text.line_index import LineIndex
 
 MAX_SOURCE_BYTES = 20 * 1024 * 1024
-UNKNOWN = "\ufffd"
-STRAY_BYTES = re.compile("[\udc80-\udcff]")
 PLACEHOLDERS = re.compile("[\udc80-\udcff\ufffd]")
 CHARACTER_BYTES = {"cp1252": 1, "latin-1": 1, "utf-32-le": 4, "utf-32-be": 4}
 
@@ -61,7 +68,7 @@ def read_source(files: Files, path: str, *, must_be_read: bool = False) -> "Sour
     `must_be_read` also refuses a file that the model has never read.
     """
     source = Source(files.read(path, MAX_SOURCE_BYTES))
-    files.check_seen(path, source.file, required=must_be_read)
+    files.check_read(path, source.file, required=must_be_read)
     return source
 
 
@@ -77,8 +84,7 @@ class Source:
     @cached_property
     def text(self) -> str:
         """What to match against: line endings are `\\n`, bytes that are no text are U+FFFD."""
-        plain = self._decoded.plain
-        return STRAY_BYTES.sub(UNKNOWN, plain) if self.form.errors == BYTE_TRANSPARENT else plain
+        return self._decoded.readable
 
     @cached_property
     def lines(self) -> list[str]:
@@ -162,7 +168,7 @@ class Source:
 
     def _in_raw_form(self, span: Span, start: int, end: int) -> str:
         new = span.new
-        if UNKNOWN in new and self.form.errors == BYTE_TRANSPARENT:
+        if REPLACEMENT in new and self.form.errors == BYTE_TRANSPARENT:
             new = _with_stray_bytes(new, PLACEHOLDERS.findall(self._raw, start, end))
         if not self._has_returns:
             return new
@@ -172,12 +178,6 @@ class Source:
         from robota.workspace.text.line_endings import with_mixed_endings
 
         return with_mixed_endings(new, self._raw, start, end)
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text with plain newlines; a final newline starts no further line."""
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
 
 
 def common_prefix(one: str, other: str) -> int:
@@ -205,10 +205,10 @@ def common_suffix(one: str, other: str, most: int) -> int:
 
 
 def _with_stray_bytes(new: str, stood_for: list[str]) -> str:
-    if new.count(UNKNOWN) != len(stood_for):
+    if new.count(REPLACEMENT) != len(stood_for):
         raise Unencodable(
             "The file holds bytes that are no text, shown as U+FFFD, and the new text does not have as many of them at "
             "that place. Nothing was written. Edit only the text around them."
         )
     originals = iter(stood_for)
-    return "".join(next(originals) if character == UNKNOWN else character for character in new)
+    return "".join(next(originals) if character == REPLACEMENT else character for character in new)

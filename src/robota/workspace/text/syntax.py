@@ -1,10 +1,12 @@
 """Whether an edit broke the syntax of a file, and where. It only tells: nothing is ever rolled back for it."""
 
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-import msgspec
+from robota.workspace.files.atomic_write import Content
 
-from robota.workspace.files.pieces import Content
+if TYPE_CHECKING:
+    from robota.workspace.text.syntax_tree import SyntaxBreak
 
 # Larger files are not looked at: parsing them would be felt.
 MAX_BYTES = 2 * 1024 * 1024
@@ -26,17 +28,7 @@ LANGUAGES = {
 BY_SUFFIX = {suffix: language for language, suffixes in LANGUAGES.items() for suffix in suffixes}
 
 
-class SyntaxBreak(msgspec.Struct, frozen=True, kw_only=True):
-    """The first place where a file is no longer what its language allows; counted from 1, in characters."""
-
-    language: str
-    line: int
-    column: int
-    text: str
-    problem: str
-
-
-def check(path: str, before: bytes | None, after: Content) -> SyntaxBreak | None:
+def check(path: str, before: bytes | None, after: Content) -> "SyntaxBreak | None":
     """What is wrong with `after`, if nothing was wrong with `before`; None also if nobody can tell.
 
     `before` is None for a new file.
@@ -45,10 +37,10 @@ def check(path: str, before: bytes | None, after: Content) -> SyntaxBreak | None
     if language is None or max(len(after), len(before or b"")) > MAX_BYTES or before == bytes(after):
         return None
     # The parser is loaded with the first file that needs it.
-    from robota.workspace.text.syntax_tree import Unknown, first_error
+    from robota.workspace.text.syntax_tree import NotParsed, first_error
 
     found = first_error(language, bytes(after))
-    if found is None or isinstance(found, Unknown):
+    if found is None or isinstance(found, NotParsed):
         return None
     if before is not None and first_error(language, before) is not None:
         return None

@@ -11,7 +11,6 @@ from tree_sitter import Language, Node, Parser, Point
 
 from robota.workspace.problems import BinaryContent
 from robota.workspace.text.encoding import decode
-from robota.workspace.text.syntax import SyntaxBreak
 
 MAX_SECONDS = 0.5
 PIECE = 4096
@@ -25,23 +24,33 @@ MODULES = {
 }
 
 
-class Unknown(msgspec.Struct, frozen=True):
-    """Nobody can tell: no grammar, no text, or it would take too long."""
+class SyntaxBreak(msgspec.Struct, frozen=True, kw_only=True):
+    """The first place where a file is no longer what its language allows; counted from 1, in characters."""
+
+    language: str
+    line: int
+    column: int
+    text: str
+    problem: str
 
 
-def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> SyntaxBreak | Unknown | None:
+class NotParsed(msgspec.Struct, frozen=True):
+    """The text was not checked: no grammar, no text, or it would take too long."""
+
+
+def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> SyntaxBreak | NotParsed | None:
     """The first error, None if there is none."""
     grammar = _grammar(language)
     if grammar is None:
-        return Unknown()
+        return NotParsed()
     try:
         text = decode(data).content.replace("\r\n", "\n").replace("\r", "\n")
     except BinaryContent:
-        return Unknown()
+        return NotParsed()
     source = text.encode("utf-8", "replace")
     root = _parsed(grammar, source, max_seconds)
     if root is None:
-        return Unknown()
+        return NotParsed()
     if root.has_error:
         return _break(language, source, _first_faulty(root))
     return _indentation_error(text) if language == "python" else None

@@ -4,7 +4,9 @@ A model can be talked into fetching anything. What is refused here is what a str
 either: this machine, its network, and the services of a cloud that hand out credentials to whoever asks from inside.
 """
 
+import asyncio
 import re
+from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -149,3 +151,12 @@ def _special_kind(address: Address) -> str | None:
 def _refused(url: str, problem: str) -> AddressRefused:
     shown = ascii(url if len(url) <= 200 else url[:200] + "…")
     return AddressRefused(f"{shown} cannot be fetched: {problem}. Nothing was sent.")
+
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+async def resolve_name(host: str, port: int) -> Sequence[str]:
+    """The numerical addresses of a host, as the system knows them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))

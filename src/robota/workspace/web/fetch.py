@@ -13,8 +13,7 @@ import httpx2
 import msgspec
 
 from robota.version import VERSION
-from robota.workspace.web.address import AddressRefused, AddressRules, WebAddress, parse_address
-from robota.workspace.web.name_lookup import Resolve, resolve_name
+from robota.workspace.web.address import AddressRefused, AddressRules, Resolve, WebAddress, parse_address, resolve_name
 
 MAX_BYTES: Final = 5_000_000
 TIMEOUT_S: Final = 30.0

@@ -12,8 +12,7 @@ from robota.config.settings.allowed_hosts import (
     NamesBelow,
     allowed_host,
 )
-from robota.workspace.web.address import AddressRules, WebAddress
-from robota.workspace.web.name_lookup import Resolve, resolve_name
+from robota.workspace.web.address import AddressRules, Resolve, WebAddress, resolve_name
 
 NOT_LISTED: Final = "not in sandbox.allowedHosts"
 # A look-up keeps a thread of the process busy, and others need those too.
@@ -39,12 +38,12 @@ class AllowList:
 
     def names(self, host: str) -> bool:
         """Whether the host is on the list with any port."""
-        return any(_speaks_of(entry, host) for entry in self._entries)
+        return any(_covers(entry, host) for entry in self._entries)
 
     async def addresses(self, wanted: WebAddress) -> Sequence[str]:
         """Where to connect to, and nowhere else. Raises `HostRefused`, or `OSError` for a name that nobody knows."""
         host, port = wanted.host, wanted.port
-        if not any(_speaks_of(entry, host) and port in entry.ports for entry in self._entries):
+        if not any(_covers(entry, host) and port in entry.ports for entry in self._entries):
             raise HostRefused(entry_for(host, port), NOT_LISTED, missing=entry_for(host, port))
         if wanted.is_numerical:
             return [host]
@@ -81,7 +80,7 @@ def entry_for(host: str, port: int) -> str:
     return name if port in USUAL_PORTS else f"{name}:{port}"
 
 
-def _speaks_of(entry: AllowedHost, host: str) -> bool:
+def _covers(entry: AllowedHost, host: str) -> bool:
     """`host` is in the form of `WebAddress`: checked, lower case, without a dot at its end."""
     match entry:
         case AllowedName(name=name):

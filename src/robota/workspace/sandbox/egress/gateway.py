@@ -1,4 +1,4 @@
-"""The way out of the sandbox for commands: to the hosts on a list, and to nobody else.
+"""The egress gateway: commands in the sandbox reach the hosts on a list through a proxy, and nothing else.
 
 The sandbox has a network of its own that leads nowhere. A launcher inside opens a port there and hands the listening
 socket out through a pair of sockets; Robota answers on it. So there is no process beside the command, no file that
@@ -17,12 +17,11 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.backend import SandboxBackend
 from robota.workspace.sandbox.egress.allow_list import AllowList
-from robota.workspace.sandbox.egress.limits import Bounds
-from robota.workspace.sandbox.egress.relay import Line
-from robota.workspace.sandbox.profile import Profile
-from robota.workspace.sandbox.sandbox import Sandbox
-from robota.workspace.sandbox.wrapped_command import Wrapped
+from robota.workspace.sandbox.egress.relay import EgressLimits, StreamPair
+from robota.workspace.sandbox.profile import SandboxProfile
 
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 # Inside, these are the sandbox itself, unless the list says that they are the machine around it.
@@ -32,40 +31,42 @@ MOST_REFUSALS: Final = 20
 ACCEPT_AGAIN_S: Final = 0.5
 
 
-class WaysOut:
-    """For all commands of a session: one list, and so many lines for all of them together."""
+class EgressGateway:
+    """The allow list and the connection limit that all commands of a session share."""
 
-    def __init__(self, allowed: AllowList, bounds: Bounds | None = None) -> None:
+    def __init__(self, allowed: AllowList, limits: EgressLimits | None = None) -> None:
         self.allowed = allowed
-        self.bounds = bounds or Bounds()
-        self.free_lines = asyncio.Semaphore(self.bounds.connections)
+        self.limits = limits or EgressLimits()
+        self.free_connections = asyncio.Semaphore(self.limits.connections)
 
-    def wrap(self, sandbox: Sandbox, command: Sequence[str], cwd: Path) -> Wrapped:
+    def wrap(self, backend: SandboxBackend, command: Sequence[str], cwd: Path) -> WrappedCommand:
         """The command in a sandbox without network, but with a proxy; without that where no Python is seen inside."""
-        interpreter = interpreter_inside(sandbox.profile)
+        interpreter = interpreter_inside(backend.profile)
         if interpreter is None:
-            return sandbox.wrap(command, cwd)
-        egress = Egress(self, interpreter)
+            return backend.wrap(command, cwd)
+        egress = CommandEgress(self, interpreter)
         try:
-            walled = sandbox.wrap(egress.around(command), cwd)
+            wrapped = backend.wrap(egress.around(command), cwd)
         except BaseException:
             egress.close()
             raise
 
         def clean_up() -> None:
             egress.close()
-            walled.clean_up()
+            wrapped.clean_up()
 
-        descriptors = (*walled.descriptors, *egress.descriptors)
-        return msgspec.structs.replace(walled, descriptors=descriptors, clean_up=clean_up, refused=egress.refused)
+        descriptors = (*wrapped.descriptors, *egress.descriptors)
+        return msgspec.structs.replace(
+            wrapped, descriptors=descriptors, clean_up=clean_up, refused_hosts=egress.refused_hosts
+        )
 
 
-class Egress:
-    """The way out of one command. Must be closed when the command has ended."""
+class CommandEgress:
+    """The proxy of one command. Must be closed when the command has ended."""
 
-    def __init__(self, ways: WaysOut, interpreter: str) -> None:
+    def __init__(self, gateway: EgressGateway, interpreter: str) -> None:
         """Within an event loop. `interpreter` is a Python that can be seen inside."""
-        self._ways = ways
+        self._gateway = gateway
         self._interpreter = interpreter
         self._refused: dict[str, None] = {}
         self._serving: asyncio.Task[None] | None = None
@@ -83,12 +84,12 @@ class Egress:
     def around(self, command: Sequence[str]) -> list[str]:
         """The command behind the launcher."""
         script, exit_socket = self.descriptors
-        no_proxy = ",".join(host for host in INSIDE if not self._ways.allowed.names(host))
+        no_proxy = ",".join(host for host in INSIDE if not self._gateway.allowed.names(host))
         launcher = [self._interpreter, "-I", "-S", f"/proc/self/fd/{script}", str(script), str(exit_socket), no_proxy]
         return [*launcher, *command]
 
-    def refused(self) -> tuple[str, ...]:
-        """A sentence about each host that the command was not let through to; the first few of many."""
+    def refused_hosts(self) -> tuple[str, ...]:
+        """A sentence about each host that the command was refused; the first few of many."""
         return tuple(self._refused)
 
     def close(self) -> None:
@@ -118,17 +119,17 @@ class Egress:
             self._serving.add_done_callback(lambda _: listener.close())
 
     async def _serve(self, listener: socket.socket) -> None:
-        """Answer until cancelled. Whoever comes when all lines are busy waits for a free one."""
-        async with asyncio.TaskGroup() as conversations:
+        """Answer until cancelled. A connection over the limit waits for a free place."""
+        async with asyncio.TaskGroup() as connections:
             while True:
                 connection = await self._accepted(listener)
                 try:
-                    await self._ways.free_lines.acquire()
+                    await self._gateway.free_connections.acquire()
                 except BaseException:
                     connection.close()
                     raise
-                talk = conversations.create_task(self._converse(connection))
-                talk.add_done_callback(partial(self._hung_up, connection))
+                serving = connections.create_task(self._serve_connection(connection))
+                serving.add_done_callback(partial(self._release, connection))
 
     async def _accepted(self, listener: socket.socket) -> socket.socket:
         while True:
@@ -137,31 +138,31 @@ class Egress:
                 return connection
             await asyncio.sleep(ACCEPT_AGAIN_S)
 
-    def _hung_up(self, connection: socket.socket, talk: "asyncio.Task[None]") -> None:
+    def _release(self, connection: socket.socket, serving: "asyncio.Task[None]") -> None:
         connection.close()
-        self._ways.free_lines.release()
+        self._gateway.free_connections.release()
 
-    async def _converse(self, connection: socket.socket) -> None:
+    async def _serve_connection(self, connection: socket.socket) -> None:
         # Not before a command uses it: to import it takes longer than to start one.
-        from robota.workspace.sandbox.egress.proxy import Conversation
+        from robota.workspace.sandbox.egress.proxy import ProxyConnection
 
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(sock=connection)
-            line = Line(reader=reader, writer=writer)
-            await Conversation(line, self._ways.allowed, self._ways.bounds, self._remember).hold()
+            stream = StreamPair(reader=reader, writer=writer)
+            await ProxyConnection(stream, self._gateway.allowed, self._gateway.limits, self._note_refusal).serve()
 
-    def _remember(self, refusal: str) -> None:
+    def _note_refusal(self, refusal: str) -> None:
         if len(self._refused) < MOST_REFUSALS:
             self._refused[refusal] = None
 
 
-def interpreter_inside(profile: Profile) -> str | None:
+def interpreter_inside(profile: SandboxProfile) -> str | None:
     """A Python that a command in this sandbox can see; None if there is none."""
     own = Path(sys.executable).resolve()
-    return next((str(place) for place in (own, Path("/usr/bin/python3")) if _is_seen(place, profile)), None)
+    return next((str(place) for place in (own, Path("/usr/bin/python3")) if _is_visible(place, profile)), None)
 
 
-def _is_seen(place: Path, profile: Profile) -> bool:
-    """Whether the walls let it be seen; /tmp is another one inside."""
-    covered = (Path("/tmp"), *profile.doors, *profile.hidden_directories)
+def _is_visible(place: Path, profile: SandboxProfile) -> bool:
+    """Whether the sandbox shows it; /tmp is another directory inside."""
+    covered = (Path("/tmp"), *profile.socket_directories, *profile.hidden_directories)
     return place.is_file() and not any(place.is_relative_to(each) for each in covered)

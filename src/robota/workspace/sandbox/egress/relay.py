@@ -11,23 +11,36 @@ PIECE_BYTES: Final = 64 * 1024
 CLOSE_S: Final = 2.0
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """One connection, both ways."""
+class EgressLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of the network the commands of a session can use.
+
+    `connections` are those of all commands together: each takes descriptors that Robota needs itself.
+    """
+
+    connections: int = 64
+    head_bytes: int = 64 * 1024
+    head_s: float = 15.0
+    connect_s: float = 30.0
+    idle_s: float = 600.0
+
+
+class StreamPair(msgspec.Struct, frozen=True, kw_only=True):
+    """The reader and the writer of one connection."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    async def say(self, data: bytes) -> None:
+    async def send(self, data: bytes) -> None:
         self.writer.write(data)
         await self.writer.drain()
 
-    def say_no_more(self) -> None:
-        """The other end reads the end, and can still answer."""
+    def end_sending(self) -> None:
+        """Close our direction: the other end reads the end of the stream, and can still answer."""
         if self.writer.can_write_eof() and not self.writer.is_closing():
             self.writer.write_eof()
 
     async def close(self) -> None:
-        """Hang up when everything said has gone out, or after a short while."""
+        """Close when everything sent has gone out, or after a short while."""
         self.writer.close()
         try:
             async with asyncio.timeout(CLOSE_S):
@@ -35,38 +48,38 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
         except OSError:
             pass
         finally:
-            self.hang_up()
+            self.abort()
 
-    def hang_up(self) -> None:
+    def abort(self) -> None:
         self.writer.transport.abort()
 
 
-async def pass_on(source: Line, sink: Line, on_bytes: Callable[[], None]) -> None:
-    """Until the source says no more. `on_bytes` is called for every piece."""
+async def copy(source: StreamPair, sink: StreamPair, on_bytes: Callable[[], None]) -> None:
+    """Copy until the source ends. `on_bytes` is called for every piece."""
     while data := await source.reader.read(PIECE_BYTES):
         on_bytes()
-        await sink.say(data)
-    sink.say_no_more()
+        await sink.send(data)
+    sink.end_sending()
 
 
-async def tunnel(one: Line, other: Line, idle_s: float) -> None:
-    """Both ways, until both have said no more, one has gone, or nothing has come for so long."""
+async def tunnel(one: StreamPair, other: StreamPair, idle_s: float) -> None:
+    """Copy both ways until both have ended, one has gone, or nothing has come for `idle_s`."""
     try:
-        async with unless_silent(idle_s) as heard, asyncio.TaskGroup() as directions:
-            directions.create_task(pass_on(one, other, heard))
-            directions.create_task(pass_on(other, one, heard))
+        async with idle_timeout(idle_s) as on_activity, asyncio.TaskGroup() as directions:
+            directions.create_task(copy(one, other, on_activity))
+            directions.create_task(copy(other, one, on_activity))
     except* OSError:
-        pass  # one side has gone, or there was silence: the caller hangs up both
+        pass  # one side has gone, or there was timeout: the caller hangs up both
 
 
 @asynccontextmanager
-async def unless_silent(idle_s: float) -> AsyncIterator[Callable[[], None]]:
+async def idle_timeout(idle_s: float) -> AsyncIterator[Callable[[], None]]:
     """Ends with `TimeoutError` when the function it gives was not called for so long."""
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(idle_s) as silence:
+    async with asyncio.timeout(idle_s) as timeout:
 
-        def heard() -> None:
-            if not silence.expired():
-                silence.reschedule(loop.time() + idle_s)
+        def on_activity() -> None:
+            if not timeout.expired():
+                timeout.reschedule(loop.time() + idle_s)
 
-        yield heard
+        yield on_activity

@@ -26,8 +26,8 @@ HOP_BY_HOP: Final = frozenset(
 Headers = list[tuple[bytes, bytes]]
 
 
-class NotServed(Exception):
-    """A request that gets this answer instead of the one it wanted."""
+class ProxyError(Exception):
+    """The proxy answers a request itself, with this status, instead of forwarding it."""
 
     def __init__(self, status: int, text: str, reason: str = "") -> None:
         super().__init__(text)
@@ -35,24 +35,24 @@ class NotServed(Exception):
         self.reason = reason
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a request wants to go, and the request that is to be passed on; None for a bare line."""
+class ProxyRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a request of a command goes, and the request to forward; None for a tunnel (CONNECT)."""
 
     address: WebAddress
-    onward: h11.Request | None
+    forwarded: h11.Request | None
 
 
-def wish_of(request: h11.Request) -> Wish:
-    """Raises `NotServed` for what cannot be read in one way only."""
+def parse_proxy_request(request: h11.Request) -> ProxyRequest:
+    """Read a request. Raises `ProxyError` for what is ambiguous."""
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         if AUTHORITY.fullmatch(target) is None:
-            raise NotServed(400, "CONNECT needs a host and a port, and nothing else.")
-        return Wish(address=_address(f"http://{target}/"), onward=None)
+            raise ProxyError(400, "CONNECT needs a host and a port, and nothing else.")
+        return ProxyRequest(address=_address(f"http://{target}/"), forwarded=None)
     if not target.lower().startswith("http://"):
-        raise NotServed(400, "This is a proxy: it takes CONNECT, and requests whose target begins with http://.")
+        raise ProxyError(400, "This is a proxy: it takes CONNECT, and requests whose target begins with http://.")
     address = _address(target)
-    return Wish(address=address, onward=_onward(request, address))
+    return ProxyRequest(address=address, forwarded=_forwarded(request, address))
 
 
 def response_for_command(response: h11.Response) -> h11.Response:
@@ -61,14 +61,14 @@ def response_for_command(response: h11.Response) -> h11.Response:
     return h11.Response(status_code=response.status_code, reason=response.reason, headers=headers)
 
 
-def _onward(request: h11.Request, address: WebAddress) -> h11.Request:
+def _forwarded(request: h11.Request, address: WebAddress) -> h11.Request:
     """With our own words for where it goes, and for what comes after it: nothing."""
     headers = list(request.headers)
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}:
-        raise NotServed(400, "The request says in two ways how long it is. Nothing was sent.")
+        raise ProxyError(400, "The request says in two ways how long it is. Nothing was sent.")
     for host in (value.decode("ascii", "replace") for name, value in headers if name == b"host"):
         if not _same_place(_address(f"http://{host}/"), address):
-            raise NotServed(400, "The request line and the Host header name different hosts. Nothing was sent.")
+            raise ProxyError(400, "The request line and the Host header name different hosts. Nothing was sent.")
     kept = [(name, value) for name, value in _end_to_end(headers) if name != b"host"]
     return h11.Request(
         method=request.method,
@@ -89,7 +89,7 @@ def _address(url: str) -> WebAddress:
     try:
         return parse_address(url)
     except AddressRefused as error:
-        raise NotServed(400, str(error)) from error
+        raise ProxyError(400, str(error)) from error
 
 
 def _same_place(one: WebAddress, other: WebAddress) -> bool:

@@ -1,10 +1,12 @@
-"""One shell command as a process of its own session: started, watched without a thread, ended with all it started."""
+"""One shell command as a process: started in a session of its own, read without a thread, ended with all it started."""
 
 import asyncio
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +15,7 @@ import msgspec
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked, without_loader_settings, without_secrets
 from robota.workspace.process.tree import ProcessTree
-from robota.workspace.sandbox.wrapped_command import Wrap, Wrapped, unwrapped
+from robota.workspace.process.wrapped_command import CommandWrapper, WrappedCommand, unwrapped
 
 GRACE_S: Final = 2.0
 DRAIN_S: Final = 0.2
@@ -21,24 +23,45 @@ LOOK_S: Final = 0.05
 READ_BYTES: Final = 64 * 1024
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
+class StopReason(StrEnum):
+    """Why Robota ended a command that would have gone on."""
+
+    TIME_OUT = "time_out"
+    USER_LIMIT = "user_limit"
+    WAITED_FOR_INPUT = "waited_for_input"
+    TOO_MANY_PROCESSES = "too_many_processes"
+    TOO_MUCH_MEMORY = "too_much_memory"
+    ABORTED = "aborted"  # by the person
+    REQUESTED = "requested"  # by whoever started it
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """Either `exit_code` or `signal` is set. `left_behind` says that it had left processes running, now ended too."""
+
+    exit_code: int | None = None
+    signal: str | None = None
+    stopped_for: StopReason | None = None
+    left_behind: bool = False
+
+
+class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """What to start. With `has_input` the command can be written to; otherwise it reads the end of the file."""
 
     command: str
     cwd: Path
     mark: str
     has_input: bool = False
-    wrap: Wrap = unwrapped
+    wrap: CommandWrapper = unwrapped
     environment: Mapping[str, str] = {}
 
 
-class Child:
-    """A running command. `exited` is set when the shell ended, `drained` when nobody holds its output any more.
+class CommandProcess:
+    """A running command. `exited` is set when the shell ended, `drained` when nothing holds its output open any more.
 
     `on_bytes` and `on_exit` are called from the event loop and may be replaced while it runs.
     """
 
-    def __init__(self, launch: Launch, on_bytes: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
+    def __init__(self, launch: CommandLaunch, on_bytes: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
         self.on_bytes = on_bytes
         self.on_exit = on_exit
         self.exited = asyncio.Event()
@@ -50,7 +73,7 @@ class Child:
         except BaseException:
             self._wrapped.clean_up()
             raise
-        self.tree = ProcessTree(self._process.pid, launch.mark, has_keeper=self._wrapped.has_keeper)
+        self.tree = ProcessTree(self._process.pid, launch.mark, has_supervisor=self._wrapped.has_supervisor)
         self._loop.add_reader(self._output, self._read)
         self._exit_notice = self._watch_exit()
 
@@ -64,9 +87,9 @@ class Child:
         return self._process.returncode
 
     @property
-    def refused(self) -> tuple[str, ...]:
+    def refused_hosts(self) -> tuple[str, ...]:
         """A sentence for each host that the sandbox kept it from."""
-        return self._wrapped.refused()
+        return self._wrapped.refused_hosts()
 
     async def drain(self) -> None:
         """Read what is left, but do not wait for a grandchild that keeps the output open."""
@@ -74,8 +97,8 @@ class Child:
             await asyncio.wait_for(self.drained.wait(), DRAIN_S)
 
     async def stop(self) -> None:
-        """TERM to everybody, KILL to whoever is still there after the grace. Safe to cancel: then KILL at once."""
-        self.tree.ask_to_end()
+        """TERM to all its processes, KILL after the grace to those still running. Safe to cancel: then KILL at once."""
+        self.tree.terminate()
         try:
             async with asyncio.timeout(GRACE_S):
                 await self.exited.wait()
@@ -88,17 +111,17 @@ class Child:
         await self.exited.wait()
 
     def kill(self) -> None:
-        """KILL to everybody, without waiting for the end."""
+        """KILL to all its processes, without waiting for the end."""
         self.tree.kill()
 
     def finish(self) -> bool:
         """End whatever is left and give everything back. Returns whether the command left processes behind."""
         ended_by_itself = self.exited.is_set()
-        somebody = self.tree.kill()
+        any_alive = self.tree.kill()
         self._process.wait()
         self._read_leftovers()
         self._close()
-        return somebody and ended_by_itself
+        return any_alive and ended_by_itself
 
     def close_input(self) -> None:
         """The command reads the end of its input. Doing it twice does nothing."""
@@ -118,18 +141,18 @@ class Child:
         except (AttributeError, OSError):
             # Systems without pidfd: a thread waits. It ends with the process, which `finish` sees to.
             waiting = self._loop.run_in_executor(None, self._process.wait)
-            waiting.add_done_callback(lambda _: self._tell_exit())
+            waiting.add_done_callback(lambda _: self._report_exit())
             return None
-        self._loop.add_reader(notice, self._notice_exit)
+        self._loop.add_reader(notice, self._on_exit_notice)
         return notice
 
-    def _notice_exit(self) -> None:
+    def _on_exit_notice(self) -> None:
         # Not reaped yet: as long as it is a zombie, nobody else can get its number.
         assert self._exit_notice is not None
         self._loop.remove_reader(self._exit_notice)
-        self._tell_exit()
+        self._report_exit()
 
-    def _tell_exit(self) -> None:
+    def _report_exit(self) -> None:
         self.exited.set()
         self.on_exit()
 
@@ -161,11 +184,22 @@ class Child:
         self._wrapped.clean_up()
 
 
+def ending_of(return_code: int, stopped_for: StopReason | None, *, left_behind: bool) -> Ending:
+    """`return_code` is as `subprocess` has it: negative for a signal."""
+    by_signal = return_code < 0
+    return Ending(
+        exit_code=None if by_signal else return_code,
+        signal=_signal_name(-return_code) if by_signal else None,
+        stopped_for=stopped_for,
+        left_behind=left_behind and stopped_for is None,
+    )
+
+
 def _shell() -> str:
     return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
-def _start(launch: Launch, wrapped: Wrapped) -> tuple["subprocess.Popen[bytes]", int, int | None]:
+def _start(launch: CommandLaunch, wrapped: WrappedCommand) -> tuple["subprocess.Popen[bytes]", int, int | None]:
     """The process, and our ends of its output and its input."""
     output, output_end = os.pipe()
     input_end, input_ = os.pipe() if launch.has_input else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), None)
@@ -185,7 +219,9 @@ def _start(launch: Launch, wrapped: Wrapped) -> tuple["subprocess.Popen[bytes]",
     return process, output, input_
 
 
-def _spawn(launch: Launch, wrapped: Wrapped, input_end: int, output_end: int) -> "subprocess.Popen[bytes]":
+def _spawn(
+    launch: CommandLaunch, wrapped: WrappedCommand, input_end: int, output_end: int
+) -> "subprocess.Popen[bytes]":
     environment = command_environment({**os.environ, **without_loader_settings(launch.environment)})
     if wrapped.is_sandboxed:
         environment = without_secrets(environment)
@@ -209,3 +245,9 @@ def _why_not_started(error: OSError | ValueError, cwd: Path) -> str:
         return f"The command was not run: the directory {str(cwd)!r} does not exist. Choose another working directory."
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return f"The command was not run: {reason}."
+
+
+def _signal_name(number: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"

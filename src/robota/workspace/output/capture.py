@@ -1,14 +1,18 @@
-"""What a command prints: kept in bounded memory, spooled whole to disk when it is long."""
+"""What a command prints: captured in bounded memory, spooled whole to disk when it is long, shown at a bounded rate."""
 
+import asyncio
 import codecs
 import os
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 MEMORY_BYTES = 128 * 1024
 SIDE_CHARACTERS = 64 * 1024
 SPOOL_BYTES = 256 * 1024 * 1024
+PIECE_CHARACTERS = 16 * 1024
+PIECE_PAUSE_S = 0.03
 
 
 class HeadAndTail:
@@ -46,7 +50,7 @@ class HeadAndTail:
         return "".join(self._tail)[-self._side :]
 
 
-class OutputKeeper:
+class OutputCapture:
     """Holds the beginning and the end of the output as text, and all of its bytes in a file once it is long."""
 
     def __init__(self, spool_prefix: str) -> None:
@@ -70,7 +74,7 @@ class OutputKeeper:
         self._close_spool()
         return rest
 
-    def in_file(self) -> Path | None:
+    def to_file(self) -> Path | None:
         """The bytes so far as a file, even if they are few; None if the disk has no room."""
         self._begin_spool()
         return self.spool
@@ -118,6 +122,49 @@ class OutputKeeper:
     def _keep_text(self, text: str) -> str:
         self.text.add(text)
         return text
+
+
+class OutputPacer:
+    """Joins small pieces of output and drops the middle of a flood, so that it is shown at a bounded rate."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._waiting: list[str] = []
+        self._size = 0
+        self._left_out = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, text: str) -> None:
+        if not text:
+            return
+        room = PIECE_CHARACTERS - self._size
+        self._waiting.append(text[:room])
+        self._size += len(self._waiting[-1])
+        self._left_out += max(0, len(text) - room)
+        if self._timer is None:
+            self._flush()
+            self._timer = asyncio.get_running_loop().call_later(PIECE_PAUSE_S, self._pause_over)
+
+    def finish(self) -> None:
+        """Show what is left and stop."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._flush()
+
+    def _pause_over(self) -> None:
+        self._timer = None
+        if self._waiting:
+            self._flush()
+            self._timer = asyncio.get_running_loop().call_later(PIECE_PAUSE_S, self._pause_over)
+
+    def _flush(self) -> None:
+        piece = "".join(self._waiting)
+        if self._left_out:
+            piece += f"\n[… {self._left_out:,} characters not shown …]\n"
+        self._waiting, self._size, self._left_out = [], 0, 0
+        if piece:
+            self._show(piece)
 
 
 def spool_prefix(mark: str) -> str:

@@ -1,4 +1,4 @@
-"""Put new content in the place of a file, at once and for good: readers see the old or the new, never a part."""
+"""Atomic writes: a file is replaced in one step and synced, so that readers see the old or the new, never a part."""
 
 import os
 import stat
@@ -6,10 +6,28 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from robota.workspace.files.pieces import Content
+import msgspec
 
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 OLD_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """New content in pieces, most of them views of the old: megabytes need not be copied to be written.
+
+    `bytes(pieces)` joins them.
+    """
+
+    parts: tuple[bytes | memoryview, ...]
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self.parts)
+
+
+Content = bytes | Pieces
 
 
 def create_file(parent: int, name: str, data: Content) -> None:

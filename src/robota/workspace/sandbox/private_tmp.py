@@ -1,4 +1,4 @@
-"""The directory that commands of a session see as /tmp: made for them, and removed whatever they left in it."""
+"""The private directory that commands of a session see as /tmp; removed with the session."""
 
 import fcntl
 import os
@@ -15,8 +15,8 @@ PREFIX: Final = "robota-tmp-"
 YOUNG_S: Final = 60.0
 
 
-class Temporary:
-    """Exists until `remove`. A lock shows that its session lives; what a killed one left goes with the next."""
+class PrivateTmp:
+    """Exists until `remove`. A lock marks it as in use; the next session removes what a killed one left."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))

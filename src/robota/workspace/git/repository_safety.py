@@ -44,7 +44,7 @@ FULL_NAMES: Final = frozenset({2, 3})
 DEEPEST: Final = 8
 
 
-def git_only_looks(root: Path) -> bool:
+def is_safe_repository(root: Path) -> bool:
     """Whether no program is named by the repository that git would find from `root`. None at all is fine, too."""
     try:
         for place in (root, *root.parents):

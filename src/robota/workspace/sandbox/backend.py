@@ -1,0 +1,101 @@
+"""Which sandbox works on this machine (bubblewrap, Landlock or none), found out by running a program in it."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, assert_never
+
+import msgspec
+
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.environment import find_program
+from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
+from robota.workspace.sandbox.landlock import wrap_in_landlock
+from robota.workspace.sandbox.profile import SandboxProfile
+
+PROBE: Final = ("/bin/true",)
+PROBE_SECONDS: Final = 5.0
+
+
+class SandboxKind(StrEnum):
+    """What confines a command, the strongest first."""
+
+    BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "landlock"
+    NONE = "none"
+
+
+class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
+    """The strongest kind that works here, and what commands may touch. `reason` says why it is not a stronger one."""
+
+    kind: SandboxKind
+    profile: SandboxProfile
+    executable: str = ""
+    reason: str = ""
+
+    def wrap(self, command: Sequence[str], cwd: Path | None = None) -> WrappedCommand:
+        """The command inside the sandbox. Must not be called if the kind is NONE."""
+        match self.kind:
+            case SandboxKind.BUBBLEWRAP:
+                return wrap_in_bubblewrap(self.executable, self.profile, command, cwd or self.profile.root)
+            case SandboxKind.LANDLOCK:
+                return wrap_in_landlock(self.profile, command)
+            case SandboxKind.NONE:
+                raise ValueError("There is no sandbox on this machine.")
+            case _:
+                assert_never(self.kind)
+
+
+def detect_backend(profile: SandboxProfile) -> SandboxBackend:
+    """The strongest kind in which a program can be started with exactly this profile."""
+    reasons: list[str] = []
+    executable = find_program("bwrap", os.environ, not_beneath=profile.root)
+    if executable is None:
+        reasons.append("bubblewrap is not installed")
+    else:
+        candidate = SandboxBackend(kind=SandboxKind.BUBBLEWRAP, profile=profile, executable=executable)
+        problem = _probe(candidate)
+        if problem is None:
+            return candidate
+        reasons.append(f"bubblewrap does not work here ({problem})")
+    candidate = SandboxBackend(kind=SandboxKind.LANDLOCK, profile=profile, reason="; ".join(reasons))
+    problem = _secret_within(profile) or _probe(candidate)
+    if problem is None:
+        return candidate
+    reasons.append(f"Landlock does not work here ({problem})")
+    return SandboxBackend(kind=SandboxKind.NONE, profile=profile, reason="; ".join(reasons))
+
+
+def _secret_within(profile: SandboxProfile) -> str | None:
+    """Landlock opens a directory with all that is in it: in a home, also Robota's own settings could be rewritten."""
+    for place in (*profile.hidden_directories, *profile.hidden_files):
+        if any(place.is_relative_to(wide) for wide in (profile.root, *profile.writable)):
+            return f"it cannot close {str(place)!r} inside the workspace; work in a directory that holds no secrets"
+    return None
+
+
+def _probe(candidate: SandboxBackend) -> str | None:
+    """Run a program in the sandbox; what went wrong, or None."""
+    try:
+        wrapped = candidate.wrap(PROBE)
+    except CommandNotStarted as error:
+        return str(error)
+    try:
+        done = subprocess.run(
+            wrapped.argv,
+            pass_fds=wrapped.descriptors,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return type(error).__name__
+    finally:
+        wrapped.clean_up()
+    if done.returncode == 0:
+        return None
+    return done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0] if done.stderr else "it failed"
