@@ -17,7 +17,7 @@ import msgspec
 import robota
 from benchmarks.bench import Bench, bench
 from benchmarks.measurement import Measurement
-from robota.app import open_session
+from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.commands import AskResponse, NewTask

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from robota.app import open_session
+from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.engine.session.session import Session
 from robota.log.replay.pairing import ORPHAN_INTRODUCTION
@@ -49,7 +49,7 @@ class ContextStage(Stage):
 
     @property
     def asked(self) -> list[ModelRequest]:
-        provider = self.session._services.provider
+        provider = self.session._services.model.provider
         assert isinstance(provider, Listening)
         return provider.asked
 
@@ -85,7 +85,8 @@ def play_in_small_window(
 
     async def run() -> None:
         opened = open_session(LaunchOptions(cwd=workspace, **launch), {"ROBOTA_HOME": str(home)})
-        services = msgspec.structs.replace(opened.services, provider=Listening(opened.provider))
+        model = msgspec.structs.replace(opened.services.model, provider=Listening(opened.services.model.provider))
+        services = msgspec.structs.replace(opened.services, model=model)
         stage = ContextStage(msgspec.structs.replace(opened, session=Session(opened.options, services)))
         try:
             await story(stage)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from robota.app import open_session
+from robota.app.session import open_session
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robota.app import open_session
+from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Accepted, Refused, SetPermissionMode
 from robota.protocol.events import Event, Notice, State

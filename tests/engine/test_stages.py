@@ -1,14 +1,15 @@
 """The places around a call where others step in: each is real, in its order, and cannot be gone around."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed
+from robota.app.tools import SessionTools
+from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed, SessionHooks
 from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolCall, ToolContext, ToolResult, Touches
 from robota.engine.session.session import Session
 from robota.protocol.events import MessageCreated, ToolEnd
@@ -66,6 +67,18 @@ class Recorder:
         self.order.append("checkpoint")
 
 
+class WithoutTools:
+    """One mode, in which no tool may be used."""
+
+    roles: Mapping[str, str] = {"code": ""}
+
+    def allows(self, tool: AnyTool, mode: str, touches: Touches) -> str | None:
+        return f"{tool.label} is not available in {mode} mode."
+
+    def goes_beyond(self, mode: str, other: str) -> bool:
+        return False
+
+
 def test_the_stages_run_in_their_order(workspace: Path) -> None:
     recorder = Recorder()
 
@@ -75,7 +88,12 @@ def test_the_stages_run_in_their_order(workspace: Path) -> None:
 
     async def story(stage: Stage) -> None:
         tool = make_tool(run, frozenset({Effect.WRITE}))
-        stage = with_services(stage, tools=[tool], pre_hooks=[recorder], post_hooks=[recorder], checkpoint=recorder)
+        stage = with_services(
+            stage,
+            tools=SessionTools([tool]),
+            hooks=SessionHooks(before=[recorder], after=[recorder]),
+            checkpoint=recorder,
+        )
         await stage.start()
         await stage.until_ask("tool")
         assert recorder.order == ["pre"]
@@ -92,7 +110,7 @@ def test_a_hook_that_blocks_stops_the_call_before_anybody_is_asked(workspace: Pa
     recorder = Recorder(BlockCall(reason="Out of scope."))
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, pre_hooks=[recorder], checkpoint=recorder)
+        stage = with_services(stage, hooks=SessionHooks(before=[recorder]), checkpoint=recorder)
         await stage.start()
         await stage.until_ask("completion_result")
         assert recorder.order == ["pre"]
@@ -107,7 +125,7 @@ def test_a_hook_may_change_the_input_but_policy_judges_what_will_run(workspace: 
     recorder = Recorder(Proceed(input={"path": "../outside", "content": "y"}))
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, pre_hooks=[recorder])
+        stage = with_services(stage, hooks=SessionHooks(before=[recorder]))
         await stage.start()
         await stage.until_ask("completion_result")
         assert stage.events_of(ToolEnd)[0].status == "denied"
@@ -120,9 +138,7 @@ def test_a_hook_may_change_the_input_but_policy_judges_what_will_run(workspace: 
 
 def test_a_tool_that_the_mode_does_not_have_is_refused(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
-        stage = with_services(
-            stage, allows=lambda tool, mode, touches: f"{tool.label} is not available in {mode} mode."
-        )
+        stage = with_services(stage, modes=WithoutTools())
         await stage.start()
         await stage.until_ask("completion_result")
         assert "not available in code mode" in tool_results(stage)[0].content
@@ -136,7 +152,7 @@ def test_a_bug_in_a_tool_does_not_end_the_task(workspace: Path) -> None:
         raise KeyError("oops")
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
         await stage.start()
         await stage.until_ask("completion_result")
         (result,) = tool_results(stage)
@@ -152,7 +168,7 @@ def test_a_tool_that_takes_too_long_is_stopped(workspace: Path) -> None:
         raise AssertionError
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)])
+        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)]))
         await stage.start()
         await stage.until_ask("completion_result")
         assert "did not finish" in tool_results(stage)[0].content
@@ -166,7 +182,7 @@ def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
         return ToolResult(content="a" * 150_000 + "z" * 150_000)
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
         await stage.start()
         await stage.until_ask("completion_result")
         content = tool_results(stage)[0].content
@@ -193,7 +209,7 @@ def test_reads_of_one_reply_run_side_by_side_and_keep_their_order(workspace: Pat
         return ToolResult(content=params.text)
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=[make_tool(run, frozenset({Effect.READ}))])
+        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
         await stage.start()
         await stage.until_ask("completion_result")
         assert most == 5

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from robota.app import open_session
+from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.permission_mode import PermissionMode
 from tests.cli.scripts import call, script, write_settings

@@ -211,14 +211,14 @@ def test_servers_start_with_the_first_task_and_not_with_the_session(workspace: P
     server = PlainServer(tmp_path)
 
     async def story(stage: Stage) -> None:
-        before = stage.session._services.tools
+        before = stage.session._services.tools.all
         await stage.start()
         await stage.until(lambda event: isinstance(event, Notice))
-        added = stage.session._services.tools[len(before) :]
+        added = stage.session._services.tools.all[len(before) :]
         assert [tool.name for tool in added] == ["mcp__plain__note"]
         await stage.until_ask("completion_result")
         await stage.start("again")
-        assert stage.session._services.tools[len(before) :] == added
+        assert stage.session._services.tools.all[len(before) :] == added
 
     play_story(workspace, {"plain": server.entry()}, [DONE, DONE], story)
 

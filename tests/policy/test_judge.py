@@ -14,7 +14,7 @@ from tests.policy.judging import PLACES, rules, running
 def judged(command: str, *, works: bool, mode: str = "default", outside: bool = False) -> Verdict:
     judge = Judge(rules=RuleSet(allow=rules("Bash(make *)")), places=PLACES, names={}, sandbox_works=lambda: works)
     touches = Touches(command=command, outside_sandbox=outside)
-    return judge(msgspec.structs.replace(running(command), touches=touches), PermissionMode(mode), ())
+    return judge.judge(msgspec.structs.replace(running(command), touches=touches), PermissionMode(mode), ())
 
 
 @pytest.mark.parametrize("command", ["ls", "git status", "make && ls", "ls && make", "cat a | wc -l"])

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from robota.app import open_session
+from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from tests.engine.stage import Stage

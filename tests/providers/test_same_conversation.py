@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from robota.app import open_session
+from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.log.replay.projection import TaskHistory

@@ -1,6 +1,6 @@
 """Hooks: what runs around tool calls and at events of a session. User hooks, intents and checkpoints plug in here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -134,3 +134,11 @@ class LifecycleHooks(Protocol):
     async def close(self) -> None:
         """End the hooks that run in the background."""
         ...
+
+
+class SessionHooks(msgspec.Struct, frozen=True, kw_only=True):
+    """All hooks of a session: those around calls, in their order, and those of its other events."""
+
+    before: Sequence[PreToolHook] = ()
+    after: Sequence[PostToolHook] = ()
+    lifecycle: LifecycleHooks | None = None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.app import OpenSession, open_session
+from robota.app.session import OpenSession, open_session
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands import sessions
 from robota.clients.headless.client import run_headless

@@ -53,11 +53,11 @@ def _parser() -> CommandParser:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    from robota.app import mcp_servers
+    from robota.app.mcp import configured_servers
 
     root = options.cwd.resolve(strict=True)
     settings = load_settings(root, os.environ)
-    servers, notices = mcp_servers(settings, root, root, os.environ)
+    servers, notices = configured_servers(settings, root, root, os.environ)
     for notice in (*settings.notices, *notices):
         print(f"robota: {notice}", file=sys.stderr)
     if servers is None:

@@ -1,15 +1,15 @@
 """A policy set up for looking at it: the rules of the settings, or of one file, and calls to judge."""
 
 import os
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from robota.app.policy import policy_of_permissions, policy_of_settings
 from robota.config.errors import ConfigError
-from robota.config.paths import home_directory, user_directory
+from robota.config.paths import user_directory
 from robota.config.settings.layers import Layer, check_layer, read_file
 from robota.config.settings.load import load_settings, refuse_errors
 from robota.config.settings.schema import Permissions, SettingsFile
@@ -19,14 +19,9 @@ from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.record import Record
 from robota.log.store import fallback_directory, list_sessions
 from robota.policy.judge import Judge
-from robota.policy.protected.path_resolver import Places
-from robota.policy.rules.sources import rules_of_settings, rules_to_look_at
 from robota.policy.testing.replay import RecordedCall
 from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name
-from robota.workspace.git.repository_safety import is_safe_repository
-from robota.workspace.sandbox.session_sandbox import SessionSandbox
-from robota.workspace.shell.expansion import files_matching
 
 
 class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,37 +40,16 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         In the first two cases the workspace is taken as trusted and the sandbox as working, so that the answer is
         the same on every machine.
         """
-        root, tools = cwd.resolve(), by_name(builtin_tools())
-        names = {name: tool.name for name, tool in tools.items()}
+        root = cwd.resolve()
         if rules is not None:
             permissions = _permissions_of(rules)
         if permissions is not None:
-            bench = cls._with(root, env, tools, rules=rules_to_look_at(permissions, names), sandbox_works=lambda: True)
-            return msgspec.structs.replace(bench, default_mode=permissions.default_mode or PermissionMode.DEFAULT)
-        settings = load_settings(root, env)
-        refuse_errors(settings)
-        bench = cls._with(
-            root,
-            env,
-            tools,
-            rules=rules_of_settings(settings.entries, names)[0],
-            trusted=settings.is_trusted,
-            is_safe_repository=lambda: is_safe_repository(root),
-            sandbox_works=_sandbox_of(settings.values, root, env),
-        )
-        default_mode = settings.values.permissions.default_mode or PermissionMode.DEFAULT
-        return msgspec.structs.replace(bench, default_mode=default_mode)
-
-    @classmethod
-    def _with(
-        cls, root: Path, env: Mapping[str, str], tools: dict[str, AnyTool], **circumstances: Any
-    ) -> "PolicyBench":
-        policy = Judge(
-            places=Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching),
-            names={name: tool.name for name, tool in tools.items()},
-            **circumstances,
-        )
-        return cls(policy=policy, tools=tools)
+            policy, mode = policy_of_permissions(permissions, root, env), permissions.default_mode
+        else:
+            settings = load_settings(root, env)
+            refuse_errors(settings)
+            policy, mode = policy_of_settings(settings, root, env), settings.values.permissions.default_mode
+        return cls(policy=policy, tools=by_name(builtin_tools()), default_mode=mode or PermissionMode.DEFAULT)
 
     def judge(self, name: str, arguments: dict[str, Any], mode: PermissionMode | None) -> Verdict:
         """The verdict about a call; `ConfigError` if there is no such tool or the arguments do not fit it."""
@@ -99,8 +73,8 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
     def _judged(self, subject: Subject, mode: PermissionMode) -> Verdict:
         if mode is PermissionMode.BYPASS:
             # A session that starts in this mode has no sandbox.
-            return msgspec.structs.replace(self.policy, sandbox_works=None)(subject, mode, ())
-        return self.policy(subject, mode, ())
+            return msgspec.structs.replace(self.policy, sandbox_works=None).judge(subject, mode, ())
+        return self.policy.judge(subject, mode, ())
 
     def _subject(self, tool: AnyTool, params: msgspec.Struct) -> Subject:
         touches, root = tool.touches(params), self.policy.places.root
@@ -133,19 +107,3 @@ def _permissions_of(path: Path) -> Permissions:
     if checked.problems:
         raise ConfigError(" ".join([*(problem.message for problem in checked.problems), "Nothing was judged."]))
     return msgspec.convert(checked.values, SettingsFile).permissions
-
-
-def _sandbox_of(settings: SettingsFile, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:
-    """Whether the sandbox works on this machine, found out when a command is judged; None if it is switched off."""
-    if not settings.sandbox.enabled:
-        return None
-
-    @cache
-    def works() -> bool:
-        sandbox = SessionSandbox(root, home=home_directory(env), secrets=(), network=settings.sandbox.network)
-        try:
-            return sandbox.works
-        finally:
-            sandbox.close()
-
-    return works

@@ -91,7 +91,7 @@ def _described(tool: AnyTool) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from robota.app import run_tool
+    from robota.app.tool_call import run_tool
     from robota.config.launch_options import LaunchOptions
 
     tools = by_name(builtin_tools())

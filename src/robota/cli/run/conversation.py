@@ -3,7 +3,7 @@
 import os
 import sys
 
-from robota.app import OpenSession
+from robota.app.session import OpenSession
 from robota.clients.plain.client import NotEdited, Terminal, converse
 from robota.clients.render.diagnostics import Diagnostics
 from robota.workspace.process.editor import EditorProblem, edit_text

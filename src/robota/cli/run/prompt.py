@@ -13,7 +13,7 @@ from robota.cli.run.stdin import StdinProblem, piped_input
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from robota.app import OpenSession
+    from robota.app.session import OpenSession
     from robota.config.launch_options import LaunchOptions
 
     Client = Callable[[OpenSession], Awaitable[int]]
@@ -86,14 +86,14 @@ async def _session(arguments: Arguments, client: "Client", *, attended: bool) ->
     launch = _launch_options(arguments, attended=attended)
     if arguments.worktree is None:
         return await _work(launch, client)
-    from robota.app import in_worktree
+    from robota.app.worktree import in_worktree
 
     async with in_worktree(launch, arguments.worktree, os.environ, _warn) as there:
         return await _work(there, client)
 
 
 async def _work(launch: "LaunchOptions", client: "Client") -> int:
-    from robota.app import open_session
+    from robota.app.session import open_session
 
     opened = open_session(launch, os.environ)
     gc.freeze()

@@ -34,7 +34,7 @@ class Admission:
 
     def __init__(self, runtime: TaskRuntime) -> None:
         self._runtime = runtime
-        self._tools = {name: tool for tool in runtime.services.tools for name in (tool.name, *tool.aliases)}
+        self._tools = {name: tool for tool in runtime.services.tools.all for name in (tool.name, *tool.aliases)}
         self._repetition = RepetitionGuard(runtime.options.mistake_limit)
         self._approval = Approval(runtime)
 
@@ -44,7 +44,7 @@ class Admission:
     async def admit(self, call: ToolCall, *, remark: str = "") -> Admitted:
         """`remark` is told to the person if they have to be asked."""
         tool, params = self._read(call)
-        refusal = self._runtime.services.allows(tool, self._runtime.mode, tool.touches(params))
+        refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
             raise _mistake(refusal)
         await self._guard_repetition(call)
@@ -70,7 +70,7 @@ class Admission:
             raise _mistake(call.problem)
         tool = self._tools.get(call.name)
         if tool is None:
-            names = ", ".join(tool.name for tool in self._runtime.services.tools)
+            names = ", ".join(tool.name for tool in self._runtime.services.tools.all)
             raise _mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
         return tool, _decoded(tool, call.input)
 
@@ -90,7 +90,7 @@ class Admission:
     async def _pre_hooks(self, tool: AnyTool, call: ToolCall) -> Proceed:
         """What the hooks say together; each one sees the input as the one before it left it."""
         said = Proceed()
-        for hook in self._runtime.services.pre_hooks:
+        for hook in self._runtime.services.hooks.before:
             outcome = await hook.before_tool(tool, call, self._runtime.hook_context)
             if isinstance(outcome, BlockCall):
                 raise CallStopped("denied", outcome.reason)
@@ -112,7 +112,7 @@ class Admission:
             params = _decoded(tool, changed)
         except CallStopped as misfit:
             raise CallStopped("denied", f"{who} changed the input, and it cannot be used: {misfit.reason}") from misfit
-        refusal = self._runtime.services.allows(tool, self._runtime.mode, tool.touches(params))
+        refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
             raise CallStopped("denied", f"{who} changed the input, and it is not allowed: {refusal}")
         return msgspec.structs.replace(call, input=changed), params
@@ -131,7 +131,7 @@ class Admission:
         if verdict.decision is Decision.ASK:
             verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict)
         if verdict.decision is Decision.ASK and not runtime.options.attended:
-            verdict = runtime.services.decline(verdict, self._subject(tool, params))
+            verdict = runtime.services.policy.decline(verdict, self._subject(tool, params))
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
@@ -139,7 +139,7 @@ class Admission:
 
     def _judged(self, tool: AnyTool, params: Any) -> Verdict:
         runtime = self._runtime
-        return runtime.services.judge(self._subject(tool, params), runtime.permission_mode, runtime.grants)
+        return runtime.services.policy.judge(self._subject(tool, params), runtime.permission_mode, runtime.grants)
 
     def _subject(self, tool: AnyTool, params: Any) -> Subject:
         return Subject(
@@ -154,7 +154,7 @@ class Admission:
         self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict
     ) -> tuple[Verdict, ToolCall, Any]:
         """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
-        hooks = self._runtime.services.lifecycle
+        hooks = self._runtime.services.hooks.lifecycle
         if hooks is None:
             return verdict, call, params
         said = await hooks.permission(tool, call, verdict, self._runtime.hook_context)

@@ -69,7 +69,7 @@ class Approval:
             return
         self._runtime.grants.extend(rules)
         if answer.grant_scope != "session":
-            problem = self._runtime.services.remember(answer.grant_scope, rules)
+            problem = self._runtime.services.policy.remember(answer.grant_scope, rules)
             if problem:
                 self._runtime.bus.emit(Notice(level="warning", text=problem))
 

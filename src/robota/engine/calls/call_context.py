@@ -56,7 +56,7 @@ class CallContext:
 
     @property
     def sees_images(self) -> bool:
-        return self._runtime.services.model_info.sees_images
+        return self._runtime.services.model.info.sees_images
 
     def close(self, *, interrupted: bool = False) -> None:
         """The tool has ended; so has its output."""

@@ -138,7 +138,7 @@ class ToolExecutor:
     async def _after_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
         """The result as hooks leave it, and why the task has to end, if one of them wants that."""
         halted: str | None = None
-        for hook in self._runtime.services.post_hooks:
+        for hook in self._runtime.services.hooks.after:
             said = await hook.after_tool(ran, self._runtime.hook_context)
             if isinstance(said, Halt):
                 halted = halted or said.reason

@@ -13,8 +13,9 @@ from robota.engine.record.journal import Journal
 from robota.engine.record.rows import Rows
 from robota.engine.session.asks import AskTable
 from robota.engine.session.bus import EventBus
-from robota.engine.session.options import Options, SessionServices
+from robota.engine.session.options import Options
 from robota.engine.session.queue import MessageQueue
+from robota.engine.session.services import SessionServices
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.session import EndRecord, TaskRecord
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock
@@ -69,7 +70,7 @@ def _know_what_is_there(services: SessionServices, name: str, arguments: dict[st
 
     There is no model here and no earlier call that could have read it: who makes this one call means it.
     """
-    tool = next((tool for tool in services.tools if tool.name == name), None)
+    tool = next((tool for tool in services.tools.all if tool.name == name), None)
     if tool is None or Effect.WRITE not in tool.effects:
         return
     with suppress(msgspec.ValidationError):

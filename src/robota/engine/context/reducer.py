@@ -53,7 +53,7 @@ class Reducer:
         self._history = runtime.history
         self._gauge = gauge
         self._todos = todos
-        self._files = TouchedFiles(runtime.options.cwd, runtime.services.tools)
+        self._files = TouchedFiles(runtime.options.cwd, runtime.services.tools.all)
 
     @property
     def can_condense(self) -> bool:

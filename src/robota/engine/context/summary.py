@@ -54,11 +54,11 @@ class Summariser:
             model=self._request_retry.model,
             system=Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip(),
             turns=turns,
-            max_output_tokens=self._runtime.services.model_info.max_output_tokens,
+            max_output_tokens=self._runtime.services.model.info.max_output_tokens,
         )
         words: list[str] = []
         counted, finish = UsageChunk(Usage()), None
-        stream = self._runtime.services.provider.stream(request)
+        stream = self._runtime.services.model.provider.stream(request)
         try:
             async for batch in stream:
                 for chunk in batch:

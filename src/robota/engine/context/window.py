@@ -34,7 +34,7 @@ class Context:
         self._request_retry = request_retry
         self._gauge = gauge
         self._todos = todos
-        self._room = room_for_input(runtime.services.model_info)
+        self._room = room_for_input(runtime.services.model.info)
         self._made: Shortening | None = None
         self._requested_focus: str | None = None
         self._next_try_at = 0.0

@@ -43,7 +43,7 @@ class Requester:
         self._history = runtime.history
         self._bus = runtime.bus
         self._meter = runtime.meter
-        self._specs = tuple(runtime.services.specs)
+        self._specs = tuple(runtime.services.tools.specs)
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
 
     def retry_now(self) -> None:
@@ -65,7 +65,7 @@ class Requester:
                 return reply
 
     async def _attempt(self) -> Reply:
-        row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.api_protocol}))
+        row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
         reader = ReplyReader(self._rows, self._bus, self._call_format.reader(self._specs, self._new_id), self._new_id)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
         try:
@@ -91,9 +91,9 @@ class Requester:
             system=self._system,
             turns=self._history.outgoing(),
             tools=self._call_format.offered(self._specs),
-            max_output_tokens=self._services.model_info.max_output_tokens,
+            max_output_tokens=self._services.model.info.max_output_tokens,
         )
-        stream = self._services.provider.stream(request)
+        stream = self._services.model.provider.stream(request)
         try:
             async for batch in stream:
                 for chunk in batch:
@@ -121,7 +121,7 @@ class Requester:
         """Write tokens and cost into the request's row: without a cost it would look as if it still ran."""
         usage, cost = reader.usage, reader.cost or 0.0
         self._meter.request(usage, cost)
-        info = {"apiProtocol": self._services.api_protocol, **_tokens(usage), "cost": cost, **why}
+        info = {"apiProtocol": self._services.model.api_protocol, **_tokens(usage), "cost": cost, **why}
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
         self._rows.change(row, text=json.dumps(info))
         tell_usage(self._runtime)

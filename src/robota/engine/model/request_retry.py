@@ -51,7 +51,7 @@ class RequestRetry:
     def _next_pause(self, fault: ProviderFault, tries: int, waited: float) -> float | None:
         if fault.kind is FaultKind.EMPTY_REPLY and self.empty_replies >= EMPTY_REPLIES:
             return None
-        return delay(self._services.retry, tries, fault, waited, self._services.random())
+        return delay(self._services.model.retry, tries, fault, waited, self._services.model.random())
 
     def _fall_back(self, fault: ProviderFault) -> bool:
         """Go on with the next model, if there is one and the fault is the model's or its server's."""
@@ -71,7 +71,7 @@ class RequestRetry:
             RetryScheduled(
                 task_id=self._rows.task_id,
                 attempt=attempt,
-                max_retries=most_retries(self._services.retry, fault),
+                max_retries=most_retries(self._services.model.retry, fault),
                 delay_ms=round(seconds * 1000),
                 error=fault.kind,
                 error_status=fault.status,

@@ -1,24 +1,12 @@
-"""What is fixed for a session when it starts, and the services it uses."""
+"""What is fixed for a session when it starts."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.contracts.hook import Checkpoint, LifecycleHooks, PostToolHook, PreToolHook
-from robota.contracts.tool import AnyTool, Touches
-from robota.contracts.verdict import Subject, Verdict
-from robota.engine.record.journal import LogPort
-from robota.protocol.events import Notice
 from robota.protocol.permission_mode import PermissionMode
-from robota.providers.chunks import ToolSpec
-from robota.providers.definition import ModelInfo, Provider
-from robota.providers.retry import RetryPolicy
-from robota.secrets.redaction import Redactor
-from robota.workspace.files.files import Files
-from robota.workspace.process.processes import Processes
 
 MISTAKE_LIMIT: Final = 3
 DEFAULT_MODE: Final = "code"
@@ -58,46 +46,3 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     attended: bool = True  # whether somebody can answer an ask
-
-
-class ForeignTools(msgspec.Struct, frozen=True, kw_only=True):
-    """Tools that others bring, such as MCP servers, and what a person should know of them."""
-
-    tools: Sequence[AnyTool] = ()
-    specs: Sequence[ToolSpec] = ()
-    notices: Sequence[Notice] = ()
-
-
-class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
-    """The concrete things a session works with; `app` puts them together.
-
-    `judge` is policy: what may this call do under this permission mode, given the rules that a person granted for the
-    session; `decline` makes a denial of what would have to be asked when nobody is there to answer. `allows` is the
-    first look: may this tool be used in this mode at all; it answers with a reason if not. `goes_beyond` says whether
-    one mode may do more than another. `modes` has for every mode what the model is told of its role in it.
-    `remember` writes rules that a person wants to hold beyond the session. `redactor` covers secrets in what clients
-    see. `foreign` starts whoever brings more tools, and tells if that takes long; it is awaited before the first task.
-    """
-
-    log: LogPort
-    provider: Provider
-    model_info: ModelInfo
-    retry: RetryPolicy
-    tools: Sequence[AnyTool]
-    specs: Sequence[ToolSpec]
-    judge: Callable[[Subject, PermissionMode, Sequence[str]], Verdict]
-    files: Files
-    processes: Processes
-    random: Callable[[], float]
-    api_protocol: str = "openai"
-    modes: Mapping[str, str] = msgspec.field(default_factory=lambda: {DEFAULT_MODE: ""})
-    allows: Callable[[AnyTool, str, Touches], str | None] = lambda tool, mode, touches: None
-    goes_beyond: Callable[[str, str], bool] = lambda mode, other: mode != other
-    remember: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be kept here."
-    pre_hooks: Sequence[PreToolHook] = ()
-    post_hooks: Sequence[PostToolHook] = ()
-    checkpoint: Checkpoint | None = None
-    lifecycle: LifecycleHooks | None = None
-    decline: Callable[[Verdict, Subject], Verdict] = lambda verdict, subject: verdict
-    redactor: Redactor = msgspec.field(default_factory=Redactor)
-    foreign: Callable[[Callable[[Notice], None]], Awaitable[ForeignTools]] | None = None

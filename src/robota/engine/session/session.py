@@ -14,9 +14,9 @@ from robota.engine.record.journal import Journal
 from robota.engine.record.rows import Rows
 from robota.engine.session.asks import Answer, AskTable
 from robota.engine.session.bus import EventBus
-from robota.engine.session.foreign_tools import with_foreign_tools
-from robota.engine.session.options import Completion, Options, SessionServices, ToolFormat
+from robota.engine.session.options import Completion, Options, ToolFormat
 from robota.engine.session.queue import MessageQueue
+from robota.engine.session.services import SessionServices
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.task.task import Task
@@ -80,7 +80,7 @@ class Session:
         self._asks = AskTable()
         self._grants: list[str] = []
         self._gathering = asyncio.Lock()
-        self._gatherer: asyncio.Task[tuple[SessionServices, Sequence[Notice]]] | None = None
+        self._gatherer: asyncio.Task[Sequence[Notice]] | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
@@ -116,10 +116,10 @@ class Session:
     async def close(self) -> None:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
         await self._runner.stop()
-        if self._services.lifecycle is not None:
+        if self._services.hooks.lifecycle is not None:
             context = HookContext(permission_mode=self._options.permission_mode)
-            await self._services.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
-            await self._services.lifecycle.close()
+            await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
+            await self._services.hooks.lifecycle.close()
         await self._journal.sync()
         self._bus.close()
 
@@ -130,7 +130,7 @@ class Session:
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
         if not command.text.strip() and not command.images:
             return Refused(code="empty_task", message="A task needs words or an image.")
-        if command.mode is not None and command.mode not in self._services.modes:
+        if command.mode is not None and command.mode not in self._services.modes.roles:
             return self._no_such_mode()
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._make_task(options, command.task_id)
@@ -139,10 +139,10 @@ class Session:
 
     async def _gather_tools(self) -> bool:
         """False if a person did not want to wait for it any longer; it is tried again with the next task."""
-        if self._services.foreign is None:
+        if self._services.tools.is_complete:
             return True
         async with self._gathering:
-            self._gatherer = asyncio.create_task(with_foreign_tools(self._services, self._bus.emit))
+            self._gatherer = asyncio.create_task(self._services.tools.gather(self._bus.emit))
             try:
                 await asyncio.wait([self._gatherer])
             finally:
@@ -150,8 +150,7 @@ class Session:
                 gatherer.cancel()
             if gatherer.cancelled():
                 return False
-            self._services, notices = gatherer.result()
-        for notice in notices:
+        for notice in gatherer.result():
             self._bus.emit(notice)
         return True
 
@@ -215,13 +214,13 @@ class Session:
         task = self._runner.current
         if task is None:
             return NO_TASK
-        if command.text not in self._services.modes:
+        if command.text not in self._services.modes.roles:
             return self._no_such_mode()
         task.runtime.switch_mode(command.text)
         return Accepted()
 
     def _no_such_mode(self) -> Refused:
-        return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes)}.")
+        return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes.roles)}.")
 
     async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
         mode = command.permission_mode
@@ -304,7 +303,7 @@ class Session:
             current_task_id=task.runtime.task_id if task else None,
             message_queue=self._queue.entries,
             todos=task.todos if task else (),
-            tools=tuple(tool.name for tool in self._services.tools),
+            tools=tuple(tool.name for tool in self._services.tools.all),
             name=options.name,
             sandbox=self._sandbox.kind if self._sandbox else None,
         )

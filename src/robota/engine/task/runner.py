@@ -110,8 +110,8 @@ class TaskRunner:
         if self._has_begun:
             source = "clear"
             await runtime.fire(HookEvent.SESSION_END, "clear", reason="clear")
-        elif runtime.services.model_info.notice:
-            self._bus.emit(Notice(level="info", text=runtime.services.model_info.notice))
+        elif runtime.services.model.info.notice:
+            self._bus.emit(Notice(level="info", text=runtime.services.model.info.notice))
         self._has_begun = True
         about = {"source": source, "model": runtime.options.model}
         if runtime.options.name is not None:

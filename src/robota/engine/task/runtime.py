@@ -13,8 +13,9 @@ from robota.engine.record.rows import Rows
 from robota.engine.session.asks import Answer, AskTable
 from robota.engine.session.bus import EventBus
 from robota.engine.session.notification import notification_of
-from robota.engine.session.options import Options, SessionServices
+from robota.engine.session.options import Options
 from robota.engine.session.queue import MessageQueue
+from robota.engine.session.services import SessionServices
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.kinds import is_idle_ask, is_resumable_ask
@@ -85,7 +86,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     async def fire(self, event: HookEvent, target: str = "", **fields: Any) -> HookResult:
         """Run the hooks of an event and show their messages."""
-        hooks = self.services.lifecycle
+        hooks = self.services.hooks.lifecycle
         if hooks is None:
             return EMPTY_HOOK_RESULT
         return await hooks.fire(event, target, context=self.hook_context, **fields)
@@ -118,7 +119,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     def _notify(self, kind: str, text: str) -> None:
         """Tell hooks that a person is waited for, while we wait."""
-        if self.services.lifecycle is None or not self.options.attended:
+        if self.services.hooks.lifecycle is None or not self.options.attended:
             return
         told = notification_of(kind, text)
         job = asyncio.create_task(self.fire(HookEvent.NOTIFICATION, told["notification_type"], **told))

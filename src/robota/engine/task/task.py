@@ -95,10 +95,10 @@ class Task:
         self._mistakes = 0
         self._turns = 0
         self._cut_text = ""
-        role = runtime.services.modes.get(runtime.mode, "")
-        system = system_prompt(runtime.options, call_format, tuple(runtime.services.specs), role)
+        role = runtime.services.modes.roles.get(runtime.mode, "")
+        system = system_prompt(runtime.options, call_format, tuple(runtime.services.tools.specs), role)
         request_retry = RequestRetry(runtime)
-        gauge = Gauge(overhead_of(system, call_format.offered(tuple(runtime.services.specs))))
+        gauge = Gauge(overhead_of(system, call_format.offered(tuple(runtime.services.tools.specs))))
         self.context = Context(runtime, request_retry, gauge, lambda: self.todos)
         self.requester = Requester(runtime, call_format, system, request_retry, self.context)
         self._executor = ToolExecutor(runtime, self._handle)
@@ -325,9 +325,9 @@ class Task:
     async def _hand_over(self, order: Delegate, call: ToolCall) -> ToolResult:
         """Work that may do more than this task may is for the person to hand out."""
         runtime = self.runtime
-        if order.mode not in runtime.services.modes:
+        if order.mode not in runtime.services.modes.roles:
             return self._no_such_mode(order.mode)
-        if runtime.permission_mode is not PermissionMode.BYPASS and runtime.services.goes_beyond(
+        if runtime.permission_mode is not PermissionMode.BYPASS and runtime.services.modes.goes_beyond(
             order.mode, runtime.mode
         ):
             text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
@@ -339,7 +339,7 @@ class Task:
     async def _change_mode(self, change: ChangeMode, call: ToolCall) -> ToolResult:
         """Another mode may do other things, so it is the person who changes it."""
         runtime, before = self.runtime, self.runtime.mode
-        if change.mode not in runtime.services.modes:
+        if change.mode not in runtime.services.modes.roles:
             return self._no_such_mode(change.mode)
         if change.mode == before:
             return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
@@ -349,7 +349,7 @@ class Task:
             if refusal is not None:
                 return refusal
         runtime.switch_mode(change.mode)
-        role = runtime.services.modes[change.mode]
+        role = runtime.services.modes.roles[change.mode]
         switched = f"Successfully switched from {before} mode to {change.mode} mode because: {change.reason}"
         return ToolResult(content="\n".join(part for part in (switched, role) if part))
 
@@ -364,7 +364,7 @@ class Task:
         return ToolResult(content=f"The user wants you to {otherwise}{said}", is_error=True)
 
     def _no_such_mode(self, mode: str) -> ToolResult:
-        known = ", ".join(self.runtime.services.modes)
+        known = ", ".join(self.runtime.services.modes.roles)
         return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)
 
 

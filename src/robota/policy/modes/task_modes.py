@@ -128,6 +128,25 @@ def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:
     return not all({(group.name, group.file_regex), (group.name, None)} & kept for group in wanted.groups)
 
 
+class TaskModes(msgspec.Struct, frozen=True):
+    """The modes of a session, by slug."""
+
+    modes: Mapping[str, TaskMode]
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """What the model is told of itself in each mode."""
+        return {slug: role_of(mode) for slug, mode in self.modes.items()}
+
+    def allows(self, tool: AnyTool, mode: str, touches: Touches) -> str | None:
+        """Why a tool may not be used like this in a mode; None if it may."""
+        return allows(tool, mode, touches, self.modes)
+
+    def goes_beyond(self, mode: str, other: str) -> bool:
+        """Whether tasks in a mode may do something that those in the other one may not."""
+        return goes_beyond(mode, other, self.modes)
+
+
 def role_of(mode: TaskMode) -> str:
     """What the model is told of itself in a mode."""
     return "\n\n".join(part for part in (mode.role_definition, mode.custom_instructions) if part)

@@ -34,7 +34,7 @@ def speaks_of(text: str, tool: AnyTool, call: ToolCall, judge: Judge) -> bool:
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode=""
     )
     alone = msgspec.structs.replace(judge, rules=RuleSet(deny=(rule,)), trusted=False, sandbox_works=None)
-    return alone(subject, PermissionMode.BYPASS, NO_GRANTS).decision is Decision.DENY
+    return alone.judge(subject, PermissionMode.BYPASS, NO_GRANTS).decision is Decision.DENY
 
 
 NO_GRANTS: Sequence[str] = ()

@@ -1,0 +1,58 @@
+"""The hooks of the settings, for a session and for what happens outside one."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from robota.config.settings.load import Settings, load_settings
+from robota.contracts.hook import LifecycleHooks, SessionHooks
+from robota.engine.session.options import Options
+from robota.log.chain.reader import LOG_NAME
+from robota.log.chain.writer import SessionLog
+from robota.log.store import session_directory
+from robota.policy.judge import Judge
+from robota.workspace.process.environment import without_loader_settings
+
+
+def hooks_of_session(
+    settings: Settings, options: Options, log: SessionLog, policy: Judge
+) -> tuple[SessionHooks, tuple[str, ...]]:
+    """The hooks of the settings, if there are any, and what of them cannot be used."""
+    if not settings.values.hooks:
+        return SessionHooks(), ()
+    from robota.hooks.definitions import parse_hooks
+    from robota.hooks.runner import Hooks, HookSessionInfo
+    from robota.policy.rules.rule_match import problem_with_rule, speaks_of
+
+    found = parse_hooks(settings.values.hooks, lambda rule: problem_with_rule(rule, policy))
+    notices = tuple(problem.message for problem in found.problems)
+    if not found.rules:
+        return SessionHooks(), notices
+    hooks = Hooks(
+        found,
+        HookSessionInfo(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd),
+        {**os.environ, **without_loader_settings(settings.values.env)},
+        lambda rule, tool, call: speaks_of(rule, tool, call, policy),
+        log.keep,
+    )
+    return SessionHooks(before=(hooks,), after=(hooks,), lifecycle=hooks), notices
+
+
+def hooks_of_workspace(root: Path, env: Mapping[str, str]) -> LifecycleHooks | None:
+    """The hooks that hold in a workspace, where there is no session."""
+    return hooks_outside_session(load_settings(root, env), root, "")
+
+
+def hooks_outside_session(settings: Settings, root: Path, session_id: str) -> LifecycleHooks | None:
+    """Hooks for what happens before and after a session; they have no rules about calls."""
+    if not settings.values.hooks:
+        return None
+    from robota.hooks.definitions import parse_hooks
+    from robota.hooks.runner import Hooks, HookSessionInfo
+
+    log = session_directory(root, session_id) / LOG_NAME if session_id else ""
+    return Hooks(
+        parse_hooks(settings.values.hooks),
+        HookSessionInfo(session_id=session_id, transcript_path=str(log), cwd=root),
+        {**os.environ, **without_loader_settings(settings.values.env)},
+    )

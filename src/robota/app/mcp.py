@@ -1,0 +1,34 @@
+"""The MCP servers of a session; nothing of MCP is imported where none is configured."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from robota.config.settings.load import Settings
+
+if TYPE_CHECKING:
+    from robota.extensions.mcp.servers import McpServers
+
+WORKSPACE_SERVERS: Final = frozenset({".mcp.json", ".robota/mcp.json"})
+NEUTRAL_PLACE: Final = Path("/")
+
+
+def configured_servers(
+    settings: Settings, root: Path, project: Path, env: Mapping[str, str]
+) -> "tuple[McpServers | None, tuple[str, ...]]":
+    """The MCP servers of the settings and of a trusted workspace, not started yet; usually there are none.
+
+    They work in `root`, but not in one that a person has not trusted: programs such as npx look for code around them.
+    What a person approved of them holds for the `project`, which may have several such places.
+    """
+    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
+    if not settings.values.mcp_servers and not any(source.path in WORKSPACE_SERVERS for source in sources):
+        return None, ()
+    from robota.extensions.mcp.configured import configured
+    from robota.extensions.mcp.pins import PinBook
+    from robota.extensions.mcp.servers import McpServers
+
+    found = configured(settings, env)
+    place = root if settings.is_trusted else NEUTRAL_PLACE
+    servers = McpServers(found.servers, place, PinBook(project, env), env) if found.servers else None
+    return servers, found.notices

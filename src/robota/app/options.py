@@ -1,0 +1,55 @@
+"""The options of a session, from the command line, the settings and the provider profile."""
+
+from pathlib import Path
+
+from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions
+from robota.config.profiles.profile import Profile
+from robota.config.settings.languages import response_sentence
+from robota.config.settings.schema import SettingsFile
+from robota.engine.session.options import AUTO_COMPACT_THRESHOLD, DEFAULT_MODE, Completion, Options, ToolFormat
+from robota.protocol.permission_mode import PermissionMode
+from robota.providers.registry import definition
+
+
+def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Profile, root: Path) -> Options:
+    """All but the id of the session, which is not known yet."""
+    appended = (launch.append_system_prompt, response_sentence(settings.language))
+    return Options(
+        session_id="",
+        cwd=root,
+        model=profile.model or "",
+        fallback_models=settings.fallback_models,
+        provider_name=profile.name or profile.type,
+        name=launch.name,
+        mode=launch.mode or DEFAULT_MODE,
+        permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
+        may_bypass=settings.permissions.disable_bypass_permissions_mode is None,
+        completion=Completion(settings.completion or Completion.IMPLICIT),
+        tool_format=_tool_format(profile),
+        auto_compact_threshold=_threshold(settings.auto_compact_threshold),
+        max_turns=launch.max_turns,
+        max_cost=launch.max_cost,
+        system_prompt=launch.system_prompt,
+        append_system_prompt="\n\n".join(text for text in appended if text) or None,
+        attended=launch.attended,
+    )
+
+
+def _threshold(setting: float | bool | None) -> float | None:
+    if setting is False:
+        return None
+    return AUTO_COMPACT_THRESHOLD if setting is None or setting is True else setting
+
+
+def _tool_format(profile: Profile) -> ToolFormat:
+    wanted = profile.options.get("toolFormat")
+    if wanted is None:
+        native = definition(profile.type).model_info(profile).native_tools
+        return ToolFormat.NATIVE if native else ToolFormat.XML
+    try:
+        return ToolFormat(wanted)
+    except ValueError as error:
+        known = ", ".join(ToolFormat)
+        problem = f"options.toolFormat of profile {profile.name!r} is {wanted!r}; it can be {known}."
+        raise ConfigError(f"{problem} Nothing was started.") from error

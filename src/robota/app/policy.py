@@ -1,0 +1,85 @@
+"""The policy of a session, and the same policy for looking at it (`robota policy`)."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from robota.config.launch_options import LaunchOptions
+from robota.config.paths import home_directory
+from robota.config.settings.granted_rules import keep_rules
+from robota.config.settings.load import Settings
+from robota.config.settings.schema import Permissions
+from robota.policy.judge import Judge
+from robota.policy.protected.path_resolver import Places
+from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
+from robota.tools.registry import builtin_tools, by_name
+from robota.workspace.git.repository_safety import is_safe_repository
+from robota.workspace.sandbox.session_sandbox import SessionSandbox
+from robota.workspace.shell.expansion import files_matching
+
+
+def session_policy(
+    launch: LaunchOptions, settings: Settings, root: Path, sandbox: SessionSandbox | None, env: Mapping[str, str]
+) -> tuple[Judge, tuple[str, ...]]:
+    """The rules of the command line and of the settings, and which of them cannot be used."""
+    names = tool_names()
+    rules, notices = rules_of_settings(settings.entries, names)
+    project = launch.kept_in or root
+    judge = Judge(
+        rules=rules_of_options(launch.allowed_tools, launch.disallowed_tools, names) + rules,
+        places=_places(root, env),
+        names=names,
+        trusted=settings.is_trusted,
+        is_safe_repository=lambda: is_safe_repository(root),
+        sandbox_works=None if sandbox is None else lambda: sandbox.works,
+        keep_rules=lambda scope, granted: keep_rules(scope, granted, project, env),
+    )
+    return judge, notices
+
+
+def policy_of_permissions(permissions: Permissions, root: Path, env: Mapping[str, str]) -> Judge:
+    """Only these rules, in a trusted workspace with a sandbox that works: the same answer on every machine."""
+    names = tool_names()
+    rules = rules_to_look_at(permissions, names)
+    return Judge(rules=rules, places=_places(root, env), names=names, sandbox_works=lambda: True)
+
+
+def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -> Judge:
+    """What a session would start with here; the sandbox is tried when the first command is judged, and taken down."""
+    names = tool_names()
+    rules, _ = rules_of_settings(settings.entries, names)
+    return Judge(
+        rules=rules,
+        places=_places(root, env),
+        names=names,
+        trusted=settings.is_trusted,
+        is_safe_repository=lambda: is_safe_repository(root),
+        sandbox_works=_sandbox_probe(settings, root, env),
+    )
+
+
+def tool_names() -> dict[str, str]:
+    """Every name that a rule may use for a built-in tool, with the id of the tool."""
+    return {name: tool.name for name, tool in by_name(builtin_tools()).items()}
+
+
+def _places(root: Path, env: Mapping[str, str]) -> Places:
+    return Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching)
+
+
+def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:
+    """None if the sandbox is switched off."""
+    if not settings.values.sandbox.enabled:
+        return None
+
+    @cache
+    def works() -> bool:
+        network = settings.values.sandbox.network
+        sandbox = SessionSandbox(root, home=home_directory(env), secrets=(), network=network)
+        try:
+            return sandbox.works
+        finally:
+            sandbox.close()
+
+    return works

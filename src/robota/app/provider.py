@@ -1,0 +1,38 @@
+"""The provider profile of a session, and the model behind it."""
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from robota.config.launch_options import LaunchOptions
+from robota.config.profiles.choice import select_profile
+from robota.config.profiles.profile import Profile
+from robota.config.settings.load import Settings
+from robota.engine.session.services import ModelAccess
+from robota.providers.registry import definition, open_provider, ready
+from robota.providers.retry import policy_from_options
+
+NO_MODEL: Final = Profile(type="scripted", name="none", model="none", options={"turns": []})
+
+
+def chosen_profile(launch: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> Profile:
+    """The profile of the launch options or of the settings, with its key, ready to be used."""
+    if not launch.needs_model:
+        return NO_MODEL
+    return ready(launch.profile or select_profile(settings), env, settings.values.models)
+
+
+def model_access(profile: Profile) -> ModelAccess:
+    """The provider of a profile, what is known of its model, and how failed requests are tried again."""
+    kind = definition(profile.type)
+    return ModelAccess(
+        provider=open_provider(profile),
+        info=kind.model_info(profile),
+        api_protocol=kind.api_protocol,
+        retry=policy_from_options(profile.options.get("retry")),
+        random=_random,
+    )
+
+
+def _random() -> float:
+    return int.from_bytes(os.urandom(4)) / 2**32

@@ -1,0 +1,152 @@
+"""Opens a session: settles every choice first, then makes the log and puts the services together."""
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from robota.app.hooks import hooks_of_session
+from robota.app.mcp import configured_servers
+from robota.app.modes import task_modes
+from robota.app.options import session_options
+from robota.app.policy import session_policy
+from robota.app.provider import chosen_profile, model_access
+from robota.app.sandbox import session_sandbox
+from robota.app.tools import session_tools
+from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
+from robota.config.paths import user_directory
+from robota.config.profiles.profile import Profile
+from robota.config.settings.load import Settings
+from robota.engine.session.options import Options
+from robota.engine.session.services import ModelAccess, SessionServices
+from robota.engine.session.session import Session
+from robota.log.chain.writer import SessionLog
+from robota.log.new_session import NewSession, begin_session
+from robota.policy.judge import Judge
+from robota.policy.modes.task_modes import TaskModes
+from robota.secrets.named_values import secret_variables
+from robota.secrets.redaction import Redactor
+from robota.workspace.files.files import Files
+from robota.workspace.process.processes import Processes
+from robota.workspace.process.wrapped_command import unwrapped
+from robota.workspace.sandbox.session_sandbox import SessionSandbox
+
+if TYPE_CHECKING:
+    from robota.extensions.mcp.servers import McpServers
+
+
+class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session and what must be closed with it."""
+
+    session: Session
+    log: SessionLog
+    options: Options
+    services: SessionServices
+    processes: Processes
+    sandbox: SessionSandbox | None = None
+    servers: "McpServers | None" = None
+    notices: tuple[str, ...] = ()
+
+    async def close(self) -> None:
+        """End what runs, then release the log."""
+        await self.session.close()
+        if self.servers is not None:
+            await self.servers.close()
+        await self.processes.end_background()
+        self.processes.close()
+        if self.sandbox is not None:
+            self.sandbox.close()
+        await self.services.model.provider.close()
+        self.log.close()
+
+
+class Choices(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session will be made of. All that can turn out wrong is settled here, before anything is made."""
+
+    root: Path
+    settings: Settings
+    profile: Profile
+    options: Options  # but for the id of the session
+    model: ModelAccess
+    sandbox: SessionSandbox | None
+    policy: Judge
+    modes: TaskModes
+    servers: "McpServers | None"
+    notices: tuple[str, ...]
+
+
+def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
+    """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
+    choices = _choices(launch, env)
+    redactor = Redactor([choices.profile.api_key or "", *secret_variables(env)])
+    kept_in = launch.kept_in or choices.root
+    new = begin_session(kept_in, user_directory(env), now_ms, launch.session_id, redactor)
+    with ExitStack() as undo:
+        undo.callback(new.log.close)
+        opened = _opened(choices, new, redactor)
+        undo.pop_all()
+    return opened
+
+
+def _choices(launch: LaunchOptions, env: Mapping[str, str]) -> Choices:
+    root = workspace_root(launch.cwd)
+    project = launch.kept_in or root
+    settings = settings_for(launch, root, env)
+    profile = chosen_profile(launch, settings, env)
+    sandbox = session_sandbox(settings, root, env)
+    policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
+    modes, mode_notices = task_modes(launch, settings, root, env)
+    servers, server_notices = configured_servers(settings, root, project, env)
+    return Choices(
+        root=root,
+        settings=settings,
+        profile=profile,
+        options=session_options(launch, settings.values, profile, root),
+        model=model_access(profile),
+        sandbox=sandbox,
+        policy=policy,
+        modes=modes,
+        servers=servers,
+        notices=(*settings.notices, *rule_notices, *mode_notices, *server_notices),
+    )
+
+
+def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSession:
+    sandbox, settings = choices.sandbox, choices.settings
+    options = msgspec.structs.replace(choices.options, session_id=new.id)
+    hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
+    processes = Processes(wrap=sandbox.wrap if sandbox is not None else unwrapped, environment=settings.values.env)
+    services = SessionServices(
+        log=new.log,
+        model=choices.model,
+        tools=session_tools(choices.servers),
+        policy=choices.policy,
+        modes=choices.modes,
+        hooks=hooks,
+        files=Files(choices.root, is_forbidden=choices.policy.forbids_reading),
+        processes=processes,
+        redactor=redactor,
+    )
+    session = Session(options, services)
+    if sandbox is None:
+        session.tell_sandbox("off", "the settings or the permission mode say so")
+    else:
+        sandbox.on_detected(session.tell_sandbox)
+    return OpenSession(
+        session=session,
+        log=new.log,
+        options=options,
+        services=services,
+        processes=processes,
+        sandbox=sandbox,
+        servers=choices.servers,
+        notices=(*choices.notices, *hook_notices, *new.notices),
+    )
+
+
+def now_ms() -> int:
+    """The wall clock, for the timestamps of a log."""
+    return time.time_ns() // 1_000_000

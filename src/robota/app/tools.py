@@ -1,0 +1,43 @@
+"""The tools of a session: the built-in ones, and those of MCP servers once these have started."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from robota.contracts.tool import AnyTool
+from robota.protocol.events import Notice
+from robota.providers.chunks import ToolSpec
+from robota.tools.registry import builtin_tools, by_name, schema_of
+
+if TYPE_CHECKING:
+    from robota.extensions.mcp.servers import McpServers
+
+
+def session_tools(servers: "McpServers | None") -> "SessionTools":
+    """The built-in tools; `servers` bring more when they are gathered."""
+    return SessionTools(builtin_tools(), servers)
+
+
+class SessionTools:
+    """A `ToolService` whose tools grow once, before the first task."""
+
+    def __init__(self, tools: Sequence[AnyTool], servers: "McpServers | None" = None) -> None:
+        self.all: Sequence[AnyTool] = tools
+        self.specs: Sequence[ToolSpec] = _specs(tools)
+        self._servers = servers
+
+    @property
+    def is_complete(self) -> bool:
+        return self._servers is None
+
+    async def gather(self, tell: Callable[[Notice], None]) -> Sequence[Notice]:
+        if self._servers is None:
+            return ()
+        gathered = await self._servers.gather(by_name(self.all), tell)
+        self.all = (*self.all, *gathered.tools)
+        self.specs = (*self.specs, *_specs(gathered.tools))
+        self._servers = None
+        return gathered.notices
+
+
+def _specs(tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:
+    return tuple(ToolSpec(name=tool.name, description=tool.description(), schema=schema_of(tool)) for tool in tools)

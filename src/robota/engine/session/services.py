@@ -1,0 +1,39 @@
+"""The services that a session works with."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from robota.contracts.hook import Checkpoint, SessionHooks
+from robota.contracts.services import ModeService, PolicyService, ToolService
+from robota.engine.record.journal import LogPort
+from robota.providers.definition import ModelInfo, Provider
+from robota.providers.retry import RetryPolicy
+from robota.secrets.redaction import Redactor
+from robota.workspace.files.files import Files
+from robota.workspace.process.processes import Processes
+
+
+class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """The model of a session: who answers, what is known of it, and how failed requests are tried again."""
+
+    provider: Provider
+    info: ModelInfo
+    api_protocol: str
+    retry: RetryPolicy
+    random: Callable[[], float]
+
+
+class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session works with. `redactor` covers secrets in what clients see."""
+
+    log: LogPort
+    model: ModelAccess
+    tools: ToolService
+    policy: PolicyService
+    modes: ModeService
+    files: Files
+    processes: Processes
+    hooks: SessionHooks = SessionHooks()
+    checkpoint: Checkpoint | None = None
+    redactor: Redactor = msgspec.field(default_factory=Redactor)
