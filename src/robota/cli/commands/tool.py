@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -17,10 +17,12 @@ from robota.cli.print_json import print_json
 from robota.clients.render.call_title import error_in_words
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
-from robota.engine.calls.executor import Executed
 from robota.log.errors import LogError
 from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name, schema_of
+
+if TYPE_CHECKING:
+    from robota.engine.calls.executor import Executed
 
 EXIT_SUCCESS: Final = 0
 EXIT_FAILED: Final = 1
@@ -131,7 +133,7 @@ def _arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
-def _outcome(executed: Executed) -> dict[str, Any]:
+def _outcome(executed: "Executed") -> dict[str, Any]:
     return {
         "tool": executed.call.name,
         "status": executed.status,
@@ -142,7 +144,7 @@ def _outcome(executed: Executed) -> dict[str, Any]:
     }
 
 
-def _print_outcome(executed: Executed) -> None:
+def _print_outcome(executed: "Executed") -> None:
     """The result where a script looks for it; why there is none where a person does."""
     if executed.status == "success":
         print(executed.result.content)
