@@ -49,7 +49,12 @@ def timed(tools: Workbench, name: str, **arguments: Any) -> Cost:
     """One call as the executor makes it, in an event loop that is there already."""
     tool = by_name(builtin_tools())[name]
     params = tool.params(**arguments)
-    return asyncio.run(clocked(lambda: tool.run(params, tools)))
+
+    async def call() -> None:
+        prepared = await tool.prepare(params, tools)
+        await prepared.run()
+
+    return asyncio.run(clocked(call))
 
 
 async def clocked(call: Callable[[], Awaitable[Any]]) -> Cost:

@@ -5,14 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from robota.engine.calls.answer_changes import wish_in, with_hunks
+from robota.engine.calls.answer_changes import wish_in
 from robota.protocol.commands import AskResponse, Refused, SwitchMode
 from robota.protocol.events import Notice, TaskModeSwitched, ToolEnd, TurnReply
-from robota.protocol.views import DiffView
-from robota.tools.editing.diff import difference
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.hooks.hooked import command, on, play_with_hooks
 
@@ -223,20 +219,6 @@ def test_chosen_hunks_touch_no_other_byte(workspace: Path) -> None:
 
     write = call("write_to_file", path="a.txt", content="\n".join(changed))
     play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [write]}, DONE], story)
-
-
-lines = st.lists(st.sampled_from(["a", "b", "c", "", "x y"]), max_size=30)
-
-
-@given(lines, lines)
-def test_all_hunks_give_the_new_text_and_none_the_old(old: list[str], new: list[str]) -> None:
-    def text(rows: list[str]) -> str:
-        return "".join(f"{row}\n" for row in rows)
-
-    view = difference("f", text(old), text(new)).view
-    assert isinstance(view, DiffView)
-    assert with_hunks(old, view, range(len(view.hunks))) == new
-    assert with_hunks(old, view, ()) == old
 
 
 NO_WISHES = ["", "yes", "[]", "{", '{"input": 3}', '{"hunks": ["a"]}', '{"other": 1}', "[" * 99999]

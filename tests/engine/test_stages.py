@@ -10,7 +10,18 @@ import pytest
 
 from robota.app.tools import SessionTools
 from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed, SessionHooks
-from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolCall, ToolContext, ToolResult, Touches
+from robota.contracts.tool import (
+    AnyTool,
+    Effect,
+    Prepared,
+    Preview,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+)
 from robota.engine.session.session import Session
 from robota.protocol.events import MessageCreated, ToolEnd
 from tests.engine.stage import Stage, call, play, tool_results
@@ -25,18 +36,18 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 def make_tool(
     run: Callable[[Note, ToolContext], Any], effects: frozenset[Effect], timeout_s: float | None = None
 ) -> AnyTool:
-    async def preview(params: Note, context: ToolContext) -> Preview:
-        return Preview(ask="tool", text='{"tool":"note"}')
+    async def prepare(params: Note, context: ToolContext) -> Prepared:
+        return Prepared(preview=Preview(ask="tool", text='{"tool":"note"}'), run=lambda: run(params, context))
 
     return Tool(
         name="note",
         label="Note",
+        group=ToolGroup.TASK,
         params=Note,
         description=lambda: "",
         effects=effects,
-        run=run,
         touches=lambda params: Touches(),
-        preview=preview,
+        prepare=prepare,
         timeout_s=timeout_s,
     )
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.hook import HookEvent, HookResult
-from robota.contracts.tool import AnyTool
+from robota.contracts.tool import AnyTool, HookNames
 from robota.hooks.claude_format import arguments_for_hooks, arguments_from_hooks
 from robota.hooks.definitions import CommandHandler, HttpHandler, matches, parse_hooks, timeout_of
 from robota.hooks.results import HookFailed, merge_results, parse_command_result, parse_result
-from robota.tools.registry import builtin_tools
+from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.process.filter_process import FilterOutcome
 
 PRE = HookEvent.PRE_TOOL_USE
@@ -171,22 +171,27 @@ def test_no_answer_can_break_us(event: HookEvent, said: dict[str, Any]) -> None:
         assert isinstance(merge_results([parse_result(event, said)]), HookResult)
 
 
+FOREIGN = msgspec.structs.replace(builtin_tools()[0], name="mcp__files__read", hook_names=HookNames())
+
+
 def test_arguments_under_the_names_hooks_know(tmp_path: Path) -> None:
-    told = arguments_for_hooks("Write", {"path": "../x/a.txt", "content": "x"}, tmp_path / "y")
+    tools = by_name(builtin_tools())
+    write, grep = tools["Write"], tools["Grep"]
+    told = arguments_for_hooks(write, {"path": "../x/a.txt", "content": "x"}, tmp_path / "y")
     assert told == {"file_path": str(tmp_path / "x" / "a.txt"), "content": "x"}
-    assert arguments_from_hooks("Write", {"file_path": "b.txt", "content": "y"}, tmp_path) == {
+    assert arguments_from_hooks(write, {"file_path": "b.txt", "content": "y"}, tmp_path) == {
         "path": "b.txt",
         "content": "y",
     }
-    assert arguments_from_hooks("Write", {"file_path": "/etc/passwd"}, tmp_path) == {"path": "/etc/passwd"}
+    assert arguments_from_hooks(write, {"file_path": "/etc/passwd"}, tmp_path) == {"path": "/etc/passwd"}
     bash = {"command": "ls", "timeout": 2, "cwd": "src"}
-    assert arguments_for_hooks("Bash", bash, tmp_path) == {
+    assert arguments_for_hooks(tools["Bash"], bash, tmp_path) == {
         "command": "ls",
         "timeout": 2000,
         "cwd": str(tmp_path / "src"),
     }
-    assert arguments_for_hooks("mcp__files__read", {"path": "a", "timeout": 2}, tmp_path) == {"path": "a", "timeout": 2}
-    assert arguments_from_hooks("Grep", {"pattern": "x", "glob": "*.py"}, tmp_path) == {
+    assert arguments_for_hooks(FOREIGN, {"path": "a", "timeout": 2}, tmp_path) == {"path": "a", "timeout": 2}
+    assert arguments_from_hooks(grep, {"pattern": "x", "glob": "*.py"}, tmp_path) == {
         "regex": "x",
         "file_pattern": "*.py",
     }
@@ -197,4 +202,4 @@ def test_what_a_hook_leaves_alone_comes_back_as_it_was(tool: AnyTool, data: st.D
     fields = msgspec.structs.fields(tool.params)
     values = {field.name: data.draw(st.sampled_from(["a", "a/b", "a b"]), field.name) for field in fields}
     root = Path("/some/where")
-    assert arguments_from_hooks(tool.label, arguments_for_hooks(tool.label, values, root), root) == values
+    assert arguments_from_hooks(tool, arguments_for_hooks(tool, values, root), root) == values

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
 import pytest
 
 from robota.contracts.tool import ToolError, ToolResult
@@ -20,8 +19,7 @@ def converse(bench: Workbench, scenario: Callable[[Act], Awaitable[None]], tool:
     """Several calls in one session."""
 
     async def act(**arguments: Any) -> ToolResult:
-        result: ToolResult = await tool.run(msgspec.convert(arguments, tool.params, strict=False), bench)
-        return result
+        return await bench.call_in_loop(tool.name, **arguments)
 
     async def session() -> None:
         try:

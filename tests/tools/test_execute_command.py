@@ -5,12 +5,11 @@ import re
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from robota.contracts.tool import ToolError, ToolResult
+from robota.contracts.tool import BadArguments, ToolError, ToolResult
 from robota.protocol.views import TerminalView
 from robota.tools.command.execute_command import TOOL, ExecuteCommandParams
 from robota.tools.command.output_text import MAX_CHARACTERS, shortened
@@ -83,7 +82,7 @@ def test_impossible_commands_are_refused(bench: Workbench, command: str) -> None
 
 @pytest.mark.parametrize("timeout", [0, -1, 601])
 def test_time_limits_have_limits(bench: Workbench, timeout: int) -> None:
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(BadArguments):
         bench.call("execute_command", command="true", timeout=timeout)
 
 
@@ -96,7 +95,8 @@ def test_at_the_time_limit_it_can_go_on_in_the_background(bench: Workbench) -> N
     async def scenario() -> ToolResult:
         params = ExecuteCommandParams(command="echo x; exec sleep 1000", timeout=1, on_timeout="background")
         try:
-            return await TOOL.run(params, bench)
+            prepared = await TOOL.prepare(params, bench)
+            return await prepared.run()
         finally:
             bench.processes.close()
 

@@ -79,7 +79,8 @@ def test_a_running_background_process_can_be_looked_into(bench: Workbench) -> No
         while not process.last_text.endswith("5\n"):
             await process.new_output(60)
         try:
-            return (await TOOL.run(ReadCommandOutputParams(artifact_id=process.id, search="[24]"), bench)).content
+            prepared = await TOOL.prepare(ReadCommandOutputParams(artifact_id=process.id, search="[24]"), bench)
+            return (await prepared.run()).content
         finally:
             bench.processes.close()
 

@@ -4,10 +4,9 @@ import json
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from robota.contracts.tool import ToolError
+from robota.contracts.tool import BadArguments, ToolError
 from tests.tools.workbench import Workbench
 
 
@@ -72,7 +71,7 @@ def test_what_cannot_be_searched_is_an_error_and_not_nothing(
     "arguments", [{"regex": ""}, {"regex": "x", "context": 21}, {"regex": "x", "max_results": 301}]
 )
 def test_arguments_have_limits(bench: Workbench, arguments: dict[str, object]) -> None:
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(BadArguments):
         bench.call("search_files", path=".", **arguments)
 
 

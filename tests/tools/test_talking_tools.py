@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from robota.contracts.tool import Complete, Delegate, Plan, Question, ToolError
+from robota.contracts.tool import BadArguments, Complete, Delegate, Plan, Question, ToolError
 from robota.protocol.message import TodoItem
 from robota.protocol.views import TodoView
 from tests.tools.workbench import Workbench
@@ -24,7 +24,7 @@ def test_a_question_carries_its_suggestions(bench: Workbench) -> None:
 
 @pytest.mark.parametrize("count", [0, 5])
 def test_a_question_has_one_to_four_suggestions(bench: Workbench, count: int) -> None:
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(BadArguments):
         bench.call("ask_followup_question", question="?", follow_up=[{"text": "A"}] * count)
 
 

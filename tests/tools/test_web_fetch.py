@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -26,10 +26,11 @@ def fetch(bench: Workbench, url: str) -> ToolResult:
     """With this machine exempt, where the server of the tests is."""
     tool = web_fetch_tool(AddressRules(exempt=("127.0.0.0/8",)))
 
-    async def run(awaitable: Awaitable[ToolResult]) -> ToolResult:
-        return await awaitable
+    async def run() -> ToolResult:
+        prepared = await tool.prepare(WebFetchParams(url=url), bench)
+        return await prepared.run()
 
-    return asyncio.run(run(tool.run(WebFetchParams(url=url), bench)))
+    return asyncio.run(run())
 
 
 def test_a_page_comes_as_markdown_and_is_called_what_it_is(bench: Workbench, web: Web) -> None:
@@ -87,7 +88,7 @@ def test_the_real_tool_does_not_reach_this_machine_n01(bench: Workbench, web: We
 def test_policy_learns_the_host_and_a_person_the_address(bench: Workbench) -> None:
     assert TOOL.effects == {Effect.NETWORK}
     assert TOOL.touches(WebFetchParams(url="https://Docs.Example./x")).host == "docs.example"
-    assert TOOL.touches(WebFetchParams(url="https://a@b/")).host is None
+    assert TOOL.touches(WebFetchParams(url="https://a@b/")).host == ""
     text = bench.preview("web_fetch", url="https://Docs.Example./x").text
     assert json.loads(text) == {"tool": "webFetch", "content": "https://docs.example/x"}
     with pytest.raises(ToolError, match="user name"):

@@ -1,20 +1,17 @@
 """A context for tools under test: real files, real processes, and what was shown and kept."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
-
-from robota.contracts.tool import AnyTool, Preview, ToolError, ToolResult
+from robota.contracts.tool import REPORTED_TO_MODEL, Prepared, Preview, ToolError, ToolResult
 from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file
 from robota.log.errors import ArtifactMissing
 from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.files.files import Files
 from robota.workspace.process.processes import Processes
-
-T = TypeVar("T")
 
 
 class Workbench:
@@ -50,17 +47,42 @@ class Workbench:
         return [path.read_bytes() for path in sorted(self.artifacts.glob("*"))]
 
     def call(self, name: str, **arguments: Any) -> ToolResult:
-        tool, params = self._prepared(name, arguments)
-        return asyncio.run(_awaited(tool.run(params, self)))
+        return asyncio.run(self.call_in_loop(name, **arguments))
+
+    async def call_in_loop(self, name: str, **arguments: Any) -> ToolResult:
+        """One of several calls in one event loop."""
+        with told_to_model():
+            prepared = await self._prepared(name, arguments)
+            return await prepared.run()
 
     def preview(self, name: str, **arguments: Any) -> Preview:
-        tool, params = self._prepared(name, arguments)
-        return asyncio.run(_awaited(tool.preview(params, self)))
+        return self.prepare(name, **arguments).preview
 
-    def _prepared(self, name: str, arguments: dict[str, Any]) -> tuple[AnyTool, Any]:
+    def prepare(self, name: str, **arguments: Any) -> Prepared:
+        """The call worked out, to be run later with `run`."""
+        with told_to_model():
+            return asyncio.run(self._prepared(name, arguments))
+
+    def run(self, prepared: Prepared) -> ToolResult:
+        """Run what was prepared."""
+
+        async def run() -> ToolResult:
+            return await prepared.run()
+
+        with told_to_model():
+            return asyncio.run(run())
+
+    async def _prepared(self, name: str, arguments: dict[str, Any]) -> Prepared:
         tool = by_name(builtin_tools())[name]
-        return tool, msgspec.convert(arguments, tool.params, strict=False)
+        return await tool.prepare(tool.decode(arguments), self)
 
 
-async def _awaited(awaitable: Awaitable[T]) -> T:
-    return await awaitable
+@contextmanager
+def told_to_model() -> Iterator[None]:
+    """Whatever the executor would tell the model becomes a `ToolError`."""
+    try:
+        yield
+    except ToolError:
+        raise
+    except REPORTED_TO_MODEL as error:
+        raise ToolError(str(error)) from error

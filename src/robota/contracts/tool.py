@@ -1,9 +1,9 @@
-"""What a tool is: parameters, what it touches, a preview for the ask, and how it runs."""
+"""What a tool is: what it declares of itself, and how a call of it is decoded, prepared and run."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -11,6 +11,7 @@ from robota.protocol.conversation import ImageSource
 from robota.protocol.message import TodoItem
 from robota.protocol.views import View
 from robota.workspace.files.files import Files
+from robota.workspace.problems import CommandNotStarted, FileProblem
 from robota.workspace.process.processes import Processes
 
 
@@ -24,8 +25,22 @@ class Effect(StrEnum):
     TALK = "talk"  # speaks with the person or steers the task; touches nothing
 
 
+class ToolGroup(StrEnum):
+    """The groups of tools that a task mode has or has not. The values are the words in mode files."""
+
+    READ = "read"
+    EDIT = "edit"
+    COMMAND = "command"
+    MCP = "mcp"
+    BROWSER = "browser"
+    TASK = "modes"  # speaks with the person or steers the task; every mode has it
+
+
 class Touches(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call is about to touch. Paths are as the model wrote them; policy resolves them."""
+    """What one call is about to touch. Paths are as the model wrote them; policy resolves them.
+
+    `host` is empty for a call that goes to the network but names no host that could be judged.
+    """
 
     paths: tuple[str, ...] = ()
     command: str | None = None
@@ -107,6 +122,39 @@ class ToolError(Exception):
     """The call cannot be done, and the model should know why. The text is written for the model."""
 
 
+class BadArguments(ToolError):
+    """The arguments of a call do not fit the parameters of its tool."""
+
+
+# What a tool may raise in `prepare` and `run` to tell the model why a call cannot be done.
+REPORTED_TO_MODEL: Final = (ToolError, FileProblem, CommandNotStarted)
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that has been worked out but not done: what a person is shown is what `run` does.
+
+    `with_hunks` gives the same call with only some hunks of the diff in `preview`, counted from 0. It is None where
+    there is nothing to choose from.
+    """
+
+    preview: Preview
+    run: Callable[[], Awaitable[ToolResult]]
+    with_hunks: "Callable[[Collection[int]], Prepared] | None" = None
+
+
+class HookNames(msgspec.Struct, frozen=True, kw_only=True):
+    """How hooks written for Claude Code know the calls of a tool, where that differs from ours.
+
+    `arguments` maps our names to theirs. `path` names the argument that hooks get as an absolute path, `seconds` the
+    one that they get in milliseconds. A matcher for any of `also_matched_as` matches the tool too.
+    """
+
+    arguments: dict[str, str] = {}
+    path: str | None = None
+    seconds: str | None = None
+    also_matched_as: tuple[str, ...] = ()
+
+
 class ToolContext(Protocol):
     """What a running tool may use. Everything else it needs is bound when it is made, in `app`."""
 
@@ -150,23 +198,41 @@ P = TypeVar("P", bound=msgspec.Struct)
 class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     """One tool. `name` is the id a model calls, `label` the name on screen and in rules.
 
-    Where `params` cannot say what a call takes, `schema` does, and `read` makes the parameters from the arguments, or
-    raises `msgspec.ValidationError`.
+    `prepare` works a call out and changes nothing; the result's `run` does it, with the same context. `editable` is the
+    parameter that a person may change before approving. `title` makes the line that names a call on screen, from its
+    arguments. Where `params` cannot say what a call takes, `schema` does, and `read` makes the parameters from the
+    arguments, or raises `msgspec.ValidationError`.
     """
 
     name: str
     label: str
+    group: ToolGroup
     params: type[P]
     description: Callable[[], str]
     effects: frozenset[Effect]
-    run: Callable[[P, ToolContext], Awaitable[ToolResult]]
     touches: Callable[[P], Touches]
-    preview: Callable[[P, ToolContext], Awaitable[Preview]]
+    prepare: Callable[[P, ToolContext], Awaitable[Prepared]]
     aliases: tuple[str, ...] = ()
+    editable: str | None = None
+    title: Callable[[Mapping[str, Any]], str] | None = None
+    hook_names: HookNames = HookNames()
     timeout_s: float | None = None
     narrowed: Callable[[P], frozenset[Effect]] | None = None
     schema: dict[str, Any] | None = None
     read: Callable[[dict[str, Any]], P] | None = None
+
+    def decode(self, arguments: Mapping[str, Any]) -> P:
+        """The parameters of a call, or `BadArguments` with a text for the model."""
+        try:
+            if self.read is not None:
+                return self.read(dict(arguments))
+            # Not strict: models write "30" for 30, and the XML form has only text.
+            return msgspec.convert(arguments, self.params, strict=False)
+        except msgspec.ValidationError as error:
+            fields = [field.encode_name for field in msgspec.structs.fields(self.params)]
+            names = ", ".join(fields if self.schema is None else self.schema.get("properties", ()))
+            told = f"The arguments of {self.name} do not fit: {error}. Its parameters are: {names}."
+            raise BadArguments(told) from error
 
     def effects_of(self, params: P) -> frozenset[Effect]:
         """What this one call can do, where that is less than what the tool can."""

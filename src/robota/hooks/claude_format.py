@@ -8,24 +8,6 @@ from typing import Any, Final
 from robota.contracts.tool import AnyTool
 from robota.contracts.verdict import RuleSuggestion
 
-# Label → our argument → the name hooks expect.
-RENAMED: Final[dict[str, dict[str, str]]] = {
-    "Read": {"path": "file_path"},
-    "Write": {"path": "file_path"},
-    "Edit": {"path": "file_path"},
-    "Diff": {"path": "file_path"},
-    "Grep": {"regex": "pattern", "file_pattern": "glob", "file_type": "type", "max_results": "head_limit"},
-    "new_task": {"message": "prompt", "mode": "subagent_type"},
-}
-# Label → which argument is a path. Tools of others may call something else by such a name.
-PATHS: Final = {
-    **dict.fromkeys(("Read", "Write", "Edit", "Diff", "List", "Glob", "Grep"), "path"),
-    **dict.fromkeys(("Bash", "BackgroundProcess"), "cwd"),
-}
-SECONDS_AS_MILLISECONDS: Final = {"Bash": "timeout"}
-# A hook that looks after edits must not miss one because the model used another tool for it.
-ALSO_MATCHED_AS: Final[dict[str, tuple[str, ...]]] = {"Diff": ("Edit", "MultiEdit"), "Patch": ("Edit", "MultiEdit")}
-
 RULE: Final = re.compile(r"([^()]+)(?:\((.*)\))?", re.DOTALL)
 
 
@@ -36,32 +18,33 @@ def name_for_hooks(tool: AnyTool) -> str:
 
 def matched_names(tool: AnyTool) -> tuple[str, ...]:
     """Everything a matcher may call a tool."""
-    return (name_for_hooks(tool), tool.name, *ALSO_MATCHED_AS.get(tool.label, ()))
+    return (name_for_hooks(tool), tool.name, *tool.hook_names.also_matched_as)
 
 
-def arguments_for_hooks(label: str, arguments: dict[str, Any], cwd: Path) -> dict[str, Any]:
+def arguments_for_hooks(tool: AnyTool, arguments: dict[str, Any], cwd: Path) -> dict[str, Any]:
     """Arguments under the expected names, with absolute paths and times in milliseconds."""
-    names = RENAMED.get(label, {})
+    names = tool.hook_names
     renamed: dict[str, Any] = {}
     for name, value in arguments.items():
-        if name == PATHS.get(label) and isinstance(value, str):
+        if name == names.path and isinstance(value, str):
             # Without `..`, so that a hook which looks at how a path begins is not fooled.
             value = os.path.normpath(cwd / value)
-        elif name == SECONDS_AS_MILLISECONDS.get(label) and isinstance(value, int | float):
+        elif name == names.seconds and isinstance(value, int | float):
             value = round(value * 1000)
-        renamed[names.get(name, name)] = value
+        renamed[names.arguments.get(name, name)] = value
     return renamed
 
 
-def arguments_from_hooks(label: str, arguments: dict[str, Any], cwd: Path) -> dict[str, Any]:
+def arguments_from_hooks(tool: AnyTool, arguments: dict[str, Any], cwd: Path) -> dict[str, Any]:
     """The way back, for a hook that rewrote the input. Paths below `cwd` become relative to it again."""
-    names = {theirs: ours for ours, theirs in RENAMED.get(label, {}).items()}
+    names = tool.hook_names
+    ours_by_theirs = {theirs: ours for ours, theirs in names.arguments.items()}
     read: dict[str, Any] = {}
     for theirs, value in arguments.items():
-        name = names.get(theirs, theirs)
-        if name == PATHS.get(label) and isinstance(value, str):
+        name = ours_by_theirs.get(theirs, theirs)
+        if name == names.path and isinstance(value, str):
             value = _relative(value, cwd)
-        elif name == SECONDS_AS_MILLISECONDS.get(label) and isinstance(value, int | float):
+        elif name == names.seconds and isinstance(value, int | float):
             value = value / 1000
         read[name] = value
     return read

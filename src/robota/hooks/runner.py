@@ -122,9 +122,9 @@ class Hooks:
 
     def _updated_input(self, tool: AnyTool, call: ToolCall, updated: dict[str, Any] | None) -> dict[str, Any] | None:
         """The input a hook wants instead, in our names; None if it is the one it was given."""
-        if updated is None or updated == arguments_for_hooks(tool.label, call.input, self._session.cwd):
+        if updated is None or updated == arguments_for_hooks(tool, call.input, self._session.cwd):
             return None
-        return arguments_from_hooks(tool.label, updated, self._session.cwd)
+        return arguments_from_hooks(tool, updated, self._session.cwd)
 
     async def _fire_for_call(
         self, event: HookEvent, tool: AnyTool, call: ToolCall, context: HookContext, more: Mapping[str, Any]
@@ -135,7 +135,7 @@ class Hooks:
             for handler in _handlers(rules)
             if handler.only_if is None or self._rule_matches(handler.only_if, tool, call)
         ]
-        arguments = arguments_for_hooks(tool.label, call.input, self._session.cwd)
+        arguments = arguments_for_hooks(tool, call.input, self._session.cwd)
         fields = {"tool_name": name_for_hooks(tool), "tool_input": arguments, **more}
         return await self._run_all(event, handlers, context, fields)
 

@@ -12,7 +12,6 @@ from robota.policy.rules.rule import possibly_matches, surely_matches
 from robota.policy.stages import Stage, allow, ask, deny, first_opinion
 from robota.protocol.permission_mode import PermissionMode
 
-FETCHING: Final = "web_fetch"
 LOOKING: Final = frozenset({Effect.READ, Effect.TALK})
 
 
@@ -55,7 +54,9 @@ def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
 def _by_host(subject: Subject) -> Verdict | None:
     host = subject.touches.host
     if host is None:
-        return deny("The address names no host that could be judged.") if subject.tool == FETCHING else None
+        return None
+    if not host:
+        return deny("The address names no host that could be judged.")
     # Only the few calls that leave the machine need to know about addresses.
     from robota.policy.rules.hosts import problem_with_host
 

@@ -13,7 +13,7 @@ from robota.config.paths import user_directory
 from robota.config.settings.layers import Layer, check_layer, read_file
 from robota.config.settings.load import load_settings, refuse_errors
 from robota.config.settings.schema import Permissions, SettingsFile
-from robota.contracts.tool import AnyTool
+from robota.contracts.tool import AnyTool, BadArguments
 from robota.contracts.verdict import Subject, Verdict
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.record import Record
@@ -58,9 +58,9 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             known = ", ".join(sorted({tool.name for tool in self.tools.values()}))
             raise ConfigError(f"There is no tool {name!r}. The tools are: {known}. Nothing was judged.")
         try:
-            params = msgspec.convert(arguments, tool.params, strict=False)
-        except msgspec.ValidationError as error:
-            raise ConfigError(f"The arguments of {name} do not fit: {error}. Nothing was judged.") from error
+            params = tool.decode(arguments)
+        except BadArguments as error:
+            raise ConfigError(f"{error} Nothing was judged.") from error
         return self._judged(self._subject(tool, params), mode or self.default_mode)
 
     def judge_again(self, call: RecordedCall, mode: PermissionMode | None) -> Verdict | None:

@@ -1,17 +1,17 @@
 """The stages before a call runs: may it, with these arguments, now?"""
 
+import json
 import os
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
 from robota.contracts.hook import BlockCall, Halt, Proceed
-from robota.contracts.tool import AnyTool, Preview, ToolCall, ToolError, Touches
+from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, BadArguments, Prepared, Preview, ToolCall, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.engine.calls.approval import Approval, ChangedCall
+from robota.engine.calls.approval import Approval, ApprovedCall, ChangedCall
 from robota.engine.calls.call_context import CallContext
 from robota.engine.calls.call_stopped import CallStopped, TaskHalted, denied
-from robota.engine.calls.repetition import RepetitionGuard
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.calls import VerdictRecord
 
@@ -20,13 +20,17 @@ FIRST_ARGUMENT_TAIL: Final = 30
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may run, with what the person said when approving it."""
+    """A call that may run as it was prepared; `feedback` is what the person said when approving it.
+
+    `context` is the one it was prepared with, and `hook_context` what hooks want the model to know.
+    """
 
     tool: AnyTool
     call: ToolCall
-    params: Any
+    prepared: Prepared
+    context: CallContext
     feedback: str = ""
-    context: str = ""
+    hook_context: str = ""
 
 
 class Admission:
@@ -53,17 +57,20 @@ class Admission:
             call, params = self._rewritten(tool, call, said.input, "A hook")
         self._require_log(tool)
         verdict, call, params = await self._verdict(tool, call, params, said)
+        admitted = await self._prepared(tool, call, params)
         if verdict.decision is Decision.ALLOW:
-            await self._announce(tool, call, params)
-            return Admitted(tool=tool, call=call, params=params, context=said.context)
+            self._announce(call, admitted.prepared.preview)
+            return msgspec.structs.replace(admitted, hook_context=said.context)
         if remark:
             verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
-        answer = await self._approval.ask(tool, call, await self._preview(tool, call, params), verdict)
-        if isinstance(answer, ChangedCall):
-            admitted = await self._with_changed_input(call, answer)
-        else:
-            admitted = Admitted(tool=tool, call=call, params=params, feedback=answer.feedback)
-        return msgspec.structs.replace(admitted, context=said.context)
+        match await self._approval.ask(tool, call, admitted.prepared, verdict):
+            case ApprovedCall(prepared=prepared, feedback=feedback):
+                admitted = msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback)
+            case ChangedCall() as changed:
+                admitted = await self._with_changed_input(call, changed)
+            case never:
+                assert_never(never)
+        return msgspec.structs.replace(admitted, hook_context=said.context)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
@@ -72,7 +79,10 @@ class Admission:
         if tool is None:
             names = ", ".join(tool.name for tool in self._runtime.services.tools.all)
             raise _mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
-        return tool, _decoded(tool, call.input)
+        try:
+            return tool, tool.decode(call.input)
+        except BadArguments as error:
+            raise _mistake(str(error)) from error
 
     async def _guard_repetition(self, call: ToolCall) -> None:
         if not self._repetition.blocks(call.name, call.input):
@@ -109,9 +119,9 @@ class Admission:
     def _rewritten(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any], who: str) -> tuple[ToolCall, Any]:
         """Somebody wants another input. It must fit the tool and the mode, as the model's own had to."""
         try:
-            params = _decoded(tool, changed)
-        except CallStopped as misfit:
-            raise CallStopped("denied", f"{who} changed the input, and it cannot be used: {misfit.reason}") from misfit
+            params = tool.decode(changed)
+        except BadArguments as error:
+            raise CallStopped("denied", f"{who} changed the input, and it cannot be used: {error}") from error
         refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
             raise CallStopped("denied", f"{who} changed the input, and it is not allowed: {refusal}")
@@ -199,11 +209,10 @@ class Admission:
         verdict = self._judged(tool, params)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
-        return Admitted(tool=tool, call=call, params=params, feedback=change.note)
+        return msgspec.structs.replace(await self._prepared(tool, call, params), feedback=change.note)
 
-    async def _announce(self, tool: AnyTool, call: ToolCall, params: Any) -> None:
+    def _announce(self, call: ToolCall, preview: Preview) -> None:
         """A row for a call that needed no approval, so that the conversation shows what was done."""
-        preview = await self._preview(tool, call, params)
         if preview.ask == "tool":
             self._runtime.rows.say("tool", preview.text, call_id=call.id)
         elif preview.ask == "command":
@@ -212,12 +221,38 @@ class Admission:
         elif preview.ask == "use_mcp_server":
             self._runtime.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
 
-    async def _preview(self, tool: AnyTool, call: ToolCall, params: Any) -> Preview:
+    async def _prepared(self, tool: AnyTool, call: ToolCall, params: Any) -> Admitted:
+        """The call worked out, once: what is shown now is what will run."""
+        context = CallContext(self._runtime, call)
         try:
-            return await tool.preview(params, CallContext(self._runtime, call))
-        except ToolError as error:
-            # What cannot even be looked at cannot be done: the model learns it now, nobody is asked.
+            prepared = await tool.prepare(params, context)
+        except REPORTED_TO_MODEL as error:
+            # What cannot even be worked out cannot be done: the model learns it now, nobody is asked.
             raise CallStopped("error", str(error), is_mistake=True) from error
+        except Exception as error:
+            raise CallStopped("error", f"{tool.name} failed: {type(error).__name__}: {error}") from error
+        return Admitted(tool=tool, call=call, prepared=prepared, context=context)
+
+
+class RepetitionGuard:
+    """Lets `limit` identical calls in a row pass and stops the next one; then counting starts anew."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._last = ""
+        self._count = 0
+
+    def blocks(self, name: str, arguments: dict[str, Any]) -> bool:
+        """Count the call; whether it is one too many."""
+        if self._limit <= 0:
+            return False
+        key = f"{name}:{json.dumps(arguments, sort_keys=True, default=str)}"
+        self._count = self._count + 1 if key == self._last else 1
+        self._last = key
+        if self._count <= self._limit:
+            return False
+        self._last, self._count = "", 0
+        return True
 
 
 REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
@@ -249,18 +284,6 @@ def _is_asked_by_rule(verdict: Verdict) -> bool:
     return verdict.rule is not None or any(
         part.decision is Decision.ASK and part.rule is not None for part in verdict.parts
     )
-
-
-def _decoded(tool: AnyTool, arguments: dict[str, Any]) -> Any:
-    try:
-        if tool.read is not None:
-            return tool.read(arguments)
-        # Not strict: models write "30" for 30, and the XML form has only text.
-        return msgspec.convert(arguments, tool.params, strict=False)
-    except msgspec.ValidationError as error:
-        fields = [field.encode_name for field in msgspec.structs.fields(tool.params)]
-        names = ", ".join(fields if tool.schema is None else tool.schema.get("properties", ()))
-        raise _mistake(f"The arguments of {tool.name} do not fit: {error}. Its parameters are: {names}.") from error
 
 
 def _mistake(message: str) -> CallStopped:

@@ -1,12 +1,9 @@
 """What a person wants changed before a call runs: other arguments, or only some of the hunks."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-
-from robota.protocol.views import DiffView
 
 
 class ChangedInput(msgspec.Struct, frozen=True):
@@ -35,18 +32,3 @@ def wish_in(text: str) -> ChangedInput | ChosenHunks | None:
     if isinstance(hunks, list) and all(isinstance(number, int) for number in hunks):
         return ChosenHunks(tuple(hunks))
     return None
-
-
-def with_hunks(lines: Sequence[str], view: DiffView, chosen: Sequence[int]) -> list[str]:
-    """The lines of a file with only the chosen hunks of a diff applied."""
-    result: list[str] = []
-    place = 0
-    for number, hunk in enumerate(view.hunks):
-        start = hunk.old_start - 1 if hunk.old_count else hunk.old_start
-        result += lines[place:start]
-        place = start + hunk.old_count
-        if number in chosen:
-            result += [line.text for line in hunk.lines if line.kind != "remove"]
-        else:
-            result += lines[start:place]
-    return [*result, *lines[place:]]

@@ -4,26 +4,24 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.tool import AnyTool, Preview, ToolCall
+from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall
 from robota.contracts.verdict import Verdict
-from robota.engine.calls.answer_changes import ChangedInput, ChosenHunks, with_hunks
+from robota.engine.calls.answer_changes import ChangedInput, ChosenHunks
 from robota.engine.calls.call_stopped import CallStopped, denied
 from robota.engine.session.asks import Answer
 from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.events import Notice
 from robota.protocol.views import DiffView
 from robota.text.visible import visible_with_warnings
-from robota.workspace.problems import FileProblem
-from robota.workspace.text.source import read_source
 
-WRITER: Final = "write_to_file"
-NEW_FILE_IS_ONE_PIECE: Final = "The user did not approve the new file as it is. Write it differently, or ask."
+ONE_PIECE: Final = "The user did not approve the file as it is. Write it differently, or ask."
 REJECTED: Final = "Skipped, because the user rejected an earlier call of this reply."
 
 
-class ApprovedCall(msgspec.Struct, frozen=True):
-    """The call may run as it is; `feedback` is what the person said along with the approval."""
+class ApprovedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The call may run as it was prepared; `feedback` is what the person said along with the approval."""
 
+    prepared: Prepared
     feedback: str = ""
 
 
@@ -42,9 +40,10 @@ class Approval:
         self._runtime = runtime
 
     async def ask(
-        self, tool: AnyTool, call: ToolCall, preview: Preview, verdict: Verdict
+        self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict
     ) -> ApprovedCall | ChangedCall:
         """Ask. A no stops the call, and what was planned after it in the same reply."""
+        preview = prepared.preview
         shown = visible_with_warnings(preview.text)
         text = shown.text if preview.ask == "command" else preview.text
         why = _explained(verdict, shown.warnings)
@@ -52,12 +51,12 @@ class Approval:
         if isinstance(answer.wish, ChangedInput):
             return _changed(tool.name, answer.wish.input)
         if isinstance(answer.wish, ChosenHunks) and isinstance(preview.view, DiffView):
-            return self._with_chosen_hunks(preview.view, answer.wish)
+            return _with_chosen_hunks(prepared, preview.view, answer.wish)
         if answer.has_words:
             self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
         if answer.is_yes:
             self._grant(answer, verdict)
-            return ApprovedCall(answer.text)
+            return ApprovedCall(prepared=prepared, feedback=answer.text)
         said = denied(feedback=answer.text) if answer.text else denied(message="The user denied this operation.")
         raise CallStopped("denied", "The user said no.", said, closes_reply=REJECTED)
 
@@ -73,24 +72,17 @@ class Approval:
             if problem:
                 self._runtime.bus.emit(Notice(level="warning", text=problem))
 
-    def _with_chosen_hunks(self, view: DiffView, chosen: ChosenHunks) -> ChangedCall:
-        """The person wants only some of the changes: the file is written with those and no others."""
-        files = self._runtime.services.files
-        if view.is_new:
-            raise CallStopped("denied", "The user chose hunks of a new file.", denied(message=NEW_FILE_IS_ONE_PIECE))
-        try:
-            source = read_source(files, view.path)
-        except FileProblem as problem:
-            raise CallStopped("error", str(problem)) from problem
-        files.note_read(source.file)
-        lines = with_hunks(source.lines, view, chosen.hunks)
-        ending = "\n" if source.text.endswith("\n") else ""
-        kept = sum(number in chosen.hunks for number in range(len(view.hunks)))
-        return ChangedCall(
-            tool=WRITER,
-            input={"path": view.path, "content": "\n".join(lines) + ending},
-            note=f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again.",
-        )
+
+def _with_chosen_hunks(prepared: Prepared, view: DiffView, chosen: ChosenHunks) -> ApprovedCall:
+    """The person wants only some of the changes: the file is written with those and no others."""
+    if prepared.with_hunks is None:
+        raise CallStopped("denied", "The user chose hunks of a change that has none.", denied(message=ONE_PIECE))
+    kept = sum(number in chosen.hunks for number in range(len(view.hunks)))
+    note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
+    try:
+        return ApprovedCall(prepared=prepared.with_hunks(chosen.hunks), feedback=note)
+    except REPORTED_TO_MODEL as error:
+        raise CallStopped("error", str(error)) from error
 
 
 def _changed(tool: str, changed: dict[str, Any]) -> ChangedCall:

@@ -13,9 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.hook import CompletedCall, Halt
-from robota.contracts.tool import Alternative, Complete, Control, Delegate, ToolCall, ToolError, ToolResult
+from robota.contracts.tool import REPORTED_TO_MODEL, Alternative, Complete, Control, Delegate, ToolCall, ToolResult
 from robota.engine.calls.admission import Admission, Admitted, first_argument
-from robota.engine.calls.call_context import CallContext
 from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
@@ -161,16 +160,15 @@ class ToolExecutor:
 
     async def _run_tool(self, admitted: Admitted) -> tuple[ToolResult, bool]:
         """The result, and whether it is a mistake of the model (a failing test run, say, is not)."""
-        context = CallContext(self._runtime, admitted.call)
         try:
-            ran = await self._run_recorded(admitted, context)
+            ran = await self._run_recorded(admitted)
         except asyncio.CancelledError:
-            context.close(interrupted=True)
+            admitted.context.close(interrupted=True)
             raise
-        context.close()
+        admitted.context.close()
         return ran
 
-    async def _run_recorded(self, admitted: Admitted, context: CallContext) -> tuple[ToolResult, bool]:
+    async def _run_recorded(self, admitted: Admitted) -> tuple[ToolResult, bool]:
         tool, journal = admitted.tool, self._runtime.journal
         journal.write(
             ToolStartRecord(
@@ -184,8 +182,8 @@ class ToolExecutor:
                 await self._runtime.services.checkpoint.before_change(tool, admitted.call)
         try:
             async with asyncio.timeout(tool.timeout_s):
-                return await tool.run(admitted.params, context), False
-        except ToolError as error:
+                return await admitted.prepared.run(), False
+        except REPORTED_TO_MODEL as error:
             return ToolResult(content=str(error), is_error=True), True
         except TimeoutError:
             return ToolResult(content=f"{tool.name} did not finish within {tool.timeout_s} s.", is_error=True), False
@@ -253,8 +251,8 @@ def _with_words(result: ToolResult, admitted: Admitted) -> ToolResult:
     parts = [result.content]
     if admitted.feedback:
         parts.insert(0, _json({"status": "approved", "feedback": admitted.feedback}))
-    if admitted.context:
-        parts.append(f"<hook>\n{admitted.context}\n</hook>")
+    if admitted.hook_context:
+        parts.append(f"<hook>\n{admitted.hook_context}\n</hook>")
     return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))
 
 

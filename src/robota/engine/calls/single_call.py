@@ -3,9 +3,7 @@
 from contextlib import suppress
 from typing import Any, Final
 
-import msgspec
-
-from robota.contracts.tool import Control, Effect, ToolCall, ToolResult
+from robota.contracts.tool import BadArguments, Control, Effect, ToolCall, ToolResult
 from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.model.call_format import NativeCallFormat
 from robota.engine.record.history import History
@@ -73,8 +71,8 @@ def _know_what_is_there(services: SessionServices, name: str, arguments: dict[st
     tool = next((tool for tool in services.tools.all if tool.name == name), None)
     if tool is None or Effect.WRITE not in tool.effects:
         return
-    with suppress(msgspec.ValidationError):
-        for path in tool.touches(msgspec.convert(arguments, tool.params, strict=False)).paths:
+    with suppress(BadArguments):
+        for path in tool.touches(tool.decode(arguments)).paths:
             with suppress(FileProblem):
                 services.files.note_read(services.files.read(path, MAX_SOURCE_BYTES))
 

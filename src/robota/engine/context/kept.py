@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.tool import AnyTool, Effect
+from robota.contracts.tool import AnyTool, BadArguments, Effect
 from robota.engine.context.cut import SHORTEST, middle_cut
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT
 from robota.log.replay.pairing import LOST_BEGINNING, ORPHAN_INTRODUCTION
@@ -86,8 +86,8 @@ class TouchedFiles:
         if tool is None or not tool.effects & {Effect.READ, Effect.WRITE}:
             return
         try:
-            paths = tool.touches(msgspec.convert(call.input, tool.params, strict=False)).paths
-        except msgspec.ValidationError:
+            paths = tool.touches(tool.decode(call.input)).paths
+        except BadArguments:
             return
         writes = Effect.WRITE in tool.effects
         for path in paths:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.tool import AnyTool, Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.contracts.tool import AnyTool, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.extensions.mcp.arguments import Arguments, read_arguments
 from robota.extensions.mcp.connection import Connection, ServerFailed
 from robota.extensions.mcp.remote_tool import RemoteTool, offered_description, offered_schema
@@ -30,24 +30,25 @@ def foreign_tool(connection: Connection, remote: RemoteTool) -> AnyTool:
             told = f"The MCP server {server} failed: {failure}. Other servers and tools still work."
             return ToolResult(content=told, is_error=True)
 
-    async def preview(params: Arguments, context: ToolContext) -> Preview:
+    async def prepare(params: Arguments, context: ToolContext) -> Prepared:
         asked = {
             "type": "use_mcp_tool",
             "serverName": server,
             "toolName": visible(remote.name),
             "arguments": visible(_json(params.values)),
         }
-        return Preview(ask="use_mcp_server", text=_json(asked))
+        preview = Preview(ask="use_mcp_server", text=_json(asked))
+        return Prepared(preview=preview, run=lambda: run(params, context))
 
     return Tool(
         name=name,
         label=name,
+        group=ToolGroup.MCP,
         params=Arguments,
         description=lambda: description,
         effects=EFFECTS,
-        run=run,
         touches=lambda params: Touches(),
-        preview=preview,
+        prepare=prepare,
         schema=schema,
         read=lambda given: read_arguments(given, schema),
     )

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.policy.modes.task_modes import GROUPS, Group, TaskMode, known_modes
+from robota.contracts.tool import ToolGroup
+from robota.policy.modes.task_modes import ModeGroup, TaskMode, known_modes
 
 SLUG: Final = re.compile(r"[A-Za-z0-9-]+")
 MAX_CHARACTERS: Final = 200_000
@@ -87,13 +88,13 @@ def _mode(entry: _Entry, source: str) -> TaskMode:
     )
 
 
-def _group(value: Any, slug: str, source: str) -> Group:
+def _group(value: Any, slug: str, source: str) -> ModeGroup:
     name, options = (value[0], value[1]) if isinstance(value, list) and len(value) == 2 else (value, {})
-    if name not in GROUPS or not isinstance(options, dict):
-        raise ModeProblem(f"{source}: the mode {slug} has the group {value!r}; groups are {', '.join(GROUPS)}.")
+    if name not in set(ToolGroup) or not isinstance(options, dict):
+        raise ModeProblem(f"{source}: the mode {slug} has the group {value!r}; groups are {', '.join(ToolGroup)}.")
     file_regex, description = options.get("fileRegex"), options.get("description")
     try:
         re.compile(file_regex or "")
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise ModeProblem(f"{source}: the fileRegex {file_regex!r} of the mode {slug} is wrong: {error}.") from error
-    return Group(name=name, file_regex=file_regex, description=str(description) if description else None)
+    return ModeGroup(name=ToolGroup(name), file_regex=file_regex, description=str(description) if description else None)

@@ -6,21 +6,13 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.tool import AnyTool, Effect, Touches
-
-ALWAYS: Final = frozenset(
-    "ask_followup_question attempt_completion switch_mode new_task update_todo_list run_slash_command skill "
-    "select_active_intent".split()
-)
-COMMAND_TOOLS: Final = frozenset({"execute_command", "read_command_output", "background_process"})
-MCP_TOOLS: Final = frozenset({"use_mcp_tool", "access_mcp_resource"})
-GROUPS: Final = ("read", "edit", "command", "mcp", "modes")
+from robota.contracts.tool import AnyTool, ToolGroup, Touches
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of tools; `file_regex` narrows what files it may touch, `description` says so in words."""
+class ModeGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of tools that a mode has; `file_regex` narrows what files it may touch, `description` says so."""
 
-    name: str
+    name: ToolGroup
     file_regex: str | None = None
     description: str | None = None
 
@@ -31,15 +23,15 @@ class TaskMode(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     name: str
     role_definition: str
-    groups: tuple[Group, ...]
+    groups: tuple[ModeGroup, ...]
     when_to_use: str | None = None
     description: str | None = None
     custom_instructions: str | None = None
     source: str = "built-in"
 
 
-def _groups(*names: str) -> tuple[Group, ...]:
-    return tuple(Group(name=name) for name in names)
+def _groups(*names: ToolGroup) -> tuple[ModeGroup, ...]:
+    return tuple(ModeGroup(name=name) for name in names)
 
 
 BUILT_IN: Final = (
@@ -47,7 +39,7 @@ BUILT_IN: Final = (
         slug="code",
         name="Code",
         role_definition="You are a software engineer who writes, changes and tests code.",
-        groups=_groups("read", "edit", "command", "mcp"),
+        groups=_groups(ToolGroup.READ, ToolGroup.EDIT, ToolGroup.COMMAND, ToolGroup.MCP),
         when_to_use="To write, change or repair code.",
     ),
     TaskMode(
@@ -55,9 +47,9 @@ BUILT_IN: Final = (
         name="Architect",
         role_definition="You are a technical lead who looks closely, asks, and writes a plan before anything is built.",
         groups=(
-            Group(name="read"),
-            Group(name="edit", file_regex=r"\.md$", description="Markdown files only"),
-            Group(name="mcp"),
+            ModeGroup(name=ToolGroup.READ),
+            ModeGroup(name=ToolGroup.EDIT, file_regex=r"\.md$", description="Markdown files only"),
+            ModeGroup(name=ToolGroup.MCP),
         ),
         when_to_use="To plan and design before anything is built.",
     ),
@@ -65,14 +57,14 @@ BUILT_IN: Final = (
         slug="ask",
         name="Ask",
         role_definition="You answer questions about code and technology, and change nothing.",
-        groups=_groups("read", "mcp"),
+        groups=_groups(ToolGroup.READ, ToolGroup.MCP),
         when_to_use="To understand something without changing it.",
     ),
     TaskMode(
         slug="debug",
         name="Debug",
         role_definition="You find the cause of a fault step by step, prove it, and only then repair it.",
-        groups=_groups("read", "edit", "command", "mcp"),
+        groups=_groups(ToolGroup.READ, ToolGroup.EDIT, ToolGroup.COMMAND, ToolGroup.MCP),
         when_to_use="To find out why something does not work.",
     ),
     TaskMode(
@@ -98,10 +90,9 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
     known = modes.get(mode)
     if known is None:
         return f"There is no mode {mode!r}. The modes are: {', '.join(modes)}."
-    if tool.name in ALWAYS:
+    if tool.group is ToolGroup.TASK:
         return None
-    name = group_of(tool)
-    group = next((group for group in known.groups if group.name == name), None)
+    group = next((group for group in known.groups if group.name is tool.group), None)
     if group is None:
         return f"The {known.name} mode does not have {tool.name}. Use switch_mode to go to a mode that has it."
     if group.file_regex is None or touches is None:
@@ -150,12 +141,3 @@ class TaskModes(msgspec.Struct, frozen=True):
 def role_of(mode: TaskMode) -> str:
     """What the model is told of itself in a mode."""
     return "\n\n".join(part for part in (mode.role_definition, mode.custom_instructions) if part)
-
-
-def group_of(tool: AnyTool) -> str:
-    """The group that a tool belongs to, by what it can do."""
-    if tool.name in COMMAND_TOOLS or Effect.EXECUTE in tool.effects:
-        return "command"
-    if tool.name in MCP_TOOLS or tool.name.startswith(("mcp--", "mcp__")):
-        return "mcp"
-    return "edit" if Effect.WRITE in tool.effects or not tool.effects else "read"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from robota.contracts.tool import AnyTool, ToolCall
+from robota.contracts.tool import AnyTool, BadArguments, ToolCall
 from robota.contracts.verdict import Decision, Subject
 from robota.policy.judge import Judge
 from robota.policy.rules.rule import InvalidRule, parse_rule
@@ -27,8 +27,8 @@ def speaks_of(text: str, tool: AnyTool, call: ToolCall, judge: Judge) -> bool:
     if isinstance(rule, InvalidRule):
         return True
     try:
-        params = msgspec.convert(call.input, tool.params, strict=False)
-    except msgspec.ValidationError:
+        params = tool.decode(call.input)
+    except BadArguments:
         return True
     subject = Subject(
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode=""

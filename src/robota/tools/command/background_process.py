@@ -4,14 +4,23 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.contracts.tool import (
+    Effect,
+    HookNames,
+    Prepared,
+    Preview,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolGroup,
+    ToolResult,
+    Touches,
+)
 from robota.protocol.views import TableView, TerminalView
 from robota.text.visible import printable_name, single_line
 from robota.tools.command.output_text import MAX_CHARACTERS, last_lines, shortened
 from robota.tools.command.report import how_it_ended, how_to_look, keep_output
-from robota.tools.description import description_beside
-from robota.tools.refusal import problems_told_to_model
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.workspace.process.background import BackgroundProcess, InputNotSent
 
 MAX_WAIT_S = 120
@@ -53,21 +62,12 @@ class BackgroundProcessParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
-async def run(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
-    match params.action:
-        case "start":
-            return await _start(params, context)
-        case "read":
-            return await _read(_process(params, context), params, context)
-        case "send":
-            return await _send(_process(params, context), params, context)
-        case "stop":
-            return await _stop(_process(params, context), context)
-        case "list":
-            return _list(context)
+async def prepare(params: BackgroundProcessParams, context: ToolContext) -> Prepared:
+    """What will be started, or done to which process."""
+    return Prepared(preview=_preview(params), run=lambda: _run(params, context))
 
 
-async def preview(params: BackgroundProcessParams, context: ToolContext) -> Preview:
+def _preview(params: BackgroundProcessParams) -> Preview:
     if params.action == "start":
         command = _command(params)
         return Preview(ask="command", text=command, view=TerminalView(command=command, output=""))
@@ -91,11 +91,24 @@ def touches(params: BackgroundProcessParams) -> Touches:
     return Touches(command=params.command, paths=(params.cwd,) if params.cwd else ())
 
 
+async def _run(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+    match params.action:
+        case "start":
+            return await _start(params, context)
+        case "read":
+            return await _read(_process(params, context), params, context)
+        case "send":
+            return await _send(_process(params, context), params, context)
+        case "stop":
+            return await _stop(_process(params, context), context)
+        case "list":
+            return _list(context)
+
+
 async def _start(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
     command = _command(params)
-    with problems_told_to_model():
-        cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-        process = context.processes.start_background(command, cwd)
+    cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
+    process = context.processes.start_background(command, cwd)
     lead = f"Started as {process.id}. It is stopped at the latest when the session ends."
     return await _news(process, context, _wait(params, DEFAULT_WAIT_S), lead)
 
@@ -215,11 +228,14 @@ def _one_line(command: str) -> str:
 TOOL = Tool(
     name="background_process",
     label="BackgroundProcess",
+    group=ToolGroup.COMMAND,
     params=BackgroundProcessParams,
     description=description_beside(__file__),
     effects=frozenset(Effect) - {Effect.WRITE, Effect.NETWORK},
     narrowed=effects_of,
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    editable="command",
+    hook_names=HookNames(path="cwd"),
+    title=titled("BackgroundProcess", "action", "command", "id"),
 )

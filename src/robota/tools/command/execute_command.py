@@ -4,7 +4,19 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from robota.contracts.tool import Alternative, Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.contracts.tool import (
+    Alternative,
+    Effect,
+    HookNames,
+    Prepared,
+    Preview,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolGroup,
+    ToolResult,
+    Touches,
+)
 from robota.protocol.views import TerminalView
 from robota.tools.command.output_text import MAX_CHARACTERS, shortened
 from robota.tools.command.report import (
@@ -18,8 +30,7 @@ from robota.tools.command.report import (
     seems_to_have_asked,
     was_stopped_by_the_sandbox,
 )
-from robota.tools.description import description_beside
-from robota.tools.refusal import problems_told_to_model
+from robota.tools.presentation import description_beside, titled
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
@@ -52,22 +63,23 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-async def run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
+async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepared:
+    """The command as it will run."""
+    preview = Preview(ask="command", text=params.command, view=TerminalView(command=params.command, output=""))
+    return Prepared(preview=preview, run=lambda: _run(params, context))
+
+
+async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     if not params.command.strip() or "\0" in params.command:
         raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
     timeout_s = params.timeout or DEFAULT_TIMEOUT_S
     processes = context.processes
     run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
-    with problems_told_to_model():
-        cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-        outcome = await run_it(params.command, cwd, timeout_s, context.show, unsandboxed=params.without_sandbox)
+    cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
+    outcome = await run_it(params.command, cwd, timeout_s, context.show, unsandboxed=params.without_sandbox)
     if isinstance(outcome, BackgroundProcess):
         return _handed_over(outcome, timeout_s)
     return await _ended(outcome, params, timeout_s, context)
-
-
-async def preview(params: ExecuteCommandParams, context: ToolContext) -> Preview:
-    return Preview(ask="command", text=params.command, view=TerminalView(command=params.command, output=""))
 
 
 def touches(params: ExecuteCommandParams) -> Touches:
@@ -139,10 +151,13 @@ async def _keep_whole(outcome: CommandOutcome, context: ToolContext) -> str:
 TOOL = Tool(
     name="execute_command",
     label="Bash",
+    group=ToolGroup.COMMAND,
     params=ExecuteCommandParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.EXECUTE}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    editable="command",
+    hook_names=HookNames(path="cwd", seconds="timeout"),
+    title=titled("Bash", "command"),
 )

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.command.output_text import MAX_CHARACTERS
-from robota.tools.description import description_beside
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 
 if TYPE_CHECKING:
     from robota.workspace.output.page import Page
@@ -40,7 +39,19 @@ class ReadCommandOutputParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
-async def run(params: ReadCommandOutputParams, context: ToolContext) -> ToolResult:
+async def prepare(params: ReadCommandOutputParams, context: ToolContext) -> Prepared:
+    """Which part of which output will be shown; it is read by the run."""
+    what = f"search {printable_name(params.search)}" if params.search else f"from byte {params.offset or 0:,}"
+    preview = tool_ask(SayTool(tool="readCommandOutput", path=printable_name(params.artifact_id), reason=what))
+    return Prepared(preview=preview, run=lambda: _read(params, context))
+
+
+def touches(params: ReadCommandOutputParams) -> Touches:
+    """Nothing of the workspace: kept outputs lie beside the log."""
+    return Touches()
+
+
+async def _read(params: ReadCommandOutputParams, context: ToolContext) -> ToolResult:
     # Loaded with the first output that is read.
     from robota.workspace.output.page import read_page
 
@@ -55,16 +66,6 @@ async def run(params: ReadCommandOutputParams, context: ToolContext) -> ToolResu
     if page.start == page.total_bytes and params.offset:
         raise ToolError(f"The output has {page.total_bytes:,} bytes; there is nothing at {params.offset:,}.")
     return _page(params.artifact_id, page)
-
-
-async def preview(params: ReadCommandOutputParams, context: ToolContext) -> Preview:
-    what = f"search {printable_name(params.search)}" if params.search else f"from byte {params.offset or 0:,}"
-    return tool_ask(SayTool(tool="readCommandOutput", path=printable_name(params.artifact_id), reason=what))
-
-
-def touches(params: ReadCommandOutputParams) -> Touches:
-    """Nothing of the workspace: kept outputs lie beside the log."""
-    return Touches()
 
 
 def _file(name: str, context: ToolContext) -> Path:
@@ -131,10 +132,11 @@ def _result(content: str, summary: str) -> ToolResult:
 TOOL = Tool(
     name="read_command_output",
     label="Output",
+    group=ToolGroup.COMMAND,
     params=ReadCommandOutputParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.READ}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    title=titled("Output", "artifact_id"),
 )

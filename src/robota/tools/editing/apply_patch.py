@@ -1,16 +1,22 @@
 """Add, change, move and delete several files by one patch."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.protocol.views import DiffsView, View
 from robota.text.visible import printable_name
-from robota.tools.description import description_beside
-from robota.tools.refusal import problems_told_to_model
-from robota.tools.say_tool import DiffStats, SayTool, tool_ask
+from robota.tools.presentation import (
+    CLAUDE_CODE_EDITS,
+    DiffStats,
+    SayTool,
+    description_beside,
+    one_line,
+    tool_ask,
+)
 from robota.workspace.files.files import Files
 from robota.workspace.text.syntax import syntax_note
 
@@ -18,31 +24,31 @@ if TYPE_CHECKING:
     from robota.tools.editing.patch_draft import FileDraft
 
 
+NAMED_FILES: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+
+
 class ApplyPatchParams(msgspec.Struct, frozen=True, kw_only=True):
     patch: Annotated[str, msgspec.Meta(description="The whole patch, from '*** Begin Patch' to '*** End Patch'.")]
 
 
-async def run(params: ApplyPatchParams, context: ToolContext) -> ToolResult:
-    # Worked out and written with parts that a task without an edit need not load.
-    from robota.workspace.files.change_set import make_changes
+async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
+    """What becomes of each file."""
+    # Worked out with parts that a task without an edit need not load.
+    from robota.tools.editing.patch_draft import draft_patch, hunk_choice
 
-    with problems_told_to_model():
-        drafts = _drafts(params, context.files)
-        make_changes(context.files, [change for draft in drafts for change in draft.changes])
-    return ToolResult(content=_report(drafts), view=_view(drafts))
-
-
-async def preview(params: ApplyPatchParams, context: ToolContext) -> Preview:
-    with problems_told_to_model():
-        drafts = _drafts(params, context.files)
-    views = [draft.difference.view for draft in drafts]
+    drafts = draft_patch(context.files, params.patch)
+    views = tuple(draft.difference.view for draft in drafts)
     action = SayTool(
         tool="appliedDiff",
         path=", ".join(view.path for view in views),
         diff=_combined(drafts),
         diff_stats=DiffStats(added=sum(view.added for view in views), removed=sum(view.removed for view in views)),
     )
-    return tool_ask(action, _view(drafts))
+    view = views[0] if len(views) == 1 else DiffsView(files=views)
+    with_hunks = hunk_choice(drafts[0], context.files) if len(drafts) == 1 else None
+    return Prepared(
+        preview=tool_ask(action, view), run=lambda: _apply(drafts, view, context.files), with_hunks=with_hunks
+    )
 
 
 def touches(params: ApplyPatchParams) -> Touches:
@@ -55,10 +61,15 @@ def touches(params: ApplyPatchParams) -> Touches:
     return Touches(paths=tuple(path for operation in operations for path in paths_of(operation)))
 
 
-def _drafts(params: ApplyPatchParams, files: Files) -> "tuple[FileDraft, ...]":
-    from robota.tools.editing.patch_draft import draft_patch
+async def _apply(drafts: "Sequence[FileDraft]", view: View, files: Files) -> ToolResult:
+    from robota.workspace.files.change_set import make_changes
 
-    return draft_patch(files, params.patch)
+    make_changes(files, [change for draft in drafts for change in draft.changes])
+    return ToolResult(content=_report(drafts), view=view)
+
+
+def _title(arguments: Mapping[str, Any]) -> str:
+    return f"Patch {one_line(', '.join(NAMED_FILES.findall(str(arguments.get('patch')))))}".rstrip()
 
 
 def _report(drafts: "Sequence[FileDraft]") -> str:
@@ -87,18 +98,16 @@ def _combined(drafts: "Sequence[FileDraft]") -> str:
     )
 
 
-def _view(drafts: "Sequence[FileDraft]") -> View:
-    views = tuple(draft.difference.view for draft in drafts)
-    return views[0] if len(views) == 1 else DiffsView(files=views)
-
-
 TOOL = Tool(
     name="apply_patch",
     label="Patch",
+    group=ToolGroup.EDIT,
     params=ApplyPatchParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.WRITE}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    editable="patch",
+    title=_title,
+    hook_names=HookNames(also_matched_as=CLAUDE_CODE_EDITS),
 )

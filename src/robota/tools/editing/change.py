@@ -1,65 +1,57 @@
 """A change to one file that has been worked out but not made: shown in the ask, then carried out."""
 
+from collections.abc import Collection, Iterator
+
 import msgspec
 
-from robota.contracts.tool import Preview, ToolResult
+from robota.contracts.tool import Prepared, ToolError, ToolResult
+from robota.protocol.views import DiffView
 from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
-from robota.tools.say_tool import DiffStats, SayTool, tool_ask
+from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
-from robota.workspace.files.files import FileData, Files, Written
+from robota.workspace.files.files import Files, Written
+from robota.workspace.problems import Missing, NotARegularFile, TooBig
 from robota.workspace.text.encoding import TextForm, encode
-from robota.workspace.text.source import Source, Span
+from robota.workspace.text.source import Edit, Source, Span
 from robota.workspace.text.syntax import syntax_note
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """`over` is the file as it was when the change was worked out, or None if there was none."""
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    """`source` is the file as it was when the change was worked out, or None if there was none."""
 
     path: str
     data: Content
     form: TextForm
     difference: Difference
-    over: FileData | None = None
+    source: Source | None = None
     remark: str = ""
 
 
-def new_file(path: str, content: str) -> Change:
+def new_file(path: str, content: str) -> FileChange:
+    """A file where there was none."""
     form = TextForm()
     shown = difference(printable_name(path), None, content)
-    return Change(path=path, data=encode(content, form), form=form, difference=shown)
+    return FileChange(path=path, data=encode(content, form), form=form, difference=shown)
 
 
-def changed_file(path: str, source: Source, spans: list[Span], remark: str = "") -> Change:
+def changed_file(path: str, source: Source, spans: list[Span], remark: str = "") -> FileChange:
     """The file with some stretches of its text replaced; they must not overlap."""
     spans = [source.trimmed(span) for span in spans]
-    return Change(
+    return FileChange(
         path=path,
         data=source.replace_spans(spans),
         form=source.form,
         difference=difference_by(printable_name(path), source.text, source.index, spans),
-        over=source.file,
+        source=source,
         remark=remark,
     )
 
 
-def carried_out(change: Change, files: Files) -> ToolResult:
-    """Write it and report, unless the file has changed in the meantime."""
-    written = files.write(change.path, change.data, over=change.over)
-    return ToolResult(content=_report(change, written), view=change.difference.view)
-
-
-def carried_out_and_checked(change: Change, files: Files) -> ToolResult:
-    """The same, and a word to the model if the file parsed before and does not now."""
-    result = carried_out(change, files)
-    note = syntax_note(change.path, change.over.data if change.over else None, change.data)
-    return msgspec.structs.replace(result, content=f"{result.content}\n{note}") if note else result
-
-
-def asked_about(change: Change, action: str) -> Preview:
-    """What a person is shown before; `action` is the seed's word for changing a file that exists."""
-    view = change.difference.view
-    return tool_ask(
+def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
+    """The change as a call to approve and run; `action` is the seed's word for changing a file that exists."""
+    view, source = change.difference.view, change.source
+    preview = tool_ask(
         SayTool(
             tool="newFileCreated" if view.is_new else action,
             path=view.path,
@@ -69,8 +61,53 @@ def asked_about(change: Change, action: str) -> Preview:
         view,
     )
 
+    async def run() -> ToolResult:
+        return _carried_out(change, files)
 
-def _report(change: Change, written: Written) -> str:
+    if source is None:
+        return Prepared(preview=preview, run=run)
+
+    def with_hunks(chosen: Collection[int]) -> Prepared:
+        if all(number in chosen for number in range(len(view.hunks))):
+            return Prepared(preview=preview, run=run)
+        spans = [source.span_of(edit) for edit in hunk_edits(view, chosen)]
+        return prepared_change(changed_file(change.path, source, spans), files, action)
+
+    return Prepared(preview=preview, run=run, with_hunks=with_hunks)
+
+
+def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[Edit]:
+    """The chosen hunks of a diff, counted from 0, as edits of the lines that were there."""
+    for number, hunk in enumerate(view.hunks):
+        if number in chosen:
+            start = hunk.old_start if hunk.old_count else hunk.old_start + 1
+            new_lines = tuple(line.text for line in hunk.lines if line.kind != "remove")
+            yield Edit(start_line=start, end_line=start + hunk.old_count - 1, new_lines=new_lines)
+
+
+def _carried_out(change: FileChange, files: Files) -> ToolResult:
+    """Write it, unless the file has changed in the meantime, and say so if it parsed before and does not now."""
+    over = None if change.source is None else change.source.file
+    if over is None:
+        _require_absent(change.path, files)
+    report = _report(change, files.write(change.path, change.data, over=over))
+    note = syntax_note(change.path, None if over is None else over.data, change.data)
+    return ToolResult(content=f"{report}\n{note}" if note else report, view=change.difference.view)
+
+
+def _require_absent(path: str, files: Files) -> None:
+    try:
+        files.read(path, max_bytes=0)
+    except Missing:
+        return
+    except (TooBig, NotARegularFile):
+        pass
+    raise ToolError(
+        f"{printable_name(path)!r} exists by now. It was left as it is. Read it, then decide what to write."
+    )
+
+
+def _report(change: FileChange, written: Written) -> str:
     form = change.form
     kept = [f"{form.encoding} encoding"] if form.encoding != "utf-8" else []
     kept += ["byte order mark"] if form.mark else []

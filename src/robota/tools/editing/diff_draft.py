@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from robota.contracts.tool import ToolError
 from robota.tools.editing.block_placement import Placed, Unplaced, edits_of, place_blocks
-from robota.tools.editing.change import Change, changed_file
+from robota.tools.editing.change import FileChange, changed_file
 from robota.tools.editing.diff_blocks import BadDiff, read_blocks
 from robota.tools.editing.matching import SearchedLines
 from robota.workspace.files.files import Files
 from robota.workspace.text.source import read_source
 
 
-def changed_by_diff(files: Files, path: str, diff: str) -> Change:
+def changed_by_diff(files: Files, path: str, diff: str) -> FileChange:
     """The file with all blocks applied, or a `ToolError` that reports every block that cannot be."""
     try:
         blocks = read_blocks(diff)

@@ -4,17 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolError, ToolGroup, Touches
 from robota.text.visible import printable_name
-from robota.tools.description import description_beside
-from robota.tools.refusal import problems_told_to_model
+from robota.tools.presentation import description_beside, titled
 from robota.workspace.files.files import Files
 from robota.workspace.problems import Missing
 from robota.workspace.text.encoding import lines_of, plain_newlines
 from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, read_source
 
 if TYPE_CHECKING:
-    from robota.tools.editing.change import Change
+    from robota.tools.editing.change import FileChange
     from robota.tools.editing.find_text import Ambiguous, Found
 
 MAX_NAMED_PLACES = 20
@@ -29,26 +28,19 @@ class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-async def run(params: EditFileParams, context: ToolContext) -> ToolResult:
-    from robota.tools.editing.change import carried_out_and_checked
+async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:
+    """The file with the text replaced, or the new file."""
+    # Comparing costs an import that a task without an edit need not pay for.
+    from robota.tools.editing.change import prepared_change
 
-    with problems_told_to_model():
-        return carried_out_and_checked(_change(params, context.files), context.files)
-
-
-async def preview(params: EditFileParams, context: ToolContext) -> Preview:
-    from robota.tools.editing.change import asked_about
-
-    with problems_told_to_model():
-        return asked_about(_change(params, context.files), "appliedDiff")
+    return prepared_change(_change(params, context.files), context.files, "appliedDiff")
 
 
 def touches(params: EditFileParams) -> Touches:
     return Touches(paths=(params.path,))
 
 
-def _change(params: EditFileParams, files: Files) -> "Change":
-    # Comparing costs an import that a task without an edit need not pay for.
+def _change(params: EditFileParams, files: Files) -> "FileChange":
     from robota.tools.editing.change import changed_file
     from robota.tools.editing.find_text import Found, find_text
 
@@ -68,7 +60,7 @@ def _change(params: EditFileParams, files: Files) -> "Change":
     return changed_file(params.path, source, found.spans, _remark(found))
 
 
-def _creation(params: EditFileParams, files: Files) -> "Change":
+def _creation(params: EditFileParams, files: Files) -> "FileChange":
     from robota.tools.editing.change import new_file
 
     try:
@@ -117,10 +109,13 @@ def _not_found(params: EditFileParams, source: Source) -> ToolError:
 TOOL = Tool(
     name="edit_file",
     label="Edit",
+    group=ToolGroup.EDIT,
     params=EditFileParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.WRITE}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    editable="new_string",
+    title=titled("Edit", "path"),
+    hook_names=HookNames(arguments={"path": "file_path"}, path="path"),
 )

@@ -1,12 +1,14 @@
 """A patch worked out on all its files but not written: what `apply_patch` shows and then does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import assert_never
 
 import msgspec
 
-from robota.contracts.tool import ToolError
+from robota.contracts.tool import Prepared, ToolError
 from robota.text.visible import printable_name
+from robota.tools.editing.change import changed_file, hunk_edits, prepared_change
 from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, edits_of, place_chunks
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.editing.matching import SearchedLines
@@ -19,7 +21,10 @@ from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, read_source
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of one file. `operation` is the word for it in the result; `loose` as in `DiffDraft`."""
+    """What becomes of one file. `operation` is the word for it in the result.
+
+    `loose` tells of chunks that were not matched exactly. `source` is there if text of the file is changed.
+    """
 
     path: str
     operation: str
@@ -29,6 +34,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     after: Content | None = None
     moved_to: str | None = None
     loose: tuple[str, ...] = ()
+    source: Source | None = None
 
 
 class _Unusable(Exception):
@@ -53,12 +59,30 @@ def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
     return tuple(drafts)
 
 
+def hunk_choice(draft: FileDraft, files: Files) -> Callable[[Collection[int]], Prepared] | None:
+    """How to make only some hunks of a patch to one file; None if the file is not merely changed."""
+    source = draft.source
+    if source is None or draft.moved_to is not None:
+        return None
+    shown = draft.difference.view
+
+    def with_hunks(chosen: Collection[int]) -> Prepared:
+        spans = [source.span_of(edit) for edit in hunk_edits(shown, chosen)]
+        return prepared_change(changed_file(draft.path, source, spans), files, "appliedDiff")
+
+    return with_hunks
+
+
 def _draft(files: Files, operation: Operation) -> FileDraft:
-    if isinstance(operation, AddFile):
-        return _added(files, operation)
-    if isinstance(operation, DeleteFile):
-        return _deleted(files, operation)
-    return _updated(files, operation)
+    match operation:
+        case AddFile():
+            return _added(files, operation)
+        case DeleteFile():
+            return _deleted(files, operation)
+        case UpdateFile():
+            return _updated(files, operation)
+        case _:
+            assert_never(operation)
 
 
 def _added(files: Files, operation: AddFile) -> FileDraft:
@@ -112,6 +136,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
         before=source.file.data,
         after=data,
         moved_to=target,
+        source=source,
         loose=tuple(_loosely(path, chunk) for chunk in placed if chunk.passed_over),
     )
 

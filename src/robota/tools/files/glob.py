@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.description import description_beside
-from robota.tools.refusal import problems_told_to_model
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 
 if TYPE_CHECKING:
     from robota.workspace.search.names import FoundNames
@@ -26,31 +24,32 @@ class GlobParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = "."
 
 
-async def run(params: GlobParams, context: ToolContext) -> ToolResult:
+async def prepare(params: GlobParams, context: ToolContext) -> Prepared:
+    """What will be looked for; the search itself is left to the run."""
+    action = SayTool(
+        tool="listFilesRecursive", path=printable_name(params.path), content=printable_name(params.pattern)
+    )
+    return Prepared(preview=tool_ask(action), run=lambda: _find(params, context))
+
+
+def touches(params: GlobParams) -> Touches:
+    return Touches(paths=(params.path,))
+
+
+async def _find(params: GlobParams, context: ToolContext) -> ToolResult:
     # Loaded with the first search.
     from robota.workspace.search.names import MAX_LOOKED_AT, find_names
     from robota.workspace.search.pattern import PathPattern
 
     files = context.files
-    with problems_told_to_model():
-        place = files.directory(params.path)
-        pattern = PathPattern(params.pattern)
-        found = await find_names(files.root, place, pattern, files.is_ignored, MAX_PATHS)
+    place = files.directory(params.path)
+    pattern = PathPattern(params.pattern)
+    found = await find_names(files.root, place, pattern, files.is_ignored, MAX_PATHS)
     lines = [printable_name(path) for path in found.paths]
     notes = _notes(found, MAX_LOOKED_AT)
     if not lines:
         lines = ["No files found. Hidden and ignored files do not count."]
     return ToolResult(content="\n".join([*lines, *notes]), view=TextView(text=f"{found.total} files."))
-
-
-async def preview(params: GlobParams, context: ToolContext) -> Preview:
-    return tool_ask(
-        SayTool(tool="listFilesRecursive", path=printable_name(params.path), content=printable_name(params.pattern))
-    )
-
-
-def touches(params: GlobParams) -> Touches:
-    return Touches(paths=(params.path,))
 
 
 def _notes(found: "FoundNames", most: int) -> list[str]:
@@ -65,11 +64,13 @@ def _notes(found: "FoundNames", most: int) -> list[str]:
 TOOL = Tool(
     name="glob",
     label="Glob",
+    group=ToolGroup.READ,
     params=GlobParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.READ}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    hook_names=HookNames(path="path"),
+    title=titled("Glob", "pattern"),
     timeout_s=TIMEOUT_S,
 )

@@ -6,12 +6,10 @@ from typing import Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.description import description_beside
-from robota.tools.refusal import problems_told_to_model
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 
 MAX_ENTRIES: Final = 200
 DIGITS: Final = re.compile(r"(\d+)")
@@ -24,9 +22,19 @@ class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
-async def run(params: ListFilesParams, context: ToolContext) -> ToolResult:
-    with problems_told_to_model():
-        listing = await asyncio.to_thread(context.files.list, params.path, params.recursive, MAX_ENTRIES)
+async def prepare(params: ListFilesParams, context: ToolContext) -> Prepared:
+    """What will be listed; the directory is read by the run."""
+    action = "listFilesRecursive" if params.recursive else "listFilesTopLevel"
+    preview = tool_ask(SayTool(tool=action, path=printable_name(params.path)))
+    return Prepared(preview=preview, run=lambda: _list(params, context))
+
+
+def touches(params: ListFilesParams) -> Touches:
+    return Touches(paths=(params.path,))
+
+
+async def _list(params: ListFilesParams, context: ToolContext) -> ToolResult:
+    listing = await asyncio.to_thread(context.files.list, params.path, params.recursive, MAX_ENTRIES)
     if not listing.entries:
         return ToolResult(content="No files found.", view=TextView(text="Empty."))
     names = "\n".join(printable_name(entry) for entry in sorted(listing.entries, key=_tree_order))
@@ -34,15 +42,6 @@ async def run(params: ListFilesParams, context: ToolContext) -> ToolResult:
         names += f"\n\n(File list truncated at {MAX_ENTRIES} entries. List a directory further down to see more.)"
     count = f"{len(listing.entries)}{'+' if listing.truncated else ''} entries."
     return ToolResult(content=names, view=TextView(text=count))
-
-
-async def preview(params: ListFilesParams, context: ToolContext) -> Preview:
-    action = "listFilesRecursive" if params.recursive else "listFilesTopLevel"
-    return tool_ask(SayTool(tool=action, path=printable_name(params.path)))
-
-
-def touches(params: ListFilesParams) -> Touches:
-    return Touches(paths=(params.path,))
 
 
 def _tree_order(entry: str) -> list[tuple[bool, list[tuple[int, str]]]]:
@@ -59,10 +58,12 @@ def _numerically(name: str) -> list[tuple[int, str]]:
 TOOL = Tool(
     name="list_files",
     label="List",
+    group=ToolGroup.READ,
     params=ListFilesParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.READ}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    hook_names=HookNames(path="path"),
+    title=titled("List", "path"),
 )

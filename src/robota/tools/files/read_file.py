@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.contracts.tool import (
+    Effect,
+    HookNames,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolGroup,
+    ToolResult,
+    Touches,
+)
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.description import description_beside
 from robota.tools.files.numbered_lines import Shown, numbered, range_notice, shown_lines
-from robota.tools.refusal import problems_told_to_model
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.workspace.files.files import FileData
 from robota.workspace.text.encoding import decode, lines_of
 from robota.workspace.text.source import MAX_SOURCE_BYTES
@@ -60,17 +68,9 @@ class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
         return (self.indentation and self.indentation.anchor_line) or self.offset or 1
 
 
-async def run(params: ReadFileParams, context: ToolContext) -> ToolResult:
-    with problems_told_to_model():
-        file = context.files.read(params.path, MAX_SOURCE_BYTES)
-        result = await _content(params, context, file)
-    context.files.note_read(file)
-    return result
-
-
-async def preview(params: ReadFileParams, context: ToolContext) -> Preview:
-    with problems_told_to_model():
-        real = context.files.resolve(params.path)
+async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
+    """What will be read, and where it really is; the file is opened by the run."""
+    real = context.files.resolve(params.path)
     action = SayTool(
         tool="readFile",
         path=printable_name(params.path),
@@ -78,11 +78,18 @@ async def preview(params: ReadFileParams, context: ToolContext) -> Preview:
         reason=_range_asked_for(params),
         start_line=params.anchor if params.mode == "indentation" else params.offset,
     )
-    return tool_ask(action)
+    return Prepared(preview=tool_ask(action), run=lambda: _read(params, context))
 
 
 def touches(params: ReadFileParams) -> Touches:
     return Touches(paths=(params.path,))
+
+
+async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
+    file = context.files.read(params.path, MAX_SOURCE_BYTES)
+    result = await _content(params, context, file)
+    context.files.note_read(file)
+    return result
 
 
 def _range_asked_for(params: ReadFileParams) -> str:
@@ -180,10 +187,12 @@ def _result(content: str, summary: str) -> ToolResult:
 TOOL = Tool(
     name="read_file",
     label="Read",
+    group=ToolGroup.READ,
     params=ReadFileParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.READ}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    hook_names=HookNames(arguments={"path": "file_path"}, path="path"),
+    title=titled("Read", "path"),
 )

@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.description import description_beside
-from robota.tools.refusal import problems_told_to_model
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 
 if TYPE_CHECKING:
     from robota.workspace.search.content import Found, FoundFile
@@ -50,38 +48,37 @@ class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = MAX_RESULTS
 
 
-async def run(params: SearchFilesParams, context: ToolContext) -> ToolResult:
+async def prepare(params: SearchFilesParams, context: ToolContext) -> Prepared:
+    """What will be searched for, and where; the search itself is left to the run."""
+    filters = ", ".join(filter(None, (params.file_pattern, params.file_type)))
+    action = SayTool(tool="searchFiles", path=printable_name(params.path), content=params.regex, reason=filters or None)
+    return Prepared(preview=tool_ask(action), run=lambda: _search(params, context))
+
+
+def touches(params: SearchFilesParams) -> Touches:
+    return Touches(paths=(params.path,))
+
+
+async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult:
     # Loaded with the first search.
     from robota.workspace.search.content import Query, search
     from robota.workspace.search.pattern import PathPattern
 
     files = context.files
-    with problems_told_to_model():
-        query = Query(
-            place=files.resolve(params.path),
-            regex=params.regex,
-            pattern=PathPattern(params.file_pattern) if params.file_pattern else None,
-            file_type=params.file_type,
-            context=params.context,
-            hidden=params.include_hidden,
-            limit=params.max_results,
-        )
-        found = await search(files.root, query, files.is_ignored)
+    query = Query(
+        place=files.resolve(params.path),
+        regex=params.regex,
+        pattern=PathPattern(params.file_pattern) if params.file_pattern else None,
+        file_type=params.file_type,
+        context=params.context,
+        hidden=params.include_hidden,
+        limit=params.max_results,
+    )
+    found = await search(files.root, query, files.is_ignored)
     summary = _summary(found, params)
     shown, left_out = _within_budget([_rendered(file) for file in found.files])
     notes = _notes(found, left_out)
     return ToolResult(content="\n\n".join([summary, *notes, *shown]), view=TextView(text=summary))
-
-
-async def preview(params: SearchFilesParams, context: ToolContext) -> Preview:
-    filters = ", ".join(filter(None, (params.file_pattern, params.file_type)))
-    return tool_ask(
-        SayTool(tool="searchFiles", path=printable_name(params.path), content=params.regex, reason=filters or None)
-    )
-
-
-def touches(params: SearchFilesParams) -> Touches:
-    return Touches(paths=(params.path,))
 
 
 def _summary(found: "Found", params: SearchFilesParams) -> str:
@@ -141,11 +138,16 @@ def _plural(word: str, count: int) -> str:
 TOOL = Tool(
     name="search_files",
     label="Grep",
+    group=ToolGroup.READ,
     params=SearchFilesParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.READ}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    hook_names=HookNames(
+        arguments={"regex": "pattern", "file_pattern": "glob", "file_type": "type", "max_results": "head_limit"},
+        path="path",
+    ),
+    title=titled("Grep", "regex", "path"),
     timeout_s=TIMEOUT_S,
 )

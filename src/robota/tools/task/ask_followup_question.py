@@ -4,9 +4,9 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Question, Tool, ToolContext, ToolResult, Touches
+from robota.contracts.tool import Effect, Prepared, Preview, Question, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.protocol.wire import Value
-from robota.tools.description import description_beside
+from robota.tools.presentation import description_beside, titled
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,9 @@ class AskFollowupQuestionParams(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-class Suggestion(Value, frozen=True, kw_only=True):
+class SuggestedAnswer(Value, frozen=True, kw_only=True):
+    """An answer to choose, and the mode to go on in if it is chosen."""
+
     answer: str
     mode: str | None = None
 
@@ -31,33 +33,32 @@ class FollowupText(Value, frozen=True, kw_only=True, omit_defaults=False):
     """The JSON inside the text of a `followup` ask."""
 
     question: str
-    suggest: tuple[Suggestion, ...]
+    suggest: tuple[SuggestedAnswer, ...]
 
 
-async def run(params: AskFollowupQuestionParams, context: ToolContext) -> ToolResult:
-    return ToolResult(content="", control=Question(text=_text(params)))
+async def prepare(params: AskFollowupQuestionParams, context: ToolContext) -> Prepared:
+    """The question; the engine asks it."""
+    suggest = tuple(SuggestedAnswer(answer=item.text, mode=item.mode) for item in params.follow_up)
+    text = msgspec.json.encode(FollowupText(question=params.question, suggest=suggest)).decode()
 
+    async def run() -> ToolResult:
+        return ToolResult(content="", control=Question(text=text))
 
-async def preview(params: AskFollowupQuestionParams, context: ToolContext) -> Preview:
-    return Preview(ask="followup", text=_text(params))
+    return Prepared(preview=Preview(ask="followup", text=text), run=run)
 
 
 def touches(params: AskFollowupQuestionParams) -> Touches:
     return Touches()
 
 
-def _text(params: AskFollowupQuestionParams) -> str:
-    suggest = tuple(Suggestion(answer=item.text, mode=item.mode) for item in params.follow_up)
-    return msgspec.json.encode(FollowupText(question=params.question, suggest=suggest)).decode()
-
-
 TOOL = Tool(
     name="ask_followup_question",
     label="ask_followup_question",
+    group=ToolGroup.TASK,
     params=AskFollowupQuestionParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.TALK}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    title=titled("Question", "question"),
 )

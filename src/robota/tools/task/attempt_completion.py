@@ -4,20 +4,21 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Complete, Effect, Preview, Tool, ToolContext, ToolResult, Touches
-from robota.tools.description import description_beside
+from robota.contracts.tool import Complete, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.tools.presentation import description_beside, titled
 
 
 class AttemptCompletionParams(msgspec.Struct, frozen=True, kw_only=True):
     result: Annotated[str, msgspec.Meta(description="What was done and found, final, without a question at the end.")]
 
 
-async def run(params: AttemptCompletionParams, context: ToolContext) -> ToolResult:
-    return ToolResult(content="", control=Complete(result=params.result))
+async def prepare(params: AttemptCompletionParams, context: ToolContext) -> Prepared:
+    """The result; the engine presents it and ends the task."""
 
+    async def run() -> ToolResult:
+        return ToolResult(content="", control=Complete(result=params.result))
 
-async def preview(params: AttemptCompletionParams, context: ToolContext) -> Preview:
-    return Preview(ask="completion_result", text=params.result)
+    return Prepared(preview=Preview(ask="completion_result", text=params.result), run=run)
 
 
 def touches(params: AttemptCompletionParams) -> Touches:
@@ -27,10 +28,11 @@ def touches(params: AttemptCompletionParams) -> Touches:
 TOOL = Tool(
     name="attempt_completion",
     label="attempt_completion",
+    group=ToolGroup.TASK,
     params=AttemptCompletionParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.TALK}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    title=titled("Result", "result"),
 )

@@ -4,9 +4,18 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Delegate, Effect, Preview, Tool, ToolContext, ToolResult, Touches
-from robota.tools.description import description_beside
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.contracts.tool import (
+    Delegate,
+    Effect,
+    HookNames,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+)
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.tools.task.checklist import as_rows, parse_checklist
 
 
@@ -16,14 +25,15 @@ class NewTaskParams(msgspec.Struct, frozen=True, kw_only=True):
     todos: Annotated[str | None, msgspec.Meta(description="Its first todo list, as a Markdown checklist.")] = None
 
 
-async def run(params: NewTaskParams, context: ToolContext) -> ToolResult:
+async def prepare(params: NewTaskParams, context: ToolContext) -> Prepared:
+    """The work to hand over; the engine starts the task."""
     todos = parse_checklist(params.todos or "")
-    return ToolResult(content="", control=Delegate(mode=params.mode, message=params.message, todos=todos))
+    action = SayTool(tool="newTask", mode=params.mode, content=params.message, todos=as_rows(todos))
 
+    async def run() -> ToolResult:
+        return ToolResult(content="", control=Delegate(mode=params.mode, message=params.message, todos=todos))
 
-async def preview(params: NewTaskParams, context: ToolContext) -> Preview:
-    rows = as_rows(parse_checklist(params.todos or ""))
-    return tool_ask(SayTool(tool="newTask", mode=params.mode, content=params.message, todos=rows))
+    return Prepared(preview=tool_ask(action), run=run)
 
 
 def touches(params: NewTaskParams) -> Touches:
@@ -33,10 +43,12 @@ def touches(params: NewTaskParams) -> Touches:
 TOOL = Tool(
     name="new_task",
     label="new_task",
+    group=ToolGroup.TASK,
     params=NewTaskParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.TALK}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    hook_names=HookNames(arguments={"message": "prompt", "mode": "subagent_type"}),
+    title=titled("Subtask", "message"),
 )

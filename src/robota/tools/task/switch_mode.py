@@ -4,9 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import ChangeMode, Effect, Preview, Tool, ToolContext, ToolResult, Touches
-from robota.tools.description import description_beside
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.contracts.tool import ChangeMode, Effect, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 
 
 class SwitchModeParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,12 +13,13 @@ class SwitchModeParams(msgspec.Struct, frozen=True, kw_only=True):
     reason: Annotated[str, msgspec.Meta(description="Why, in a sentence for the user.")]
 
 
-async def run(params: SwitchModeParams, context: ToolContext) -> ToolResult:
-    return ToolResult(content="", control=ChangeMode(mode=params.mode_slug, reason=params.reason))
+async def prepare(params: SwitchModeParams, context: ToolContext) -> Prepared:
+    """The wish; the engine asks the person and switches."""
 
+    async def run() -> ToolResult:
+        return ToolResult(content="", control=ChangeMode(mode=params.mode_slug, reason=params.reason))
 
-async def preview(params: SwitchModeParams, context: ToolContext) -> Preview:
-    return tool_ask(SayTool(tool="switchMode", mode=params.mode_slug, reason=params.reason))
+    return Prepared(preview=tool_ask(SayTool(tool="switchMode", mode=params.mode_slug, reason=params.reason)), run=run)
 
 
 def touches(params: SwitchModeParams) -> Touches:
@@ -29,10 +29,11 @@ def touches(params: SwitchModeParams) -> Touches:
 TOOL = Tool(
     name="switch_mode",
     label="switch_mode",
+    group=ToolGroup.TASK,
     params=SwitchModeParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.TALK}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    title=titled("Mode", "mode_slug"),
 )

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Plan, Preview, Tool, ToolContext, ToolResult, Touches
+from robota.contracts.tool import Effect, Plan, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.protocol.views import TodoView
-from robota.tools.description import description_beside
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.tools.task.checklist import as_rows, parse_checklist
 
 
@@ -15,16 +14,16 @@ class UpdateTodoListParams(msgspec.Struct, frozen=True, kw_only=True):
     todos: Annotated[str, msgspec.Meta(description="The whole list as a Markdown checklist, one item a line.")]
 
 
-async def run(params: UpdateTodoListParams, context: ToolContext) -> ToolResult:
+async def prepare(params: UpdateTodoListParams, context: ToolContext) -> Prepared:
+    """The new list; the engine puts it in the place of the old one."""
     items = parse_checklist(params.todos)
-    return ToolResult(
-        content="Todo list updated successfully.", view=TodoView(items=as_rows(items)), control=Plan(todos=items)
-    )
+    rows = as_rows(items)
+    view = TodoView(items=rows)
 
+    async def run() -> ToolResult:
+        return ToolResult(content="Todo list updated successfully.", view=view, control=Plan(todos=items))
 
-async def preview(params: UpdateTodoListParams, context: ToolContext) -> Preview:
-    rows = as_rows(parse_checklist(params.todos))
-    return tool_ask(SayTool(tool="updateTodoList", todos=rows), TodoView(items=rows))
+    return Prepared(preview=tool_ask(SayTool(tool="updateTodoList", todos=rows), view), run=run)
 
 
 def touches(params: UpdateTodoListParams) -> Touches:
@@ -34,10 +33,11 @@ def touches(params: UpdateTodoListParams) -> Touches:
 TOOL = Tool(
     name="update_todo_list",
     label="update_todo_list",
+    group=ToolGroup.TASK,
     params=UpdateTodoListParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.TALK}),
-    run=run,
     touches=touches,
-    preview=preview,
+    prepare=prepare,
+    title=titled("Todo list"),
 )

@@ -4,10 +4,9 @@ from typing import Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, Preview, Tool, ToolContext, ToolError, ToolResult, Touches
+from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches
 from robota.protocol.views import TextView
-from robota.tools.description import description_beside
-from robota.tools.say_tool import SayTool, tool_ask
+from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.workspace.web.address import AddressRefused, AddressRules, parse_address
 
 MAX_CHARACTERS: Final = 40_000
@@ -23,18 +22,25 @@ class WebFetchParams(msgspec.Struct, frozen=True, kw_only=True):
 def web_fetch_tool(rules: AddressRules) -> Tool[WebFetchParams]:
     """The tool, allowed to reach what `rules` allow."""
 
-    async def run(params: WebFetchParams, context: ToolContext) -> ToolResult:
-        return await _run(params, context, rules)
+    async def prepare(params: WebFetchParams, context: ToolContext) -> Prepared:
+        try:
+            # Shown as it will be sent: a host that only looks like another one is seen to differ.
+            preview = tool_ask(SayTool(tool="webFetch", content=parse_address(params.url).url))
+        except AddressRefused as refusal:
+            raise ToolError(str(refusal)) from refusal
+        return Prepared(preview=preview, run=lambda: _fetch(params, context, rules))
 
     return Tool(
         name="web_fetch",
         label="WebFetch",
+        group=ToolGroup.READ,
         params=WebFetchParams,
         description=description_beside(__file__),
         effects=frozenset({Effect.NETWORK}),
-        run=run,
         touches=touches,
-        preview=preview,
+        prepare=prepare,
+        editable="url",
+        title=titled("WebFetch", "url"),
         timeout_s=TIMEOUT_S,
     )
 
@@ -43,18 +49,10 @@ def touches(params: WebFetchParams) -> Touches:
     try:
         return Touches(host=parse_address(params.url).host)
     except AddressRefused:
-        return Touches()  # No rule can speak for it, and `preview` and `run` refuse it.
+        return Touches(host="")  # policy denies what names no host
 
 
-async def preview(params: WebFetchParams, context: ToolContext) -> Preview:
-    try:
-        # Shown as it will be sent: a host that only looks like another one is seen to differ.
-        return tool_ask(SayTool(tool="webFetch", content=parse_address(params.url).url))
-    except AddressRefused as refusal:
-        raise ToolError(str(refusal)) from refusal
-
-
-async def _run(params: WebFetchParams, context: ToolContext, rules: AddressRules) -> ToolResult:
+async def _fetch(params: WebFetchParams, context: ToolContext, rules: AddressRules) -> ToolResult:
     # An HTTP library takes longer to load than most tasks need for a turn.
     from robota.workspace.web.fetch import Fetcher, FetchFailed, Redirected
     from robota.workspace.web.page import is_text, readable

@@ -1,0 +1,67 @@
+"""How a tool presents itself: its description to the model, its calls to the person."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.tool import Preview
+from robota.protocol.views import View
+from robota.protocol.wire import Value
+
+LONGEST_TITLE: Final = 80
+TITLE_HEAD: Final = 47
+TITLE_TAIL: Final = 30
+# A hook that looks after edits must not miss one because the model used another tool for it.
+CLAUDE_CODE_EDITS: Final = ("Edit", "MultiEdit")
+
+
+def description_beside(module_file: str) -> Callable[[], str]:
+    """A reader for the `.md` twin of the module at `module_file`, which describes the tool to the model."""
+    return lambda: Path(module_file).with_suffix(".md").read_text(encoding="utf-8").strip()
+
+
+def titled(name: str, *parameters: str) -> Callable[[Mapping[str, Any]], str]:
+    """Titles for calls: the name, then the values of those parameters, by which a person knows a call again."""
+
+    def title(arguments: Mapping[str, Any]) -> str:
+        told = " ".join(str(arguments[each]) for each in parameters if arguments.get(each))
+        return f"{name} {one_line(told)}".rstrip()
+
+    return title
+
+
+def one_line(text: str) -> str:
+    """A text on one line, shortened in the middle if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TITLE else f"{line[:TITLE_HEAD]}...{line[-TITLE_TAIL:]}"
+
+
+class DiffStats(Value, frozen=True, kw_only=True, omit_defaults=False):
+    """How many lines a change adds and removes."""
+
+    added: int
+    removed: int
+
+
+class SayTool(Value, frozen=True, kw_only=True):
+    """The JSON inside the text of a `tool` ask, as the seed's clients read it.
+
+    `tool` is the seed's word for the action, not the tool's id.
+    """
+
+    tool: str
+    path: str | None = None
+    content: str | None = None
+    diff: str | None = None
+    diff_stats: DiffStats | None = None
+    mode: str | None = None
+    reason: str | None = None
+    start_line: int | None = None
+    todos: tuple[dict[str, Any], ...] | None = None
+
+
+def tool_ask(action: SayTool, view: View | None = None) -> Preview:
+    """The preview of a call that a person approves with yes or no."""
+    return Preview(ask="tool", text=msgspec.json.encode(action).decode(), view=view)
