@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from robota.engine.context.cut import shorter
 from robota.engine.context.kept import bounded
-from robota.engine.context.size import Gauge, characters_of
+from robota.engine.context.window import Gauge
+from robota.engine.record.history import characters_of
 from robota.log.chain.reader import load
 from robota.log.replay.pairing import mend
 from robota.log.replay.projection import project

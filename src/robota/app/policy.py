@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from robota.config.launch_options import LaunchOptions
@@ -31,8 +31,8 @@ def session_policy(
         places=_places(root, env),
         names=names,
         trusted=settings.is_trusted,
-        is_safe_repository=lambda: is_safe_repository(root),
-        sandbox_works=None if sandbox is None else lambda: sandbox.works,
+        is_safe_repository=partial(is_safe_repository, root),
+        sandbox_works=None if sandbox is None else sandbox.works,
         keep_rules=lambda scope, granted: keep_rules(scope, granted, project, env),
     )
     return judge, notices
@@ -54,7 +54,7 @@ def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -
         places=_places(root, env),
         names=names,
         trusted=settings.is_trusted,
-        is_safe_repository=lambda: is_safe_repository(root),
+        is_safe_repository=partial(is_safe_repository, root),
         sandbox_works=_sandbox_probe(settings, root, env),
     )
 
@@ -78,7 +78,7 @@ def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Ca
         network = settings.values.sandbox.network
         sandbox = SessionSandbox(root, home=home_directory(env), secrets=(), network=network)
         try:
-            return sandbox.works
+            return sandbox.works()
         finally:
             sandbox.close()
 

@@ -1,6 +1,5 @@
 """Opens a session: settles every choice first, then makes the log and puts the services together."""
 
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +22,7 @@ from robota.config.settings.load import Settings
 from robota.engine.session.options import Options
 from robota.engine.session.services import ModelAccess, SessionServices
 from robota.engine.session.session import Session
-from robota.log.chain.writer import SessionLog
+from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.judge import Judge
 from robota.policy.modes.task_modes import TaskModes
@@ -83,7 +82,7 @@ def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     choices = _choices(launch, env)
     redactor = Redactor([choices.profile.api_key or "", *secret_variables(env)])
     kept_in = launch.kept_in or choices.root
-    new = begin_session(kept_in, user_directory(env), now_ms, launch.session_id, redactor)
+    new = begin_session(kept_in, user_directory(env), wall_clock_ms, launch.session_id, redactor)
     with ExitStack() as undo:
         undo.callback(new.log.close)
         opened = _opened(choices, new, redactor)
@@ -145,8 +144,3 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
         servers=choices.servers,
         notices=(*choices.notices, *hook_notices, *new.notices),
     )
-
-
-def now_ms() -> int:
-    """The wall clock, for the timestamps of a log."""
-    return time.time_ns() // 1_000_000

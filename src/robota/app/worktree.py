@@ -9,9 +9,9 @@ import msgspec
 from robota.agents.worktrees.creation import WorktreeRequest
 from robota.agents.worktrees.session import enter_worktree, leave_worktree
 from robota.app.hooks import hooks_outside_session
-from robota.app.session import now_ms
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.contracts.hook import HookEvent
+from robota.log.chain.writer import wall_clock_ms
 from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.store import new_session_id
 from robota.text.visible import single_line
@@ -24,7 +24,7 @@ async def in_worktree(
     """A worktree for one session, and the launch options for a session in it. At the end it is removed, or told of."""
     main = workspace_root(launch.cwd)
     settings = settings_for(launch, main, env)
-    session_id = launch.session_id or new_session_id(now_ms(), os.urandom(SESSION_ID_BYTES))
+    session_id = launch.session_id or new_session_id(wall_clock_ms(), os.urandom(SESSION_ID_BYTES))
     hooks = hooks_outside_session(settings, main, session_id)
     request = WorktreeRequest(
         cwd=main,

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.engine.context.size import characters_of
+from robota.engine.record.history import characters_of
 from robota.protocol.conversation import ToolResultBlock, Turn, UserBlock, UserTurn
 
 # What is left of an output when others are more important.

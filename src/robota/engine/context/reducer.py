@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from robota.engine.context.kept import TouchedFiles, kept_turn, words_of
-from robota.engine.context.size import Gauge, characters_of
 from robota.engine.context.span import (
     Span,
     all_but_head,
@@ -15,6 +14,8 @@ from robota.engine.context.span import (
     oldest_exchanges,
     shortened_results,
 )
+from robota.engine.context.window import Gauge
+from robota.engine.record.history import characters_of
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
 from robota.protocol.conversation import UserTurn

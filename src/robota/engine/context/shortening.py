@@ -8,10 +8,9 @@ import msgspec
 from robota.contracts.hook import HookEvent
 from robota.engine.context.kept import reminder
 from robota.engine.context.reducer import CannotCondense, Reducer, Sizes
-from robota.engine.context.size import Gauge
 from robota.engine.context.summary import Summariser
-from robota.engine.model.request_retry import RequestRetry
-from robota.engine.record.usage import tell_usage
+from robota.engine.context.window import Gauge
+from robota.engine.model.request import RequestRetry
 from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.events import ContextReduced
 from robota.protocol.message import Message, TodoItem
@@ -47,7 +46,7 @@ class Shortening:
             self._runtime.rows.change(row, partial=False, interrupted=True)
             raise
         finally:
-            tell_usage(self._runtime)
+            self._runtime.tell_usage()
         model = self._runtime.options.model
         said = await self._runtime.fire(HookEvent.SESSION_START, "compact", source="compact", model=model)
         self._runtime.history.add_user([reminder(said.context)] if said.context else [])
@@ -65,7 +64,7 @@ class Shortening:
         }
         self._runtime.rows.say("sliding_window_truncation", context_truncation=told)
         self._reduced("truncated", "auto", dropped.sizes)
-        tell_usage(self._runtime)
+        self._runtime.tell_usage()
         return True
 
     async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from robota.engine.context.cut import with_short_results
-from robota.engine.context.size import characters_of
+from robota.engine.record.history import characters_of
 from robota.log.kinds.conversation import TruncateRecord
 from robota.log.replay.context import Piece
 from robota.protocol.conversation import AssistantTurn, Turn, UserTurn

@@ -3,24 +3,34 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 from robota.engine.context.cut import shorter
-from robota.engine.model.request_retry import RequestRetry
+from robota.engine.model.request import RequestRetry
 from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.conversation import (
+    AssistantBlock,
     AssistantTurn,
-    Block,
     ImageBlock,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
     Turn,
     Usage,
+    UserBlock,
     UserTurn,
 )
 from robota.protocol.events import Thinking
-from robota.providers.chunks import FinishChunk, ModelRequest, TextChunk, UsageChunk
+from robota.providers.chunks import (
+    CallArgumentsChunk,
+    CallStartChunk,
+    FinishChunk,
+    ModelRequest,
+    TextChunk,
+    ThinkingChunk,
+    UsageChunk,
+)
 from robota.providers.fault import FaultKind, ProviderFault
 
 INSTRUCTION: Final = (
@@ -62,12 +72,17 @@ class Summariser:
         try:
             async for batch in stream:
                 for chunk in batch:
-                    if isinstance(chunk, TextChunk):
-                        words.append(chunk.text)
-                    elif isinstance(chunk, UsageChunk):
-                        counted = chunk
-                    elif isinstance(chunk, FinishChunk):
-                        finish = chunk.reason
+                    match chunk:
+                        case TextChunk():
+                            words.append(chunk.text)
+                        case UsageChunk():
+                            counted = chunk
+                        case FinishChunk():
+                            finish = chunk.reason
+                        case ThinkingChunk() | CallStartChunk() | CallArgumentsChunk():
+                            pass  # no part of a summary, and no tools were offered
+                        case _:
+                            assert_never(chunk)
         finally:
             self._runtime.meter.side_request(counted.usage, counted.cost or 0.0)
             close = getattr(stream, "aclose", None)
@@ -99,14 +114,20 @@ def summary_in(text: str) -> str:
     return (marked[1] if marked else text).strip()
 
 
-def _told(block: Block) -> str:
-    if isinstance(block, TextBlock):
-        return block.text
-    if isinstance(block, ToolUseBlock):
-        return f"[call {block.id} of {block.name}]\n{_arguments(block)}"
-    if isinstance(block, ToolResultBlock):
-        return f"[{'error' if block.is_error else 'result'} of call {block.tool_use_id}]\n{block.content}"
-    return "[image]" if isinstance(block, ImageBlock) else ""
+def _told(block: AssistantBlock | UserBlock) -> str:
+    match block:
+        case TextBlock():
+            return block.text
+        case ToolUseBlock():
+            return f"[call {block.id} of {block.name}]\n{_arguments(block)}"
+        case ToolResultBlock():
+            return f"[{'error' if block.is_error else 'result'} of call {block.tool_use_id}]\n{block.content}"
+        case ImageBlock():
+            return "[image]"
+        case ThinkingBlock():
+            return ""
+        case _:
+            assert_never(block)
 
 
 def _arguments(call: ToolUseBlock) -> str:

@@ -3,25 +3,67 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from robota.engine.context.size import Gauge, room_for_input
-from robota.engine.model.request_retry import RequestRetry
+import msgspec
+
+from robota.engine.model.request import RequestRetry
 from robota.engine.record.meter import total_in
 from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.conversation import Usage
 from robota.protocol.message import TodoItem
+from robota.providers.chunks import ToolSpec
+from robota.providers.definition import ModelInfo
 
 if TYPE_CHECKING:
     from robota.engine.context.shortening import Shortening
 
-# The answer to an ask that wants the conversation condensed before it is asked again.
-CONDENSE: Final = "condenseTaskContextRequest"
-
+CHARACTERS_A_TOKEN: Final = 4
+USUAL_OUTPUT_TOKENS: Final = 8_192
 FORCED_REDUCTIONS: Final = 3
 FORCED_SHARE: Final = 0.75
 # Turns are left out until so much of the room is filled: a little each time would spoil the prompt cache.
 DROPPED_SHARE: Final = 0.5
 # The next try waits until the conversation has grown by this share of the room: a try that does not help is not free.
 GROWTH_SHARE: Final = 0.05
+
+
+def overhead_of(system: str, specs: tuple[ToolSpec, ...]) -> int:
+    """Characters that go with every request beside the conversation."""
+    return len(system) + sum(len(spec.description) + len(msgspec.json.encode(spec.schema)) for spec in specs)
+
+
+def room_for_input(model: ModelInfo) -> int:
+    """Tokens of the window that are left when those for the answer are set aside."""
+    reserved = model.max_output_tokens or USUAL_OUTPUT_TOKENS
+    # Some models are said to answer with their whole window; then nothing would be left to ask with.
+    return model.context_window - min(reserved, model.context_window // 2)
+
+
+class Gauge:
+    """Turns characters into tokens. The more often a provider counts, the less is estimated."""
+
+    def __init__(self, overhead: int) -> None:
+        self._overhead = overhead
+        self._tokens = 0
+        self._characters = -overhead
+
+    def count(self, tokens: int, characters: int) -> None:
+        """The provider counted so many tokens for a conversation of so many characters."""
+        if tokens > 0:
+            self._tokens, self._characters = tokens, characters
+
+    def tokens(self, characters: int) -> int:
+        return max(0, self._tokens + (characters - self._characters) // CHARACTERS_A_TOKEN)
+
+    def reduced(self, before: int, after: int) -> int:
+        """The conversation has shrunk; its tokens are taken to have shrunk as its characters did."""
+        share = (after + self._overhead) / max(1, before + self._overhead)
+        self._tokens, self._characters = round(self.tokens(before) * share), after
+        return self._tokens
+
+    def characters_for(self, tokens: float, characters: int) -> int:
+        """How long the conversation, which has so many characters now, may be to fill so many tokens."""
+        share = tokens / max(1, self.tokens(characters))
+        return max(0, round((characters + self._overhead) * share) - self._overhead)
 
 
 class Context:

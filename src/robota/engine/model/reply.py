@@ -1,12 +1,12 @@
 """One reply of the model: reads the stream, shows it as it comes, and returns it whole."""
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 import msgspec
 
 from robota.contracts.tool import ToolCall
-from robota.engine.model.call_format import TextReader
-from robota.engine.model.native_calls import CallAssembler, CallDraft
+from robota.engine.model.call_format import CallAssembler, CallDraft, TextReader
 from robota.engine.model.xml_calls import XmlArgument, XmlCallClosed, XmlCallOpened, XmlPiece, XmlText
 from robota.engine.record.rows import Rows, StreamingRow
 from robota.engine.session.bus import EventBus
@@ -53,23 +53,24 @@ class ReplyReader:
         self.finish_reason: str | None = None
 
     def take(self, chunk: Chunk) -> None:
-        kind = type(chunk)
-        if kind is TextChunk:
-            assert isinstance(chunk, TextChunk)
-            self._take_pieces(self._reader.feed(chunk.text))
-        elif isinstance(chunk, ThinkingChunk):
-            self._signature = chunk.signature or self._signature
-            self._grow("reasoning", chunk.text)
-        elif isinstance(chunk, CallStartChunk):
-            self._place(self._assembler.start(chunk))
-        elif isinstance(chunk, CallArgumentsChunk):
-            draft, first = self._assembler.feed(chunk)
-            self._place(draft)
-            self._announce_arguments(draft, chunk.json, first)
-        elif isinstance(chunk, UsageChunk):
-            self.usage, self.cost = chunk.usage, chunk.cost
-        elif isinstance(chunk, FinishChunk):
-            self.finish_reason = chunk.reason
+        match chunk:
+            case TextChunk():
+                self._take_pieces(self._reader.feed(chunk.text))
+            case ThinkingChunk():
+                self._signature = chunk.signature or self._signature
+                self._grow("reasoning", chunk.text)
+            case CallStartChunk():
+                self._place(self._assembler.start(chunk))
+            case CallArgumentsChunk():
+                draft, first = self._assembler.feed(chunk)
+                self._place(draft)
+                self._announce_arguments(draft, chunk.json, first)
+            case UsageChunk():
+                self.usage, self.cost = chunk.usage, chunk.cost
+            case FinishChunk():
+                self.finish_reason = chunk.reason
+            case _:
+                assert_never(chunk)
 
     def finish(self, id: str, model: str) -> Reply:
         self._take_pieces(self._reader.finish())
@@ -95,15 +96,18 @@ class ReplyReader:
 
     def _take_pieces(self, pieces: Iterable[XmlPiece]) -> None:
         for piece in pieces:
-            if isinstance(piece, XmlText):
-                self._grow("text", piece.text)
-            elif isinstance(piece, XmlCallOpened):
-                self._announce(piece.id, piece.name)
-            elif isinstance(piece, XmlArgument):
-                self._announce(piece.id, piece.tool, first=piece.value)
-            elif isinstance(piece, XmlCallClosed):
-                self._close_row()
-                self._written.append(piece.call)
+            match piece:
+                case XmlText():
+                    self._grow("text", piece.text)
+                case XmlCallOpened():
+                    self._announce(piece.id, piece.name)
+                case XmlArgument():
+                    self._announce(piece.id, piece.tool, first=piece.value)
+                case XmlCallClosed():
+                    self._close_row()
+                    self._written.append(piece.call)
+                case _:
+                    assert_never(piece)
 
     def _place(self, draft: CallDraft) -> None:
         """A new call takes its place among what was written so far."""

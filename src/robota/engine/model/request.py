@@ -2,36 +2,65 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import count
-from typing import Any, Final
+from time import monotonic
+from typing import Any, Final, Protocol, TypeVar
 
-from robota.engine.context.window import CONDENSE, Context
 from robota.engine.model.call_format import CallFormat
 from robota.engine.model.reply import Reply, ReplyReader
-from robota.engine.model.request_retry import RequestRetry
 from robota.engine.record.meter import total_in
-from robota.engine.record.usage import tell_usage
 from robota.engine.session.asks import Answer
 from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
-from robota.protocol.events import Thinking, TurnReply
+from robota.protocol.events import Notice, RetryScheduled, Thinking, TurnReply
 from robota.protocol.message import Fault, Message
 from robota.providers.chunks import ModelRequest
 from robota.providers.fault import FaultKind, ProviderFault
+from robota.providers.retry import delay, most_retries
 
 NO_ANSWER: Final = "MODEL_NO_ASSISTANT_MESSAGES"
+EMPTY_REPLIES: Final = 3
+# The answer to an ask that wants the conversation condensed before it is asked again.
+CONDENSE: Final = "condenseTaskContextRequest"
+
+T = TypeVar("T")
 
 
 class RequestGivenUp(Exception):
     """The request failed for good and the person does not want to try again."""
 
 
+class ContextWindow(Protocol):
+    """What a request needs of the context window of its task."""
+
+    async def make_room(self) -> None:
+        """Shorten the conversation before a request, if it is time for that."""
+        ...
+
+    async def make_room_by_force(self) -> bool:
+        """The provider found the request too long. Whether it is shorter now and worth another try."""
+        ...
+
+    async def condense_now(self, focus: str) -> None:
+        """Put a summary in place of the conversation, because a person wants it."""
+        ...
+
+    def answered(self, usage: Usage) -> None:
+        """The model has answered and counted the tokens."""
+        ...
+
+
 class Requester:
     """Gets replies for one task."""
 
     def __init__(
-        self, runtime: TaskRuntime, call_format: CallFormat, system: str, request_retry: RequestRetry, context: Context
+        self,
+        runtime: TaskRuntime,
+        call_format: CallFormat,
+        system: str,
+        request_retry: "RequestRetry",
+        context: ContextWindow,
     ) -> None:
         self._runtime = runtime
         self._call_format = call_format
@@ -124,7 +153,7 @@ class Requester:
         info = {"apiProtocol": self._services.model.api_protocol, **_tokens(usage), "cost": cost, **why}
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
         self._rows.change(row, text=json.dumps(info))
-        tell_usage(self._runtime)
+        self._runtime.tell_usage()
 
     def _keep_what_came(self, text: str, row: Message) -> None:
         """A person who interrupts has read this; the model must know it too."""
@@ -146,6 +175,80 @@ class Requester:
     async def _ask_about(self, fault: ProviderFault) -> Answer:
         details = Fault(kind=fault.kind, message=fault.message, retryable=fault.retryable, status=fault.status)
         return await self._runtime.ask("api_req_failed", fault.message, fault=details)
+
+
+class RequestRetry:
+    """Of one task. `model` is the one to ask now; `empty_replies` counts how often in a row it said nothing."""
+
+    def __init__(self, runtime: TaskRuntime) -> None:
+        self._services = runtime.services
+        self._rows = runtime.rows
+        self._bus = runtime.bus
+        self._models = (runtime.options.model, *runtime.options.fallback_models)
+        self._retry_now = asyncio.Event()
+        self.model = runtime.options.model
+        self.empty_replies = 0
+
+    def retry_now(self) -> None:
+        """End the pause before the next try."""
+        self._retry_now.set()
+
+    async def persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """What an attempt returns, or the fault after which there is nothing left to try."""
+        tries, waited, self.empty_replies = 0, 0.0, 0
+        while True:
+            try:
+                return await attempt()
+            except ProviderFault as fault:
+                self.empty_replies += fault.kind is FaultKind.EMPTY_REPLY
+                pause = self._next_pause(fault, tries, waited)
+                if pause is not None:
+                    tries += 1
+                    waited += await self._pause(pause, tries, fault)
+                elif self._fall_back(fault):
+                    tries, waited, self.empty_replies = 0, 0.0, 0
+                else:
+                    raise
+
+    def _next_pause(self, fault: ProviderFault, tries: int, waited: float) -> float | None:
+        if fault.kind is FaultKind.EMPTY_REPLY and self.empty_replies >= EMPTY_REPLIES:
+            return None
+        return delay(self._services.model.retry, tries, fault, waited, self._services.model.random())
+
+    def _fall_back(self, fault: ProviderFault) -> bool:
+        """Go on with the next model, if there is one and the fault is the model's or its server's."""
+        next_place = self._models.index(self.model) + 1
+        if next_place == len(self._models) or not (fault.retryable or fault.kind is FaultKind.MODEL_NOT_FOUND):
+            return False
+        failed, self.model = self.model, self._models[next_place]
+        self._bus.emit(Notice(level="warning", text=f"{failed} does not answer ({fault.message}) Using {self.model}."))
+        return True
+
+    async def _pause(self, seconds: float, attempt: int, fault: ProviderFault) -> float:
+        """Wait, visibly, until the next try is due or somebody wants it now; returns how long it took."""
+        header = f"{fault.status or fault.kind}\n{fault.message}"
+        timer = f"{header}\n<retry_timer>{round(seconds)}</retry_timer>"
+        row = self._rows.say("api_req_retry_delayed", timer, partial=True)
+        self._bus.emit(
+            RetryScheduled(
+                task_id=self._rows.task_id,
+                attempt=attempt,
+                max_retries=most_retries(self._services.model.retry, fault),
+                delay_ms=round(seconds * 1000),
+                error=fault.kind,
+                error_status=fault.status,
+            )
+        )
+        started = monotonic()
+        self._retry_now.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._retry_now.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._rows.change(row, text=header, partial=False)
+        return monotonic() - started
 
 
 def _tokens(usage: Usage) -> dict[str, Any]:

@@ -1,14 +1,28 @@
 """The conversation with the model: append only, always valid to send, each turn prepared for the wire once."""
 
 from collections.abc import Sequence
+from typing import Final, assert_never
 
-from robota.engine.context.size import characters_of
 from robota.engine.model.call_format import CallFormat
 from robota.engine.record.journal import Journal
 from robota.log.kinds.conversation import TurnRecord
 from robota.log.replay.context import Conversation, Piece, Reduction
 from robota.log.replay.pairing import interrupted_result, unanswered
-from robota.protocol.conversation import AssistantTurn, Turn, UserBlock, UserTurn
+from robota.protocol.conversation import (
+    AssistantBlock,
+    AssistantTurn,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Turn,
+    UserBlock,
+    UserTurn,
+)
+
+# About what an image costs, whatever the length of its data.
+IMAGE_CHARACTERS: Final = 6_000
 
 
 class History:
@@ -85,3 +99,24 @@ class History:
             self._outgoing.append(sent)
             self._sizes.append(characters_of(turn))
         self.characters += sum(self._sizes[kept:])
+
+
+def characters_of(turn: Turn) -> int:
+    """How long a turn is, as an estimate of its tokens needs it."""
+    return sum(_characters(block) for block in turn.content)
+
+
+def _characters(block: AssistantBlock | UserBlock) -> int:
+    match block:
+        case TextBlock():
+            return len(block.text)
+        case ToolResultBlock():
+            return len(block.content) + IMAGE_CHARACTERS * len(block.images)
+        case ToolUseBlock():
+            return len(block.name) + len(repr(block.input))
+        case ThinkingBlock():
+            return len(block.thinking)
+        case ImageBlock():
+            return IMAGE_CHARACTERS
+        case _:
+            assert_never(block)

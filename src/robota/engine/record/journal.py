@@ -1,4 +1,4 @@
-"""The engine's pen: every durable thing passes here on its way to the log."""
+"""Writes what must be durable to the session log, and remembers if that failed."""
 
 from pathlib import Path
 from typing import Protocol

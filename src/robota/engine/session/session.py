@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.hook import HookContext, HookEvent
-from robota.engine.context.window import CONDENSE
 from robota.engine.model.call_format import CallFormat, NativeCallFormat, XmlCallFormat
+from robota.engine.model.request import CONDENSE
 from robota.engine.record.history import History
 from robota.engine.record.journal import Journal
 from robota.engine.record.rows import Rows

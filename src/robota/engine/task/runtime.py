@@ -20,6 +20,7 @@ from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.kinds import is_idle_ask, is_resumable_ask
 from robota.protocol.events import (
+    ContextUpdate,
     Event,
     Notice,
     TaskActive,
@@ -28,6 +29,7 @@ from robota.protocol.events import (
     TaskInteractive,
     TaskModeSwitched,
     TaskResumable,
+    TaskTokenUsageUpdated,
 )
 from robota.protocol.message import Fault
 from robota.protocol.permission_mode import PermissionMode
@@ -82,6 +84,16 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             agent_type=self.agent_type,
             prompt_id=self.prompt_id,
             tell=lambda message: self.bus.emit(Notice(level="info", text=message)),
+        )
+
+    def tell_usage(self) -> None:
+        """Tell clients what the task has used so far, and how full its window is."""
+        meter, window = self.meter, self.services.model.info.context_window
+        self.bus.emit(TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage))
+        used = meter.context_tokens
+        percentage = round(min(100.0, 100 * used / window), 2)
+        self.bus.emit(
+            ContextUpdate(task_id=self.task_id, used_tokens=used, max_tokens=window, used_percentage=percentage)
         )
 
     async def fire(self, event: HookEvent, target: str = "", **fields: Any) -> HookResult:

@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
-from robota.contracts.tool import ChangeMode, Control, Delegate, Plan, Question, ToolCall, ToolResult
+from robota.contracts.tool import ChangeMode, Complete, Control, Delegate, Plan, Question, ToolCall, ToolResult
 from robota.engine.calls.executor import Executed, ToolExecutor
-from robota.engine.context.size import Gauge, overhead_of
-from robota.engine.context.window import CONDENSE, Context
+from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.call_format import CallFormat
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import Reply
-from robota.engine.model.request import Requester
-from robota.engine.model.request_retry import RequestRetry
+from robota.engine.model.request import CONDENSE, Requester, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, system_prompt
 from robota.engine.session.asks import Answer
 from robota.engine.session.options import Completion
@@ -124,14 +122,18 @@ class Task:
         return step
 
     async def _advance(self, step: AskModel | RunCalls | HandBack | Halted) -> Step:
-        if isinstance(step, AskModel):
-            return await self._ask_model()
-        if isinstance(step, RunCalls):
-            return await self._run_calls(step.calls)
-        if isinstance(step, Halted):
-            self.runtime.rows.say("error", step.words)
-            return Ended() if self.is_subtask else await self._give_floor("")
-        return await self._hand_back(step.result)
+        match step:
+            case AskModel():
+                return await self._ask_model()
+            case RunCalls(calls):
+                return await self._run_calls(calls)
+            case Halted(words):
+                self.runtime.rows.say("error", words)
+                return Ended() if self.is_subtask else await self._give_floor("")
+            case HandBack(result):
+                return await self._hand_back(result)
+            case _:
+                assert_never(step)
 
     async def _ask_model(self) -> Step:
         if not await self._within_limits():
@@ -306,21 +308,25 @@ class Task:
 
     async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
         """What a tool asked of the engine."""
-        if isinstance(control, Question):
-            answer = await self.runtime.ask("followup", control.text, call_id=call.id)
-            self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-            return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
-        if isinstance(control, Plan):
-            self.todos = control.todos
-            self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=control.todos))
-            self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=control.todos))
-            return ToolResult(content="Todo list updated successfully.")
-        if isinstance(control, Delegate):
-            return await self._hand_over(control, call)
-        if isinstance(control, ChangeMode):
-            return await self._change_mode(control, call)
-        self.runtime.rows.say("completion_result", control.result, call_id=call.id)
-        return ToolResult(content="The result was shown to the user.", control=control)
+        match control:
+            case Question():
+                answer = await self.runtime.ask("followup", control.text, call_id=call.id)
+                self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
+                return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
+            case Plan():
+                self.todos = control.todos
+                self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=control.todos))
+                self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=control.todos))
+                return ToolResult(content="Todo list updated successfully.")
+            case Delegate():
+                return await self._hand_over(control, call)
+            case ChangeMode():
+                return await self._change_mode(control, call)
+            case Complete():
+                self.runtime.rows.say("completion_result", control.result, call_id=call.id)
+                return ToolResult(content="The result was shown to the user.", control=control)
+            case _:
+                assert_never(control)
 
     async def _hand_over(self, order: Delegate, call: ToolCall) -> ToolResult:
         """Work that may do more than this task may is for the person to hand out."""

@@ -244,3 +244,8 @@ def _cannot_open(path: Path, reason: str) -> LogUnreadable:
     return LogUnreadable(
         f"Cannot open the session log {path}: {reason}. Nothing was changed. Check the path and its mode."
     )
+
+
+def wall_clock_ms() -> int:
+    """The `Clock` of a real session."""
+    return time.time_ns() // 1_000_000

@@ -51,7 +51,6 @@ class SessionSandbox:
             self._on_detected(self._backend.kind, self._backend.reason)
         return self._backend
 
-    @property
     def works(self) -> bool:
         """Whether a sandbox works on this machine."""
         return self.backend.kind != "none"
@@ -62,7 +61,7 @@ class SessionSandbox:
 
     def wrap(self, command: Sequence[str], cwd: Path) -> WrappedCommand:
         """The command inside the sandbox; as it is where none works."""
-        if not self.works:
+        if not self.works():
             return unwrapped(command, cwd)
         if self._allowed_hosts and self.backend.kind == "bubblewrap":
             return self._wrap_with_egress(command, cwd)
