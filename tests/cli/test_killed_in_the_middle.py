@@ -17,7 +17,7 @@ from tests.agents.repositories import branches, commit, names_of_worktrees, run_
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.extensions.mcp_setup import WRITE_NOTE, PlainServer
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
-from tests.workspace.commanding import Witness
+from tests.workspace.process.commanding import Witness
 
 FREELY = ("--permission-mode", "bypassPermissions")
 HELD = "(setsid sh -c 'exec 9> witness; echo up > up; exec sleep 1000' &) ; sleep 1000"

@@ -17,7 +17,7 @@ from tests.engine.stage import Stage, tool_results
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
 from tests.hooks.hooked import BASH, BYPASS, DONE, Bell, command, finish, on, play_with_hooks
-from tests.workspace.commanding import Witness, leaving_nothing
+from tests.workspace.process.commanding import Witness, leaving_nothing
 
 
 def run(program: str | tuple[str, ...], cwd: Path, stdin: bytes = b"", timeout_s: float = 60) -> FilterOutcome:

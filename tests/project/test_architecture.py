@@ -40,6 +40,16 @@ PLANTS = {
         line="import robota.clients.headless",
         contract="Clients do not know one another; view knows none of them",
     ),
+    "a process that knows the sandbox": Plant(
+        file="workspace/process/planted.py",
+        line="import robota.workspace.sandbox.profile",
+        contract="Inside workspace: processes do not know the sandbox",
+    ),
+    "a profile that knows who runs in it": Plant(
+        file="workspace/sandbox/profile.py",
+        line="import robota.workspace.sandbox.bubblewrap",
+        contract="Inside sandbox: a backend does not know its session",
+    ),
     "a protocol that waits": Plant(
         file="protocol/planted.py", line="import asyncio", contract="The protocol is a leaf and does no I/O"
     ),

@@ -11,7 +11,7 @@ from robota.protocol.views import DiffView
 from robota.tools.editing.change import hunk_edits
 from robota.tools.editing.diff import difference
 from robota.workspace.files.files import Files
-from robota.workspace.text.source import Source
+from robota.workspace.text.source import SourceText
 from tests.tools.workbench import Workbench
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "x y"]), max_size=30)
@@ -27,7 +27,7 @@ def test_all_hunks_give_the_new_text_and_none_the_old(
 ) -> None:
     place = tmp_path_factory.mktemp("hunks")
     (place / "f").write_text(text_of(old))
-    source = Source(Files(place).read("f", 1000))
+    source = SourceText(Files(place).read("f", 1000))
     view = difference("f", text_of(old), text_of(new)).view
     assert source.replace(hunk_edits(view, range(len(view.hunks)))).decode() == text_of(new)
     assert source.replace(hunk_edits(view, ())).decode() == text_of(old)

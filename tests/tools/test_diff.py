@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from robota.protocol.views import DiffView
 from robota.tools.editing.diff import difference, difference_by
 from robota.workspace.text.line_index import LineIndex
-from robota.workspace.text.source import Span
+from robota.workspace.text.source import TextSpan
 
 # Few different lines, so that many are equal and hunks join and part.
 TEXTS = st.lists(st.sampled_from(["a", "b", "", "c", "\x0c"]), max_size=40).map(
@@ -64,7 +64,7 @@ def test_several_changes_at_once_give_the_new_text(old: str, drawn: list[tuple[i
     starts = [0, *(at + 1 for at, character in enumerate(old) if character == "\n")]
     ends = sorted({min(place, len(starts) - 1) for start, end, _ in drawn for place in (start, end)})
     spans = [
-        Span(start=starts[one], end=starts[other], new=new)
+        TextSpan(start=starts[one], end=starts[other], new=new)
         for one, other, (_, _, new) in zip(ends[::2], ends[1::2], drawn, strict=False)
     ]
     new = old
@@ -81,7 +81,7 @@ def test_several_changes_at_once_give_the_new_text(old: str, drawn: list[tuple[i
 def test_changes_far_apart_in_a_huge_text_are_two_small_hunks() -> None:
     old = "".join(f"{n}\n" for n in range(600_000))
     end = len(old) - len("599999\n")
-    spans = [Span(start=end, end=len(old), new="last\n"), Span(start=0, end=2, new="first\nsecond\n")]
+    spans = [TextSpan(start=end, end=len(old), new="last\n"), TextSpan(start=0, end=2, new="first\nsecond\n")]
     first, second = difference_by("f", old, LineIndex(old), spans).view.hunks
     assert (first.old_start, first.old_count, first.new_start, first.new_count) == (1, 4, 1, 5)
     assert (second.old_start, second.old_count, second.new_start, second.new_count) == (599_997, 4, 599_998, 4)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from robota.tools.editing.matching import Match, SearchedLines
 from robota.workspace.files.files import FileData
-from robota.workspace.text.source import Source
+from robota.workspace.text.source import SourceText
 
 FEW_LINES = st.lists(st.sampled_from(["a", "b", "", "ab"]), max_size=10)
 
@@ -17,7 +17,7 @@ def test_exact_places_are_all_places(
     written: list[str], ending: str, wanted: list[str], start: int, end: int | None
 ) -> None:
     wanted = wanted[:3]
-    source = Source(FileData(path=Path("f"), data=("\n".join(written) + ending).encode(), stamp=()))
+    source = SourceText(FileData(path=Path("f"), data=("\n".join(written) + ending).encode(), stamp=()))
     lines = source.lines
     last = len(lines) if end is None else min(end, len(lines))
     places = [at for at in range(max(start, 0), last - len(wanted) + 1) if lines[at : at + len(wanted)] == wanted]

@@ -11,7 +11,7 @@ from robota.contracts.tool import Effect, ToolError, ToolResult
 from robota.tools.web.web_fetch import TOOL, WebFetchParams, web_fetch_tool
 from robota.workspace.web.address import AddressRules
 from tests.tools.workbench import Workbench
-from tests.workspace.web_server import Page, Web, web_server
+from tests.workspace.web.web_server import Page, Web, web_server
 
 HTML = {"content-type": "text/html; charset=utf-8"}
 

@@ -107,12 +107,12 @@ def _numbered(page: "Page") -> str:
 
 
 async def _search(path: Path, params: ReadCommandOutputParams, pattern: str) -> ToolResult:
-    from robota.workspace.output.search import SearchProblem, search_output
+    from robota.workspace.output.search import OutputSearchFailed, search_output
 
     room = min(params.limit or MAX_CHARACTERS, MAX_CHARACTERS)
     try:
         result = await search_output(path, pattern, params.offset or 0, room)
-    except SearchProblem as problem:
+    except OutputSearchFailed as problem:
         raise ToolError(str(problem)) from problem
     counts = f"{result.matches:,} lines match {pattern!r}; showing {len(result.found):,}."
     lines = [

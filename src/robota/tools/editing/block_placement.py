@@ -11,7 +11,7 @@ import msgspec
 
 from robota.tools.editing.diff_blocks import Block
 from robota.tools.editing.matching import LOOSE, Match, SearchedLines, indentations, moved, numbers
-from robota.workspace.text.source import Edit
+from robota.workspace.text.source import LineEdit
 
 # How far from its start line a block may be found.
 BUFFER_LINES = 40
@@ -63,13 +63,13 @@ def place_blocks(lines: SearchedLines, blocks: Sequence[Block]) -> tuple[list[Pl
     return placed, sorted(unplaced, key=lambda each: each.block.number)
 
 
-def edits_of(placed: Placed, lines: SearchedLines) -> Iterator[Edit]:
+def edits_of(placed: Placed, lines: SearchedLines) -> Iterator[LineEdit]:
     """The lines that a block changes; those that it only repeats are left alone, as they stand in the file."""
     meant = indentations(placed.search, lines.between(placed.start, placed.end))
     for tag, i1, i2, j1, j2 in _changes(placed.search, placed.replace):
         if tag != "equal":
             new_lines = tuple(moved(line, meant) for line in placed.replace[j1:j2])
-            yield Edit(start_line=placed.start + i1 + 1, end_line=placed.start + i2, new_lines=new_lines)
+            yield LineEdit(start_line=placed.start + i1 + 1, end_line=placed.start + i2, new_lines=new_lines)
 
 
 def _place(lines: SearchedLines, block: Block) -> Placed | Unplaced:

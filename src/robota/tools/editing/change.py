@@ -10,10 +10,10 @@ from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
-from robota.workspace.files.files import Files, Written
+from robota.workspace.files.files import Files, WriteResult
 from robota.workspace.problems import Missing, NotARegularFile, TooBig
 from robota.workspace.text.encoding import TextForm, encode
-from robota.workspace.text.source import Edit, Source, Span
+from robota.workspace.text.source import LineEdit, SourceText, TextSpan
 from robota.workspace.text.syntax import syntax_note
 
 
@@ -24,7 +24,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     data: Content
     form: TextForm
     difference: Difference
-    source: Source | None = None
+    source: SourceText | None = None
     remark: str = ""
 
 
@@ -35,7 +35,7 @@ def new_file(path: str, content: str) -> FileChange:
     return FileChange(path=path, data=encode(content, form), form=form, difference=shown)
 
 
-def changed_file(path: str, source: Source, spans: list[Span], remark: str = "") -> FileChange:
+def changed_file(path: str, source: SourceText, spans: list[TextSpan], remark: str = "") -> FileChange:
     """The file with some stretches of its text replaced; they must not overlap."""
     spans = [source.trimmed(span) for span in spans]
     return FileChange(
@@ -76,13 +76,13 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
     return Prepared(preview=preview, run=run, with_hunks=with_hunks)
 
 
-def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[Edit]:
+def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[LineEdit]:
     """The chosen hunks of a diff, counted from 0, as edits of the lines that were there."""
     for number, hunk in enumerate(view.hunks):
         if number in chosen:
             start = hunk.old_start if hunk.old_count else hunk.old_start + 1
             new_lines = tuple(line.text for line in hunk.lines if line.kind != "remove")
-            yield Edit(start_line=start, end_line=start + hunk.old_count - 1, new_lines=new_lines)
+            yield LineEdit(start_line=start, end_line=start + hunk.old_count - 1, new_lines=new_lines)
 
 
 def _carried_out(change: FileChange, files: Files) -> ToolResult:
@@ -107,7 +107,7 @@ def _require_absent(path: str, files: Files) -> None:
     )
 
 
-def _report(change: FileChange, written: Written) -> str:
+def _report(change: FileChange, written: WriteResult) -> str:
     form = change.form
     kept = [f"{form.encoding} encoding"] if form.encoding != "utf-8" else []
     kept += ["byte order mark"] if form.mark else []

@@ -11,7 +11,7 @@ import msgspec
 
 from robota.tools.editing.matching import LOOSE, Match, SearchedLines, indentations, moved, numbers
 from robota.tools.editing.patch_format import Chunk, PatchLine
-from robota.workspace.text.source import Edit
+from robota.workspace.text.source import LineEdit
 
 IN_ORDER = "Chunks must be in the order of the file."
 
@@ -60,7 +60,7 @@ def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[Pl
     return placed, unplaced
 
 
-def edits_of(placed: PlacedChunk, lines: SearchedLines) -> Iterator[Edit]:
+def edits_of(placed: PlacedChunk, lines: SearchedLines) -> Iterator[LineEdit]:
     """The lines that go and come; those that stay are left alone, as they stand in the file."""
     meant = indentations(_old(placed.lines), lines.between(placed.start, placed.end))
     at = placed.start
@@ -69,7 +69,7 @@ def edits_of(placed: PlacedChunk, lines: SearchedLines) -> Iterator[Edit]:
         gone = len(_old(part))
         if not stays:
             new_lines = tuple(moved(line.text, meant) for line in part if line.mark == "+")
-            yield Edit(start_line=at + 1, end_line=at + gone, new_lines=new_lines)
+            yield LineEdit(start_line=at + 1, end_line=at + gone, new_lines=new_lines)
         at += gone
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from robota.protocol.views import DiffHunk, DiffLine, DiffView
 from robota.workspace.text.line_index import LineIndex
-from robota.workspace.text.source import Span, common_prefix, common_suffix
+from robota.workspace.text.source import TextSpan, common_prefix, common_suffix
 
 CONTEXT_LINES = 3
 
@@ -37,11 +37,13 @@ def difference(path: str, old: str | None, new: str) -> Difference:
     before = old or ""
     head = common_prefix(before, new)
     tail = common_suffix(before, new, min(len(before), len(new)) - head)
-    change = Span(start=head, end=len(before) - tail, new=new[head : len(new) - tail])
+    change = TextSpan(start=head, end=len(before) - tail, new=new[head : len(new) - tail])
     return difference_by(path, before, LineIndex(before), [change], is_new=old is None)
 
 
-def difference_by(path: str, text: str, index: LineIndex, spans: Sequence[Span], *, is_new: bool = False) -> Difference:
+def difference_by(
+    path: str, text: str, index: LineIndex, spans: Sequence[TextSpan], *, is_new: bool = False
+) -> Difference:
     """What replacing some stretches of `text` changes. Only the lines around them are looked at."""
     hunks = tuple(
         _hunk(group, region)
@@ -53,7 +55,7 @@ def difference_by(path: str, text: str, index: LineIndex, spans: Sequence[Span],
     return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks))
 
 
-def _regions(text: str, index: LineIndex, spans: list[Span]) -> Iterator[Region]:
+def _regions(text: str, index: LineIndex, spans: list[TextSpan]) -> Iterator[Region]:
     more = 0
     for start, end, inside in _neighbourhoods(text, spans):
         pieces: list[str] = []
@@ -67,10 +69,10 @@ def _regions(text: str, index: LineIndex, spans: list[Span]) -> Iterator[Region]
         more += len(after) - len(before)
 
 
-def _neighbourhoods(text: str, spans: list[Span]) -> Iterator[tuple[int, int, list[Span]]]:
+def _neighbourhoods(text: str, spans: list[TextSpan]) -> Iterator[tuple[int, int, list[TextSpan]]]:
     """From where to where the lines are that changes, in order, could be shown with, and the changes among them."""
     at: tuple[int, int] | None = None
-    inside: list[Span] = []
+    inside: list[TextSpan] = []
     for span in spans:
         start, end = _surroundings(text, span)
         if at is not None and start > at[1]:
@@ -82,7 +84,7 @@ def _neighbourhoods(text: str, spans: list[Span]) -> Iterator[tuple[int, int, li
         yield *at, inside
 
 
-def _surroundings(text: str, span: Span) -> tuple[int, int]:
+def _surroundings(text: str, span: TextSpan) -> tuple[int, int]:
     start = text.rfind("\n", 0, span.start) + 1
     for _ in range(CONTEXT_LINES):
         start = text.rfind("\n", 0, max(0, start - 1)) + 1

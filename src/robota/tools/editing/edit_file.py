@@ -10,7 +10,7 @@ from robota.tools.presentation import description_beside, titled
 from robota.workspace.files.files import Files
 from robota.workspace.problems import Missing
 from robota.workspace.text.encoding import lines_of, plain_newlines
-from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, read_source
+from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
@@ -79,7 +79,7 @@ def _remark(found: "Found") -> str:
     return f"Replaced {len(found.spans)} occurrences." if len(found.spans) > 1 else ""
 
 
-def _not_replaced(params: EditFileParams, source: Source, found: "Ambiguous | None") -> ToolError:
+def _not_replaced(params: EditFileParams, source: SourceText, found: "Ambiguous | None") -> ToolError:
     if found is None:
         return _not_found(params, source)
     name = printable_name(params.path)
@@ -96,7 +96,7 @@ def _not_replaced(params: EditFileParams, source: Source, found: "Ambiguous | No
     )
 
 
-def _not_found(params: EditFileParams, source: Source) -> ToolError:
+def _not_found(params: EditFileParams, source: SourceText) -> ToolError:
     from robota.tools.editing.nearest import nearest_text
 
     nearest = nearest_text(source.lines, lines_of(plain_newlines(params.old_string)))

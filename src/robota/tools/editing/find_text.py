@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from robota.workspace.text.source import Span, common_prefix, common_suffix
+from robota.workspace.text.source import TextSpan, common_prefix, common_suffix
 
 # One character for one character, so that positions stay the same.
 LOOK_ALIKES = {
@@ -22,7 +22,7 @@ WHITESPACE_CHARACTERS = " \t\n\f\v"
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The replacements to make, and how the text was found if not exactly."""
 
-    spans: list[Span]
+    spans: list[TextSpan]
     loosely: str = ""
 
 
@@ -37,7 +37,7 @@ def find_text(text: str, old: str, new: str, *, everywhere: bool) -> Found | Amb
     """Replacing `old` by `new` in `text`; None if it is not there. All are plain text with `\\n` endings."""
     exact = list(_occurrences(text, old))
     if len(exact) == 1 or (exact and everywhere):
-        return Found(spans=[Span(start=start, end=start + len(old), new=new) for start in exact])
+        return Found(spans=[TextSpan(start=start, end=start + len(old), new=new) for start in exact])
     if exact:
         return Ambiguous(lines=_line_numbers(text, exact))
     for way, search in LOOSE_WAYS:
@@ -60,17 +60,17 @@ def _line_numbers(text: str, positions: list[int]) -> list[int]:
     return [text.count("\n", 0, position) + 1 for position in positions]
 
 
-def _by_look(text: str, old: str, new: str) -> list[Span]:
+def _by_look(text: str, old: str, new: str) -> list[TextSpan]:
     """Typographic quotes, dashes and blanks taken for the plain ones; what `new` keeps of `old` is not touched."""
     head = common_prefix(old, new)
     tail = common_suffix(old, new, min(len(old), len(new)) - head)
     return [
-        Span(start=at + head, end=at + len(old) - tail, new=new[head : len(new) - tail])
+        TextSpan(start=at + head, end=at + len(old) - tail, new=new[head : len(new) - tail])
         for at in _occurrences(text.translate(FOLDED), old.translate(FOLDED))
     ]
 
 
-def _by_lines(text: str, old: str, new: str) -> list[Span]:
+def _by_lines(text: str, old: str, new: str) -> list[TextSpan]:
     """Whole lines, whatever blanks they begin and end with, if one change of indentation explains them all."""
     quoted, replacement = _without_common_edges(old, new, "\n")
     wanted = [line.strip() for line in quoted.translate(FOLDED).split("\n")]
@@ -101,7 +101,7 @@ def _indexes(lines: list[str], wanted: str) -> Iterator[int]:
         yield at
 
 
-def _lines_span(lines: list[str], at: int, old: list[str], new: str) -> Span | None:
+def _lines_span(lines: list[str], at: int, old: list[str], new: str) -> TextSpan | None:
     # Only a text that was not found exactly needs what this loads.
     from robota.tools.editing.reindent import reindented
 
@@ -113,16 +113,18 @@ def _lines_span(lines: list[str], at: int, old: list[str], new: str) -> Span | N
     end = start + sum(len(line) + 1 for line in there) - 1
     if not replacement and at + len(old) < len(lines):  # the lines go, and so does the last of their endings
         end += 1
-    return Span(start=start, end=end, new="\n".join(replacement))
+    return TextSpan(start=start, end=end, new="\n".join(replacement))
 
 
-def _by_words(text: str, old: str, new: str) -> list[Span]:
+def _by_words(text: str, old: str, new: str) -> list[TextSpan]:
     """The same words with other blanks between them; a line break stays a line break."""
     quoted, replacement = _without_common_edges(old, new, WHITESPACE_CHARACTERS)
     if not quoted:
         return []
     pattern = _words_pattern(quoted.translate(FOLDED))
-    return [Span(start=hit.start(), end=hit.end(), new=replacement) for hit in pattern.finditer(text.translate(FOLDED))]
+    return [
+        TextSpan(start=hit.start(), end=hit.end(), new=replacement) for hit in pattern.finditer(text.translate(FOLDED))
+    ]
 
 
 def _words_pattern(old: str) -> re.Pattern[str]:

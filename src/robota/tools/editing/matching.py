@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 
-from robota.workspace.text.source import Source
+from robota.workspace.text.source import SourceText
 
 # What keyboards and models write in place of typographic characters.
 PLAIN = str.maketrans(
@@ -31,7 +31,7 @@ LOOSE = tuple(match for match in Match if match is not Match.EXACT)
 class SearchedLines:
     """The lines of one file, each form of them computed once, and only if it is looked at."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self._source = source
         self._forms: dict[Match, list[str]] = {}
 

@@ -17,7 +17,7 @@ from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.change_set import Change, Remove, Write
 from robota.workspace.files.files import Files
 from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
-from robota.workspace.text.source import MAX_SOURCE_BYTES, Source, read_source
+from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     after: Content | None = None
     moved_to: str | None = None
     loose: tuple[str, ...] = ()
-    source: Source | None = None
+    source: SourceText | None = None
 
 
 class _Unusable(Exception):
@@ -102,7 +102,7 @@ def _deleted(files: Files, operation: DeleteFile) -> FileDraft:
     file = files.read(operation.path, MAX_SOURCE_BYTES)
     files.check_read(operation.path, file, required=False)
     try:
-        text = Source(file).text
+        text = SourceText(file).text
     except BinaryContent:
         text = ""
     return FileDraft(
@@ -141,7 +141,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
     )
 
 
-def _changes(path: str, target: str | None, source: Source, data: Content) -> tuple[Change, ...]:
+def _changes(path: str, target: str | None, source: SourceText, data: Content) -> tuple[Change, ...]:
     if target is None:
         return (Write(path=path, data=data, over=source.file),)
     return (Write(path=target, data=data, mode_of=path), Remove(path=path, over=source.file))

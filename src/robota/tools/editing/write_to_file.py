@@ -7,7 +7,7 @@ import msgspec
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches
 from robota.tools.presentation import description_beside, titled
 from robota.workspace.problems import Missing
-from robota.workspace.text.source import Span, read_source
+from robota.workspace.text.source import TextSpan, read_source
 
 
 class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:
         change = new_file(params.path, params.content)
     else:
         content = params.content.removeprefix("\ufeff") if source.form.mark else params.content
-        change = changed_file(params.path, source, [Span(start=0, end=len(source.text), new=content)])
+        change = changed_file(params.path, source, [TextSpan(start=0, end=len(source.text), new=content)])
     return prepared_change(change, context.files, "editedExistingFile")
 
 

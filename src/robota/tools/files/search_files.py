@@ -10,7 +10,7 @@ from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 
 if TYPE_CHECKING:
-    from robota.workspace.search.content import Found, FoundFile
+    from robota.workspace.search.content import ContentSearchResult, FoundFile
 
 MAX_RESULTS: Final = 300
 MAX_CONTEXT: Final = 20
@@ -81,7 +81,7 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
     return ToolResult(content="\n\n".join([summary, *notes, *shown]), view=TextView(text=summary))
 
 
-def _summary(found: "Found", params: SearchFilesParams) -> str:
+def _summary(found: "ContentSearchResult", params: SearchFilesParams) -> str:
     if found.is_cut:
         count = found.matches
         return f"Showing the first {count} of {count}+ results. Use a narrower regex or path to see the others."
@@ -94,7 +94,7 @@ def _summary(found: "Found", params: SearchFilesParams) -> str:
     return f"No results found, because no file was searched. Check {narrowed}; hidden and ignored files do not count."
 
 
-def _notes(found: "Found", left_out: int) -> list[str]:
+def _notes(found: "ContentSearchResult", left_out: int) -> list[str]:
     notes = []
     if left_out:
         notes.append(f"The list is too long: {left_out} more files with results are not shown. Narrow the search.")

@@ -35,7 +35,7 @@ class Remove(msgspec.Struct, frozen=True, kw_only=True):
 Change = Write | Remove
 
 
-class NotAllDone(FileProblem):
+class ChangesFailed(FileProblem):
     """One of the changes failed; the text says what became of the others."""
 
 
@@ -48,7 +48,7 @@ class _Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_changes(files: Files, changes: Sequence[Change]) -> None:
-    """Make all of them, or raise `NotAllDone` and leave everything as it was. No two may be about the same file."""
+    """Make all of them, or raise `ChangesFailed` and leave everything as it was. No two may be about the same file."""
     done: list[_Done] = []
     try:
         for change in sorted(changes, key=lambda change: isinstance(change, Remove)):
@@ -56,7 +56,7 @@ def make_changes(files: Files, changes: Sequence[Change]) -> None:
     except BaseException as error:
         left = [problem for each in reversed(done) if (problem := _undone(files, each))]
         if isinstance(error, FileProblem):
-            raise NotAllDone(_report(error, len(done), left)) from error
+            raise ChangesFailed(_report(error, len(done), left)) from error
         raise
 
 

@@ -53,7 +53,7 @@ class FileData(msgspec.Struct, frozen=True, kw_only=True):
     stamp: Stamp
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a write did. `separated_links` counts other hard links, which still hold the old content."""
 
     path: Path
@@ -126,7 +126,7 @@ class Files:
         """Raise `FileChanged` if the model has read other content; `required`: `NotRead` if it has read none."""
         self._read_tracker.check(path, file.path, file.data, file.stamp, required=required)
 
-    def write(self, path: str, data: Content, *, over: FileData | None = None) -> Written:
+    def write(self, path: str, data: Content, *, over: FileData | None = None) -> WriteResult:
         """Replace the whole file at once. `over` is what the new content was worked out from: it must still be there.
 
         Without `over` whatever is there is replaced.
@@ -142,7 +142,7 @@ class Files:
             else:
                 stamp = _stamp(replace_file(parent, real.name, data, before))
         self._read_tracker.note_written(real, data, stamp)
-        return Written(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
+        return WriteResult(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
 
     def remove(self, path: str, *, over: FileData) -> None:
         """Delete the file if it is still `over`. Other hard links keep the content."""

@@ -12,11 +12,11 @@ SEARCH_S: Final = 5.0
 PROGRAM: Final = str(Path(__file__).with_name("scan.py"))
 
 
-class SearchProblem(Exception):
+class OutputSearchFailed(Exception):
     """The search could not be done. The text says why, for the model."""
 
 
-class Found(msgspec.Struct, frozen=True, array_like=True):
+class OutputMatch(msgspec.Struct, frozen=True, array_like=True):
     """A line that matches: its number from 1, where it begins in the file, and its text or a part of it."""
 
     line: int
@@ -24,16 +24,16 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
     text: str
 
 
-class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
+class OutputSearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """`matches` counts all of them, also those that found no room in `found`. `invalid` says what is wrong with it."""
 
     matches: int = 0
-    found: tuple[Found, ...] = ()
+    found: tuple[OutputMatch, ...] = ()
     total_bytes: int = 0
     invalid: str | None = None
 
 
-async def search_output(path: Path, pattern: str, offset: int, room: int) -> SearchResult:
+async def search_output(path: Path, pattern: str, offset: int, room: int) -> OutputSearchResult:
     """Lines from byte `offset` on that match a Python regular expression; case does not matter."""
     order = msgspec.json.encode({"path": str(path), "pattern": pattern, "offset": offset, "room": room})
     process = await asyncio.create_subprocess_exec(
@@ -47,15 +47,15 @@ async def search_output(path: Path, pattern: str, offset: int, room: int) -> Sea
             answer, _ = await process.communicate()
     except TimeoutError as error:
         message = f"The search took more than {SEARCH_S:g} s and was stopped. Use a simpler pattern or a larger offset."
-        raise SearchProblem(message) from error
+        raise OutputSearchFailed(message) from error
     finally:
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
     if process.returncode != 0:
-        raise SearchProblem(f"The output could not be searched (exit code {process.returncode}).")
-    result = msgspec.json.decode(answer, type=SearchResult)
+        raise OutputSearchFailed(f"The output could not be searched (exit code {process.returncode}).")
+    result = msgspec.json.decode(answer, type=OutputSearchResult)
     if result.invalid is not None:
         problem = f"{pattern!r} is not a valid regular expression: {result.invalid}. Nothing was searched."
-        raise SearchProblem(problem)
+        raise OutputSearchFailed(problem)
     return result

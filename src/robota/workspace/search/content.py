@@ -50,7 +50,7 @@ class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[FoundLine]
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class ContentSearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """In path order. `is_cut` says that there are more matches than the limit; `searched` is then not known."""
 
     files: tuple[FoundFile, ...]
@@ -61,7 +61,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: tuple[str, ...]
 
 
-async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) -> Found:
+async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) -> ContentSearchResult:
     """Search beneath `root`. Symbolic links are not followed; what `is_ignored` names is never shown."""
     check_place(root, query.place, is_ignored)
     if "\0" in query.regex or "\n" in query.regex:
@@ -112,7 +112,9 @@ def tidy(path: str) -> str:
     return path.removeprefix("./")
 
 
-async def _collect(root: Path, query: Query, is_ignored: Callable[[str], bool], *, in_order: bool) -> Found:
+async def _collect(
+    root: Path, query: Query, is_ignored: Callable[[str], bool], *, in_order: bool
+) -> ContentSearchResult:
     collector = _Collector(root, query, is_ignored)
     end = await run_ripgrep(_arguments(root, query, in_order=in_order), root, collector.take)
     if not end.was_stopped and collector.searched is None:
@@ -224,9 +226,9 @@ class _Collector:
             self.searched = said.data.stats.searches
         return True
 
-    def found(self, end: RipgrepEnd) -> Found:
+    def found(self, end: RipgrepEnd) -> ContentSearchResult:
         ordered = sorted(self._lines.items(), key=lambda item: item[0].split("/"))
-        return Found(
+        return ContentSearchResult(
             files=tuple(FoundFile(path=path, lines=lines) for path, lines in ordered),
             matches=min(self._matches, self._query.limit),
             is_cut=end.was_stopped,

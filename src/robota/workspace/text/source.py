@@ -4,7 +4,7 @@ How an edit tool uses it:
 
     source = read_source(context.files, path)            # refused if the file changed since the model read it
     ... find the place in `source.text` or `source.lines`, which never hold a carriage return ...
-    data = source.replace([Edit(start_line=3, end_line=4, new_lines=("new",))])
+    data = source.replace([LineEdit(start_line=3, end_line=4, new_lines=("new",))])
     context.files.write(path, data, over=source.file)     # refused if the file changed in the meantime
 
 In `text` every line ends with `\\n`, and a byte that is no character of the file's encoding stands as U+FFFD. Text that
@@ -39,7 +39,7 @@ PLACEHOLDERS = re.compile("[\udc80-\udcff\ufffd]")
 CHARACTER_BYTES = {"cp1252": 1, "latin-1": 1, "utf-32-le": 4, "utf-32-be": 4}
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True):
+class LineEdit(msgspec.Struct, frozen=True, kw_only=True):
     """Lines `start_line` to `end_line`, counted from 1 and both included, become `new_lines` (without endings).
 
     `end_line == start_line - 1` replaces nothing: the new lines go before `start_line`, which may be one past the end.
@@ -50,8 +50,8 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     new_lines: Sequence[str]
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """The characters `start` to `end` (not included) of `Source.text` become `new`."""
+class TextSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """The characters `start` to `end` (not included) of `SourceText.text` become `new`."""
 
     start: int
     end: int
@@ -62,17 +62,17 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
         return self.start < self.end or bool(self.new)
 
 
-def read_source(files: Files, path: str, *, must_be_read: bool = False) -> "Source":
+def read_source(files: Files, path: str, *, must_be_read: bool = False) -> "SourceText":
     """Open a file for editing. Raises a `FileProblem`: missing, binary, too big, ignored, changed since it was read.
 
     `must_be_read` also refuses a file that the model has never read.
     """
-    source = Source(files.read(path, MAX_SOURCE_BYTES))
+    source = SourceText(files.read(path, MAX_SOURCE_BYTES))
     files.check_read(path, source.file, required=must_be_read)
     return source
 
 
-class Source:
+class SourceText:
     """The decoded content of one file. Immutable: an edit gives bytes, not another source."""
 
     def __init__(self, file: FileData) -> None:
@@ -100,11 +100,11 @@ class Source:
     def _raw(self) -> str:
         return self._decoded.content
 
-    def replace(self, edits: Iterable[Edit]) -> bytes:
+    def replace(self, edits: Iterable[LineEdit]) -> bytes:
         """The file with some lines replaced. Edits may come in any order but must not overlap."""
         return bytes(self.replace_spans(self.span_of(edit) for edit in edits))
 
-    def replace_spans(self, spans: Iterable[Span]) -> Pieces:
+    def replace_spans(self, spans: Iterable[TextSpan]) -> Pieces:
         """The file with some stretches of `text` replaced. They may come in any order but must not overlap."""
         data, pieces = memoryview(self.file.data), list[bytes | memoryview]()
         place = raw_place = 0
@@ -122,23 +122,25 @@ class Source:
             written = byte_place
         return Pieces((self.form.mark, *pieces, data[written:]))
 
-    def trimmed(self, span: Span) -> Span:
+    def trimmed(self, span: TextSpan) -> TextSpan:
         """The part of a span that really changes, so that endings around it are not even looked at."""
         old, new = self.text[span.start : span.end], self._newlines_as_meant(span.new)
         head = common_prefix(old, new)
         tail = common_suffix(old, new, min(len(old), len(new)) - head)
-        return Span(start=span.start + head, end=span.end - tail, new=new[head : len(new) - tail])
+        return TextSpan(start=span.start + head, end=span.end - tail, new=new[head : len(new) - tail])
 
-    def span_of(self, edit: Edit) -> Span:
+    def span_of(self, edit: LineEdit) -> TextSpan:
         """The same edit, in characters."""
         if not 1 <= edit.start_line <= edit.end_line + 1:
             raise ValueError(f"lines {edit.start_line}-{edit.end_line} are not in the order of a file")
         start, end, last = self.index.start_of(edit.start_line - 1), self.index.start_of(edit.end_line), len(self.text)
         new = "".join(f"{line}\n" for line in edit.new_lines)
         if end <= last:
-            return Span(start=start, end=end, new=new)
+            return TextSpan(start=start, end=end, new=new)
         # The last line has no ending to give.
-        return Span(start=min(start, last), end=last, new="\n" * (start > last and bool(new)) + new.removesuffix("\n"))
+        return TextSpan(
+            start=min(start, last), end=last, new="\n" * (start > last and bool(new)) + new.removesuffix("\n")
+        )
 
     def _newlines_as_meant(self, new: str) -> str:
         """In a file without carriage returns one that is given is meant; elsewhere it is a way to write a newline."""
@@ -166,7 +168,7 @@ class Source:
         cuts = [*range(start, end, CACHED), end]
         return sum(len(encode_part(self._raw[one:next_one], self.form)) for one, next_one in pairwise(cuts))
 
-    def _in_raw_form(self, span: Span, start: int, end: int) -> str:
+    def _in_raw_form(self, span: TextSpan, start: int, end: int) -> str:
         new = span.new
         if REPLACEMENT in new and self.form.errors == BYTE_TRANSPARENT:
             new = _with_stray_bytes(new, PLACEHOLDERS.findall(self._raw, start, end))

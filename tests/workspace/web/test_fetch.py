@@ -8,7 +8,7 @@ import pytest
 
 from robota.workspace.web.address import AddressRefused, AddressRules
 from robota.workspace.web.fetch import Fetched, Fetcher, FetchFailed, Redirected
-from tests.workspace.web_server import Page, Web, web_server
+from tests.workspace.web.web_server import Page, Web, web_server
 
 LOOPBACK = AddressRules(exempt=("127.0.0.0/8", "::1/128"))
 

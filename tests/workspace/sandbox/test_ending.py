@@ -9,8 +9,8 @@ from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import Processes
 from robota.workspace.sandbox.backend import SandboxKind
-from tests.sandbox.cells import KINDS, Cell
-from tests.workspace.commanding import Witness
+from tests.workspace.process.commanding import Witness
+from tests.workspace.sandbox.cells import KINDS, Cell
 
 
 def stopped(kind: SandboxKind, base: Path, command: str) -> CommandOutcome:

@@ -11,8 +11,8 @@ from robota.config.settings.allowed_hosts import AllowedAddress, AllowedName, Na
 from robota.workspace.web.address import AddressRefused, parse_address
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.harness.cli import Robota
-from tests.sandbox.cells import PYTHON
-from tests.sandbox.egress_partners import require_bubblewrap
+from tests.workspace.sandbox.cells import PYTHON
+from tests.workspace.sandbox.egress_partners import require_bubblewrap
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from robota.workspace.process.command_process import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import MOST_IN_BACKGROUND, Processes
 from robota.workspace.process.watchdog import CommandLimits
-from tests.workspace.commanding import Witness, leaving_nothing, with_processes
+from tests.workspace.process.commanding import Witness, leaving_nothing, with_processes
 
 FOREVER = 60.0  # far longer than what it stands for
 

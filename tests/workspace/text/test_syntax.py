@@ -95,7 +95,7 @@ def test_binary_and_large_files_are_not_judged() -> None:
 
 def test_a_file_that_takes_too_long_is_not_judged() -> None:
     data = b"def f(x):\n    return (x + 1\n\n" * 1000
-    assert isinstance(first_error("python", data), SyntaxBreak)
+    assert isinstance(first_error("python", data, max_seconds=60), SyntaxBreak)
     assert isinstance(first_error("python", data, max_seconds=-1), NotParsed)
 
 

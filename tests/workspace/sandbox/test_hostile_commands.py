@@ -11,7 +11,7 @@ import pytest
 from robota.workspace.sandbox.backend import SandboxKind
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
-from tests.sandbox.cells import Cell
+from tests.workspace.sandbox.cells import Cell
 
 SECRETS = {
     "ANTHROPIC_API_KEY": "sk-ant-REDACTED",

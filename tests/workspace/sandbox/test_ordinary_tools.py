@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind
-from tests.sandbox.cells import KINDS, PYTHON, Cell
+from tests.workspace.sandbox.cells import KINDS, PYTHON, Cell
 
 PARALLEL = """
 import asyncio, multiprocessing, subprocess, tempfile, threading

@@ -15,7 +15,7 @@ from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.profile import PROTECTED_NAMES
-from tests.sandbox.cells import Cell
+from tests.workspace.sandbox.cells import Cell
 
 HOLD = """
 import sys

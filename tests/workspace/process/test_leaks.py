@@ -10,7 +10,7 @@ import pytest
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.processes import Processes
 from robota.workspace.process.watchdog import CommandLimits
-from tests.workspace.commanding import Witness, leaving_nothing, with_processes
+from tests.workspace.process.commanding import Witness, leaving_nothing, with_processes
 
 AT_ONCE = 40
 ROUNDS = 25

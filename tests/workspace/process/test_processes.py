@@ -12,7 +12,7 @@ from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.command_process import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import Processes
-from tests.workspace.commanding import Witness, leaving_nothing, run
+from tests.workspace.process.commanding import Witness, leaving_nothing, run
 
 
 @pytest.fixture(autouse=True)

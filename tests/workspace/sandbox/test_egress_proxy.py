@@ -14,7 +14,7 @@ from robota.workspace.sandbox.egress.allow_list import LOOKUPS_AT_ONCE, AllowLis
 from robota.workspace.sandbox.egress.relay import EgressLimits
 from robota.workspace.sandbox.egress.request import ProxyError, parse_proxy_request
 from robota.workspace.web.address import parse_address
-from tests.sandbox.egress_partners import OK, Proxy, Server, proxy, server
+from tests.workspace.sandbox.egress_partners import OK, Proxy, Server, proxy, server
 
 T = TypeVar("T")
 

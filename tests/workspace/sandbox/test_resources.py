@@ -15,8 +15,8 @@ from robota.workspace.process.processes import Processes
 from robota.workspace.process.watchdog import CommandLimits, memory_in_use, memory_of, whole_memory
 from robota.workspace.process.wrapped_command import CommandWrapper, unwrapped
 from robota.workspace.sandbox.backend import SandboxKind
-from tests.sandbox.cells import KINDS, PYTHON, Cell
-from tests.workspace.commanding import Witness
+from tests.workspace.process.commanding import Witness
+from tests.workspace.sandbox.cells import KINDS, PYTHON, Cell
 
 MEGABYTE = 1 << 20
 # Twice as many in every step, up to 2,048.

@@ -7,7 +7,7 @@ from robota.workspace.sandbox.backend import SandboxKind
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
-from tests.sandbox.cells import PYTHON, Cell
+from tests.workspace.sandbox.cells import PYTHON, Cell
 
 
 def test_the_refused_host_is_named_in_the_offer(robota: Robota, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.profile import workspace_profile
-from tests.sandbox.cells import KINDS, PYTHON, Cell
+from tests.workspace.sandbox.cells import KINDS, PYTHON, Cell
 
 
 @pytest.fixture(params=KINDS)

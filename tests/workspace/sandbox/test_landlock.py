@@ -14,8 +14,8 @@ import pytest
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.landlock import LAUNCHER
 from robota.workspace.sandbox.profile import workspace_profile
-from tests.sandbox.cells import PYTHON, Cell, landlock_abi
-from tests.workspace.commanding import Witness
+from tests.workspace.process.commanding import Witness
+from tests.workspace.sandbox.cells import PYTHON, Cell, landlock_abi
 
 OPEN = "import socket; socket.socket(socket.{}, socket.{})"
 

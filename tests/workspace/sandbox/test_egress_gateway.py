@@ -19,10 +19,10 @@ from robota.workspace.sandbox.backend import SandboxKind
 from robota.workspace.sandbox.egress.gateway import interpreter_inside
 from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
-from tests.sandbox.cells import PYTHON
-from tests.sandbox.egress_partners import require_bubblewrap
-from tests.workspace.commanding import Witness, open_descriptors
-from tests.workspace.web_server import Page, Web, web_server
+from tests.workspace.process.commanding import Witness, open_descriptors
+from tests.workspace.sandbox.cells import PYTHON
+from tests.workspace.sandbox.egress_partners import require_bubblewrap
+from tests.workspace.web.web_server import Page, Web, web_server
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 

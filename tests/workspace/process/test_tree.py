@@ -15,7 +15,7 @@ from robota.workspace.process.command_process import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import Processes
 from robota.workspace.process.watchdog import CommandLimits
-from tests.workspace.commanding import Witness, leaving_nothing, run, with_processes
+from tests.workspace.process.commanding import Witness, leaving_nothing, run, with_processes
 
 DAEMON = """
 import os, signal, sys

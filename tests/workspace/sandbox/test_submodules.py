@@ -7,7 +7,7 @@ import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind
 from robota.workspace.sandbox.repositories import find_submodules
-from tests.sandbox.cells import Cell
+from tests.workspace.sandbox.cells import Cell
 
 GIT = ("git", "-c", "user.email=a@example.com", "-c", "user.name=a", "-c", "protocol.file.allow=always")
 PLANT = (

@@ -9,7 +9,7 @@ import pytest
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.processes import Processes
 from robota.workspace.process.watchdog import CommandLimits
-from tests.workspace.commanding import leaving_nothing, run, with_processes
+from tests.workspace.process.commanding import leaving_nothing, run, with_processes
 
 # Gives a program a terminal of its own, as expect and script do, and types nothing.
 IN_TERMINAL = f"{sys.executable} -c \"import pty, sys; pty.spawn(['bash', '-c', sys.argv[1]])\""

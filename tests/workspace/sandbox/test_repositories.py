@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.sandbox.repositories import MOST_DEPTH, MOST_PLACES, find_git_paths
-from tests.sandbox.cells import Cell
+from tests.workspace.sandbox.cells import Cell
 
 
 @pytest.fixture
