@@ -14,8 +14,7 @@ from robota.engine.session.session import Session
 from robota.log.replay.pairing import ORPHAN_INTRODUCTION
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, Turn, UserTurn
 from robota.protocol.message import Message
-from robota.providers.chunks import Chunk, ModelRequest
-from robota.providers.definition import Provider
+from robota.providers.chunks import Chunk, ModelRequest, Provider
 from tests.engine.stage import Stage, call
 
 # Half of it is set aside for the answer, so 50,000 tokens are room for the conversation.

@@ -11,10 +11,10 @@ from robota.providers.chunks import (
     Chunk,
     FinishChunk,
     ModelRequest,
+    Provider,
     TextChunk,
     ToolSpec,
 )
-from robota.providers.definition import Provider
 from robota.providers.registry import create
 
 READ_FILE = ToolSpec(

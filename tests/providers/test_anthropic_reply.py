@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.protocol.conversation import Usage
-from robota.providers.catalogue import Price
 from robota.providers.chunks import (
     CallArgumentsChunk,
     CallStartChunk,
@@ -17,6 +16,7 @@ from robota.providers.chunks import (
     UsageChunk,
 )
 from robota.providers.fault import FaultKind
+from robota.providers.pricing import Price, cost
 from robota.providers.wire.anthropic.reply import anthropic_reply
 from tests.providers.conversing import calls_of, finish_of, text_of
 from tests.providers.wire_shapes import event, in_pieces, json_of, read, shape
@@ -73,7 +73,7 @@ def test_thoughts_keep_every_signature_of_their_stretch() -> None:
 def test_cache_writes_may_come_by_their_life_time_only() -> None:
     usage = {"input_tokens": 1, "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 3}}
     chunks = read(anthropic_reply, event({"type": "message_start", "message": {"usage": usage}}) + ended("x")).chunks
-    assert chunks[0] == UsageChunk(Usage(input_tokens=1, output_tokens=3, cache_creation_input_tokens=5))
+    assert chunks[0] == UsageChunk(Usage(input_tokens=1, output_tokens=3, cache_creation_input_tokens=5), hour_writes=3)
 
 
 def test_what_is_kept_for_an_hour_costs_twice_the_input() -> None:
@@ -82,12 +82,12 @@ def test_what_is_kept_for_an_hour_costs_twice_the_input() -> None:
     def cost_of(five_minutes: int, hour: int) -> float | None:
         parts = {"ephemeral_5m_input_tokens": five_minutes, "ephemeral_1h_input_tokens": hour}
         start = event({"type": "message_start", "message": {"usage": {"cache_creation": parts}}})
-        chunk = read(lambda: anthropic_reply(price), start + ended("end_turn")).chunks[0]
+        chunk = read(anthropic_reply, start + ended("end_turn")).chunks[0]
         assert isinstance(chunk, UsageChunk)
-        return chunk.cost
+        return cost(chunk.usage, price, chunk.hour_writes)
 
     assert cost_of(0, 1_000_000) == pytest.approx(6 + 3 * 15 / 1_000_000)
-    assert cost_of(1_000_000, 0) is None
+    assert cost_of(1_000_000, 0) == pytest.approx(3.75 + 3 * 15 / 1_000_000)
 
 
 @pytest.mark.parametrize(

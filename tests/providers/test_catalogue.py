@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import Usage
-from robota.providers.catalogue import Price, catalogue, cost, lookup
+from robota.providers.catalogue import catalogue, lookup
 from robota.providers.chunks import UsageChunk
+from robota.providers.pricing import Price, cost
 from robota.providers.registry import PLACES, create, definition, ready
 from tests.fakellm.server import running
 from tests.providers.conversing import reply_then_close, request

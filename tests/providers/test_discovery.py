@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from robota.config.profiles.profile import Profile
 from robota.providers.definition import ProviderDefinition
-from robota.providers.local.discovery import Found, discover, find_servers
+from robota.providers.local.discovery import FoundServer, discover, find_servers
 from robota.providers.registry import create, definition, definitions
 from tests.fakellm.server import running
 from tests.providers.conversing import reply_then_close, request, text_of
@@ -33,7 +33,7 @@ def test_the_types_that_can_be_found_have_an_address_on_loopback() -> None:
 def test_what_is_found_works_as_it_is() -> None:
     with running("hello") as fake:
         (found,) = asyncio.run(find_servers([at("ollama", fake.url), definition("groq")]))
-        assert found == Found(type="ollama", base_url=f"{fake.url}/v1", models=("fake-model",))
+        assert found == FoundServer(type="ollama", base_url=f"{fake.url}/v1", models=("fake-model",))
         profile = Profile(type=found.type, base_url=found.base_url, model=found.models[0])
         assert text_of(asyncio.run(reply_then_close(create(profile, {}), request())))
 
@@ -44,7 +44,7 @@ def test_what_is_found_works_as_it_is() -> None:
         whole("200 OK", b"<html>a web page</html>"),
         whole("200 OK", b'{"hello": "world"}'),
         whole("200 OK", b"[]"),
-        whole("404 Not Found", b"nothing here"),
+        whole("404 Not FoundServer", b"nothing here"),
         whole("401 Unauthorized", b"{}"),
         b"SSH-2.0-OpenSSH_9\r\n",
         b"",
@@ -56,7 +56,7 @@ def test_somebody_else_on_the_port_is_not_a_model_server(answer: bytes) -> None:
         await writer.drain()
         writer.close()
 
-    async def run() -> Sequence[Found]:
+    async def run() -> Sequence[FoundServer]:
         async with raw_server(reply) as server:
             return await find_servers([at("llamacpp", server.url)])
 
@@ -67,7 +67,7 @@ def test_one_that_never_answers_hides_no_other() -> None:
     async def silence(writer: asyncio.StreamWriter) -> None:
         await asyncio.Event().wait()
 
-    async def run(url: str) -> Sequence[Found]:
+    async def run(url: str) -> Sequence[FoundServer]:
         async with raw_server(silence) as server:
             return await find_servers([at("lmstudio", server.url), at("ollama", url)], patience_s=0.5)
 

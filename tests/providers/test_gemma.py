@@ -13,7 +13,7 @@ from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, ThinkingChunk
 from robota.providers.registry import create
 from robota.providers.wire.gemma.call import QUOTES, GemmaCall, parse_call
-from robota.providers.wire.gemma.text import GemmaText, Piece, Thought, Visible
+from robota.providers.wire.gemma.text import GemmaAnswer, GemmaParser, GemmaPiece, GemmaThought
 from tests.providers.conversing import READ_FILE, calls_of, finish_of, reply_then_close, request, text_of
 from tests.providers.raw_server import STREAM_HEAD, raw_server
 
@@ -21,19 +21,24 @@ CALL = '<|tool_call>call:read_file{path:<|"|>a.txt<|"|>}<tool_call|>'
 OFFERED = ("read_file", "search")
 MARKS = ("call:read_file", "<|tool_call>", "<tool_call|>", "<|channel>", "<channel|>", "thought\n")
 STORY = f"<|channel>thought\nWhat now?<channel|>I look. {CALL}Done.<turn|>"
-TOLD = [Thought("What now?"), Visible("I look. "), GemmaCall("read_file", {"path": "a.txt"}), Visible("Done.")]
+TOLD = [
+    GemmaThought("What now?"),
+    GemmaAnswer("I look. "),
+    GemmaCall("read_file", {"path": "a.txt"}),
+    GemmaAnswer("Done."),
+]
 
 
-def read(*texts: str) -> list[Piece]:
+def read(*texts: str) -> list[GemmaPiece]:
     """All pieces, neighbours of one kind joined."""
-    reader = GemmaText(OFFERED)
-    joined: list[Piece] = []
+    reader = GemmaParser(OFFERED)
+    joined: list[GemmaPiece] = []
     for piece in [*(piece for text in texts for piece in reader.feed(text)), *reader.finish()]:
         last = joined[-1] if joined else None
-        if isinstance(piece, Visible) and isinstance(last, Visible):
-            joined[-1] = Visible(last.text + piece.text)
-        elif isinstance(piece, Thought) and isinstance(last, Thought):
-            joined[-1] = Thought(last.text + piece.text)
+        if isinstance(piece, GemmaAnswer) and isinstance(last, GemmaAnswer):
+            joined[-1] = GemmaAnswer(last.text + piece.text)
+        elif isinstance(piece, GemmaThought) and isinstance(last, GemmaThought):
+            joined[-1] = GemmaThought(last.text + piece.text)
         else:
             joined.append(piece)
     return joined
@@ -42,20 +47,20 @@ def read(*texts: str) -> list[Piece]:
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
-        ("Plain.", [Visible("Plain.")]),
+        ("Plain.", [GemmaAnswer("Plain.")]),
         (STORY, TOLD),
-        ("<|channel>thought\nhidden<channel|>Visible", [Thought("hidden"), Visible("Visible")]),
-        ("<|channel>thought\n<channel|>Visible", [Visible("Visible")]),
-        ("<|channel>hidden<channel|>Visible", [Thought("hidden"), Visible("Visible")]),
-        ("<|channel>final\nVisible<channel|>!", [Visible("Visible!")]),
-        ("<|channel>thought\nnever closed", [Thought("never closed")]),
-        ("a < b <| c <|chan", [Visible("a < b <| c <|chan")]),
+        ("<|channel>thought\nhidden<channel|>Visible", [GemmaThought("hidden"), GemmaAnswer("Visible")]),
+        ("<|channel>thought\n<channel|>Visible", [GemmaAnswer("Visible")]),
+        ("<|channel>hidden<channel|>Visible", [GemmaThought("hidden"), GemmaAnswer("Visible")]),
+        ("<|channel>final\nVisible<channel|>!", [GemmaAnswer("Visible!")]),
+        ("<|channel>thought\nnever closed", [GemmaThought("never closed")]),
+        ("a < b <| c <|chan", [GemmaAnswer("a < b <| c <|chan")]),
         ("<start_function_call>call:search{q:<escape>x<escape>}<end_function_call>", [GemmaCall("search", {"q": "x"})]),
         # A server that swallows the closing mark gives a whole call all the same.
         ('<|tool_call>call:search{q:<|"|>x<|"|>}', [GemmaCall("search", {"q": "x"})]),
     ],
 )
-def test_what_a_person_sees_and_what_not(text: str, pieces: list[Piece]) -> None:
+def test_what_a_person_sees_and_what_not(text: str, pieces: list[GemmaPiece]) -> None:
     assert read(text) == pieces
 
 
@@ -70,7 +75,7 @@ def test_what_a_person_sees_and_what_not(text: str, pieces: list[Piece]) -> None
     ],
 )
 def test_a_call_that_was_not_offered_or_is_not_whole_stays_text(text: str) -> None:
-    assert read(text) == [Visible(text)]
+    assert read(text) == [GemmaAnswer(text)]
 
 
 def test_marks_inside_a_quoted_value_are_content() -> None:

@@ -17,7 +17,7 @@ from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUse
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ModelRequest
 from robota.providers.wire.anthropic.body import AnthropicBody
-from robota.providers.wire.client import Body
+from robota.providers.wire.client import BodyEncoder
 from robota.providers.wire.gemini.body import GeminiBody
 from robota.providers.wire.responses.body import ResponsesBody
 from tests.engine.stage import Stage
@@ -168,7 +168,7 @@ SEALED_PARTS: dict[str, tuple[str, list[Any]]] = {
         ],
     ),
 }
-BODIES: dict[str, type[Body]] = {"anthropic": AnthropicBody, "responses": ResponsesBody, "gemini": GeminiBody}
+BODIES: dict[str, type[BodyEncoder]] = {"anthropic": AnthropicBody, "responses": ResponsesBody, "gemini": GeminiBody}
 
 
 def model_parts(dialect: str, body: dict[str, Any]) -> list[Any]:

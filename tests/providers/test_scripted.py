@@ -9,8 +9,7 @@ import pytest
 
 from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import Usage
-from robota.providers.chunks import Chunk, FinishChunk, ThinkingChunk, UsageChunk
-from robota.providers.definition import Provider
+from robota.providers.chunks import Chunk, FinishChunk, Provider, ThinkingChunk, UsageChunk
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.registry import create, definition
 from tests.providers.conversing import calling, calls_of, finish_of, request, result, text_of, user, whole_reply

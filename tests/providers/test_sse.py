@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.providers.wire.sse import SseFrames
+from robota.providers.wire.reply import SseFrames
 
 PIECES = st.sampled_from(
     [

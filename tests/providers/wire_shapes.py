@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from robota.providers.chunks import CallArgumentsChunk, Chunk, TextChunk, ThinkingChunk, UsageChunk
 from robota.providers.fault import ProviderFault
-from robota.providers.wire.json_reply import WireReply
+from robota.providers.wire.reply import WireReply
 
 SHAPES = Path(__file__).with_name("shapes")
 

@@ -10,21 +10,11 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
-from robota.protocol.conversation import Usage
+from robota.providers.pricing import Price
 
 # What a vendor appends to the name of a model without making it another one: a date, a version, a tag.
 VARIANT: Final = re.compile(r"(-(0|latest|\d{4,8}|\d{4}-\d{2}-\d{2}|preview(-[\d-]+)?)|[:@][\w.-]+)")
-MILLION: Final = 1_000_000
 OVERRIDES: Final = "models"
-
-
-class Price(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """US dollars per million tokens. A cache price that is left out is that of plain input."""
-
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -59,21 +49,6 @@ def lookup(type: str, model: str, overrides: Mapping[str, Any] | None = None) ->
     return ModelEntry(facts=_changed(found or ModelFacts(), told, model), is_known=True)
 
 
-def cost(usage: Usage, price: Price | None) -> float | None:
-    """US dollars for these tokens; None if nobody knows the price."""
-    if price is None:
-        return None
-    read = price.input if price.cache_read is None else price.cache_read
-    write = price.input if price.cache_write is None else price.cache_write
-    total = (
-        usage.input_tokens * price.input
-        + usage.output_tokens * price.output
-        + usage.cache_read_input_tokens * read
-        + usage.cache_creation_input_tokens * write
-    )
-    return total / MILLION
-
-
 def entry_of(profile: Profile, model: str | None = None) -> ModelEntry:
     """The entry of a profile's model, or of another one that it serves."""
     overrides = profile.options.get(OVERRIDES) or {}
@@ -83,6 +58,7 @@ def entry_of(profile: Profile, model: str | None = None) -> ModelEntry:
 
 
 def unknown_model(profile: Profile, context_window: int) -> str:
+    """What a person is told of a model that is not in the catalogue."""
     return (
         f"The model {profile.model} is not in the catalogue. It is taken to have a window of {context_window:,} tokens "
         f"and no known price. Say more under {_models_of(profile)} in the settings."
@@ -91,6 +67,7 @@ def unknown_model(profile: Profile, context_window: int) -> str:
 
 @cache
 def catalogue() -> _Catalogue:
+    """The data of catalogue.json."""
     return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_Catalogue)
 
 

@@ -1,6 +1,7 @@
-"""The one stream of typed chunks that comes out of every provider, and the request that goes in."""
+"""The interface of every provider: a request goes in, one stream of typed chunks comes out."""
 
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,6 +32,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextChunk(msgspec.Struct, frozen=True):
+    """More text of the answer."""
+
     text: str
 
 
@@ -57,10 +60,14 @@ class CallArgumentsChunk(msgspec.Struct, frozen=True):
 
 
 class UsageChunk(msgspec.Struct, frozen=True):
-    """Tokens so far; a later one replaces an earlier one. `cost` is in US dollars, if known."""
+    """Tokens so far; a later one replaces an earlier one. `cost` is in US dollars, if the provider names it.
+
+    `hour_writes` are those of the cached tokens that the server keeps for an hour, which costs more.
+    """
 
     usage: Usage
     cost: float | None = None
+    hour_writes: int = 0
 
 
 class FinishChunk(msgspec.Struct, frozen=True):
@@ -70,3 +77,21 @@ class FinishChunk(msgspec.Struct, frozen=True):
 
 
 Chunk = TextChunk | ThinkingChunk | CallStartChunk | CallArgumentsChunk | UsageChunk | FinishChunk
+
+
+class Provider(Protocol):
+    """Something that answers. One instance serves a whole session and keeps its connection.
+
+    Making one opens nothing; that waits for the first request.
+    """
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+        """The reply, in batches of whatever arrived together. Ends after a `FinishChunk`, or raises `ProviderFault`.
+
+        Closing the iterator (`aclose`) drops the request.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Drop the connection and whatever else was opened."""
+        ...

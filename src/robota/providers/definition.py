@@ -1,32 +1,16 @@
 """What a provider is: a record made of data and two functions. No code outside a provider's module knows its name."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import msgspec
 
 from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import ModelFacts, entry_of, unknown_model
-from robota.providers.chunks import Chunk, ModelRequest
+from robota.providers.chunks import Provider
 from robota.providers.profile_options import ModelOptions, options_of
 
 T = TypeVar("T")
-
-
-class Provider(Protocol):
-    """Something that answers. One instance serves a whole session and keeps its connection.
-
-    Making one opens nothing; that waits for the first request.
-    """
-
-    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
-        """The reply, in batches of whatever arrived together. Ends after a `FinishChunk`, or raises `ProviderFault`.
-
-        Closing the iterator (`aclose`) drops the request.
-        """
-        ...
-
-    async def close(self) -> None: ...
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,9 +10,10 @@ import msgspec
 from robota.config.errors import ConfigError
 from robota.config.keys.api_key import resolve_key
 from robota.config.profiles.profile import Profile
-from robota.providers.catalogue import OVERRIDES, Price, entry_of
-from robota.providers.definition import Provider, ProviderDefinition
-from robota.providers.priced import Priced
+from robota.providers.catalogue import OVERRIDES, entry_of
+from robota.providers.chunks import Provider
+from robota.providers.definition import ProviderDefinition
+from robota.providers.pricing import Price, PricedProvider
 
 # In the order in which a person is offered them.
 PLACES: Final = {
@@ -69,7 +70,7 @@ def open_provider(profile: Profile) -> Provider:
     def price_of(model: str) -> Price | None:
         return entry_of(profile, model).facts.price
 
-    return Priced(definition(profile.type).create_provider(profile), price_of)
+    return PricedProvider(definition(profile.type).create_provider(profile), price_of)
 
 
 def ready(profile: Profile, env: Mapping[str, str], models: Mapping[str, Any] | None = None) -> Profile:

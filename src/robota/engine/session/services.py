@@ -7,7 +7,8 @@ import msgspec
 from robota.contracts.hook import Checkpoint, SessionHooks
 from robota.contracts.services import ModeService, PolicyService, ToolService
 from robota.engine.record.journal import LogPort
-from robota.providers.definition import ModelInfo, Provider
+from robota.providers.chunks import Provider
+from robota.providers.definition import ModelInfo
 from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
 from robota.workspace.files.files import Files

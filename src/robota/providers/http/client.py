@@ -54,15 +54,15 @@ class Http:
         self._opening = asyncio.Lock()
         self._draining: set[asyncio.Task[None]] = set()
 
-    def post_stream(self, url: str, headers: Mapping[str, str], body: bytes) -> "Answer":
+    def post_stream(self, url: str, headers: Mapping[str, str], body: bytes) -> "HttpAnswer":
         """Send `body`; the answer yields what arrived together, and raises `ProviderFault` if anything fails."""
-        answer = Answer(self._draining)
+        answer = HttpAnswer(self._draining)
         answer.start(self._exchange("POST", url, headers, body, answer))
         return answer
 
     async def get(self, url: str, headers: Mapping[str, str]) -> bytes:
         """The whole body of a small answer."""
-        answer = Answer(self._draining)
+        answer = HttpAnswer(self._draining)
         answer.start(self._exchange("GET", url, headers, b"", answer))
         return b"".join([data async for data in answer])
 
@@ -75,7 +75,9 @@ class Http:
         if client is not None:
             await client.aclose()
 
-    async def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes, answer: "Answer") -> None:
+    async def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, answer: "HttpAnswer"
+    ) -> None:
         """The whole life of one request, in a task of its own, so that reading never waits for who consumes."""
         place = _shown(url)
         started = False
@@ -123,7 +125,7 @@ class Http:
         )
 
 
-class Answer:
+class HttpAnswer:
     """The bytes of one answer, in the order they came. Reads that pile up while nobody looks come out as one."""
 
     def __init__(self, draining: set[asyncio.Task[None]]) -> None:
@@ -148,7 +150,7 @@ class Answer:
             self._room.clear()
             await self._room.wait()
 
-    def __aiter__(self) -> "Answer":
+    def __aiter__(self) -> "HttpAnswer":
         return self
 
     async def __anext__(self) -> bytes:

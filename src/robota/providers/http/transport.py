@@ -3,21 +3,22 @@
 It reaches a server directly. Through a proxy httpx2 goes by its own means.
 """
 
+import asyncio
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, cast
 
 import h11
 import httpx2
 
-from robota.providers.http.connection import Line, connect
-
 KEEP_IDLE_S: Final = 5.0
 LARGEST_HEAD: Final = 100 * 1024
+READ_AHEAD: Final = 256 * 1024
+# How long one address of a server is tried alone before the next is tried beside it.
+NEXT_ADDRESS_AFTER_S: Final = 0.25
 PORTS: Final = {"http": 80, "https": 443}
-
 Origin = tuple[str, str, int]
 
 
@@ -27,7 +28,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     def __init__(self, tls: ssl.SSLContext) -> None:
         self._tls = tls
         tls.set_alpn_protocols(["http/1.1"])
-        self._idle: list[Connection] = []
+        self._idle: list[HttpConnection] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         timeouts: dict[str, float | None] = request.extensions.get("timeout", {})
@@ -37,44 +38,122 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             await connection.send(request, timeouts.get("write"))
             head = await connection.head(timeouts.get("read"))
         except BaseException:
-            connection.line.drop()
+            connection.socket.drop()
             raise
-        body = Body(connection, timeouts.get("read"), self._idle)
+        body = ResponseBody(connection, timeouts.get("read"), self._idle)
         return httpx2.Response(status_code=head.status_code, headers=list(head.headers), stream=body)
 
     async def aclose(self) -> None:
         for connection in self._idle:
-            connection.line.drop()
+            connection.socket.drop()
         self._idle.clear()
 
-    def _kept(self, origin: Origin) -> "Connection | None":
+    def _kept(self, origin: Origin) -> "HttpConnection | None":
         """A connection that is still good; all others are dropped."""
         while self._idle:
             connection = self._idle.pop()
             if connection.origin == origin and connection.is_fresh:
                 return connection
-            connection.line.drop()
+            connection.socket.drop()
         return None
 
-    async def _opened(self, origin: Origin, timeout_s: float | None) -> "Connection":
+    async def _opened(self, origin: Origin, timeout_s: float | None) -> "HttpConnection":
         scheme, host, port = origin
         with _told_as_httpx2(httpx2.ConnectTimeout, httpx2.ConnectError):
-            line = await connect(host, port, self._tls if scheme == "https" else None, timeout_s)
-        return Connection(origin, line)
+            socket = await connect(host, port, self._tls if scheme == "https" else None, timeout_s)
+        return HttpConnection(origin, socket)
 
 
-class Connection:
-    """A line and what has been said on it."""
+class SocketStream(asyncio.Protocol):
+    """What arrived before the connection broke can still be read afterwards."""
 
-    def __init__(self, origin: Origin, line: Line) -> None:
+    def __init__(self) -> None:
+        self._received: list[bytes] = []
+        self._waiting = 0
+        self._is_over = False
+        self._error: Exception | None = None
+        self._news = asyncio.Event()
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Open, and nothing has come that nobody asked for."""
+        return not self._is_over and not self._received
+
+    async def write(self, data: bytes, timeout_s: float | None) -> None:
+        self._transport.write(data)
+        async with asyncio.timeout(timeout_s):
+            await self._may_write.wait()
+
+    async def read(self, timeout_s: float | None) -> bytes:
+        """What came since the last call, at least a byte; nothing at the end."""
+        if not self._received and not self._is_over:
+            self._news.clear()
+            async with asyncio.timeout(timeout_s):
+                await self._news.wait()
+        if self._received:
+            data = b"".join(self._received)
+            self._received.clear()
+            self._waiting = 0
+            self._transport.resume_reading()
+            return data
+        if self._error is not None:
+            raise self._error
+        return b""
+
+    def drop(self) -> None:
+        self._is_over = True
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._received.append(data)
+        self._waiting += len(data)
+        self._news.set()
+        if self._waiting > READ_AHEAD:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        self._is_over = True
+        self._news.set()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._is_over = True
+        self._error = error
+        self._news.set()
+        self._may_write.set()
+
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
+
+async def connect(host: str, port: int, tls: ssl.SSLContext | None, timeout_s: float | None) -> "SocketStream":
+    """Raises `TimeoutError`, or another `OSError` if the server cannot be reached or is not trusted."""
+    async with asyncio.timeout(timeout_s):
+        _, socket = await asyncio.get_running_loop().create_connection(
+            SocketStream, host, port, ssl=tls, happy_eyeballs_delay=NEXT_ADDRESS_AFTER_S
+        )
+    return socket
+
+
+class HttpConnection:
+    """A socket and the state of the HTTP exchange on it."""
+
+    def __init__(self, origin: Origin, socket: SocketStream) -> None:
         self.origin = origin
-        self.line = line
+        self.socket = socket
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
         self._idle_since = 0.0
 
     @property
     def is_fresh(self) -> bool:
-        return self.line.is_quiet and time.monotonic() - self._idle_since < KEEP_IDLE_S
+        return self.socket.is_quiet and time.monotonic() - self._idle_since < KEEP_IDLE_S
 
     def is_ready_again(self) -> bool:
         """Whether the answer was read to its end and the server waits for the next request."""
@@ -82,7 +161,7 @@ class Connection:
             return False
         self._http.start_next_cycle()
         self._idle_since = time.monotonic()
-        return self.line.is_quiet
+        return self.socket.is_quiet
 
     async def send(self, request: httpx2.Request, timeout_s: float | None) -> None:
         body = await request.aread()
@@ -94,7 +173,7 @@ class Connection:
             )
             data = b"".join(self._http.send(event) or b"" for event in events)
             # Should the server hang up early, it may still have said why, and that is read next.
-            await self.line.write(data, timeout_s)
+            await self.socket.write(data, timeout_s)
 
     async def head(self, timeout_s: float | None) -> h11.Response:
         """The final response; what a server says before it is passed over."""
@@ -106,18 +185,18 @@ class Connection:
     async def next_event(self, timeout_s: float | None) -> object:
         with _told_as_httpx2(httpx2.ReadTimeout, httpx2.ReadError):
             while (event := self._http.next_event()) is h11.NEED_DATA:
-                data = await self.line.read(timeout_s)
+                data = await self.socket.read(timeout_s)
                 if not data and self._http.their_state is h11.SEND_RESPONSE:
                     raise httpx2.RemoteProtocolError("Server disconnected without sending a response.")
                 self._http.receive_data(data)
         return event
 
 
-class Body(httpx2.AsyncByteStream):
+class ResponseBody(httpx2.AsyncByteStream):
     """The body of a response as it comes. Read to its end it gives its connection back, else it drops it."""
 
-    def __init__(self, connection: Connection, timeout_s: float | None, idle: list[Connection]) -> None:
-        self._connection: Connection | None = connection
+    def __init__(self, connection: HttpConnection, timeout_s: float | None, idle: list[HttpConnection]) -> None:
+        self._connection: HttpConnection | None = connection
         self._timeout_s = timeout_s
         self._idle = idle
 
@@ -135,7 +214,7 @@ class Body(httpx2.AsyncByteStream):
         if connection.is_ready_again():
             self._idle.append(connection)
         else:
-            connection.line.drop()
+            connection.socket.drop()
 
 
 def _origin(url: httpx2.URL) -> Origin:

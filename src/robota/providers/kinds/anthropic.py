@@ -3,13 +3,13 @@
 from typing import Any, Final, Literal
 
 from robota.config.profiles.profile import Profile
-from robota.providers.catalogue import ModelFacts, entry_of
-from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
-from robota.providers.model_probe import probe_model
+from robota.providers.catalogue import ModelFacts
+from robota.providers.chunks import Provider
+from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.anthropic.body import DEFAULT_MAX_TOKENS, AnthropicBody
 from robota.providers.wire.anthropic.reply import anthropic_reply
-from robota.providers.wire.client import WireClient
+from robota.providers.wire.client import WireClient, probe_model
 
 API_VERSION: Final = "2023-06-01"
 UNHEARD_OF: Final = ModelFacts(context_window=200_000, max_output_tokens=DEFAULT_MAX_TOKENS, images=True)
@@ -27,13 +27,12 @@ class AnthropicOptions(ServerOptions, frozen=True, kw_only=True, rename="camel")
 
 def create(profile: Profile) -> Provider:
     options = options_of(profile, AnthropicOptions)
-    url = f"{_base(profile)}/messages"
     return WireClient(
         profile,
         headers=_headers(profile, options),
-        address=lambda request: url,
+        url=f"{_base(profile)}/messages",
         body=AnthropicBody(_extra(options), _cache_control(options)),
-        new_reply=lambda request: anthropic_reply(entry_of(profile, request.model).facts.price),
+        new_reply=anthropic_reply,
     )
 
 

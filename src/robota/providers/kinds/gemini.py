@@ -8,10 +8,10 @@ import msgspec
 
 from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import ModelFacts, entry_of
-from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
-from robota.providers.model_probe import probe_model
+from robota.providers.chunks import Provider
+from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.profile_options import ServerOptions, options_of
-from robota.providers.wire.client import WireClient
+from robota.providers.wire.client import WireClient, probe_model
 from robota.providers.wire.gemini.body import GeminiBody
 from robota.providers.wire.gemini.reply import gemini_reply
 
@@ -40,9 +40,9 @@ def create(profile: Profile) -> Provider:
     return WireClient(
         profile,
         headers=_headers(profile, options),
-        address=lambda request: f"{_model_url(profile, request.model)}:streamGenerateContent?alt=sse",
+        url=lambda model: f"{_model_url(profile, model)}:streamGenerateContent?alt=sse",
         body=GeminiBody(_extra(options), lambda model: _thinks(profile, options, model)),
-        new_reply=lambda request: gemini_reply(),
+        new_reply=gemini_reply,
     )
 
 

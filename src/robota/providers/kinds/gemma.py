@@ -1,29 +1,39 @@
 """The provider type `gemma`: Gemma models on a server that leaves their channels and calls in the text."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
 from robota.config.profiles.profile import Profile
-from robota.providers.chunks import CallStartChunk, Chunk, FinishChunk, ModelRequest, TextChunk
+from robota.providers.chunks import (
+    CallArgumentsChunk,
+    CallStartChunk,
+    Chunk,
+    FinishChunk,
+    ModelRequest,
+    TextChunk,
+    ThinkingChunk,
+    UsageChunk,
+)
 from robota.providers.kinds.compatible import LMSTUDIO
 from robota.providers.kinds.openai_compatible import chat_client
-from robota.providers.wire.chunk_batch import ChunkBatch
 from robota.providers.wire.gemma.call import GemmaCall
-from robota.providers.wire.gemma.text import GemmaText, Piece, Visible
+from robota.providers.wire.gemma.text import GemmaAnswer, GemmaParser, GemmaPiece, GemmaThought
+from robota.providers.wire.reply import ChunkBatch
 
 # Calls that the server itself understood count from 0.
 FIRST_CALL_IN_TEXT: Final = 1_000
 
 
 class Gemma:
-    """The compatible client, with what is not for the eye taken out of the text."""
+    """The Chat Completions client, with thoughts and calls taken out of the text of its replies."""
 
     def __init__(self, profile: Profile) -> None:
         self._server = chat_client(profile)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+        """The reply of the server, its text taken apart."""
         projection = GemmaProjection({tool.name for tool in request.tools})
         reply = self._server.stream(request)
         try:
@@ -35,6 +45,7 @@ class Gemma:
             await reply.aclose()
 
     async def close(self) -> None:
+        """Close the client."""
         await self._server.close()
 
 
@@ -42,32 +53,39 @@ class GemmaProjection:
     """Turns the chunks of one reply into those that another model would have given."""
 
     def __init__(self, offered: set[str]) -> None:
-        self._text = GemmaText(offered)
+        self._text = GemmaParser(offered)
         self._calls = 0
 
     def project(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """The chunks to give instead of these."""
         batch = ChunkBatch()
         for chunk in chunks:
-            if isinstance(chunk, TextChunk):
-                self._add(self._text.feed(chunk.text), batch)
-            elif isinstance(chunk, FinishChunk):
-                self._add(self._text.finish(), batch)
-                batch.add(self._finish(chunk))
-            else:
-                batch.add(chunk)
+            match chunk:
+                case TextChunk():
+                    self._add(self._text.feed(chunk.text), batch)
+                case FinishChunk():
+                    self._add(self._text.finish(), batch)
+                    batch.add(self._finish(chunk))
+                case ThinkingChunk() | CallStartChunk() | CallArgumentsChunk() | UsageChunk():
+                    batch.add(chunk)
+                case _:
+                    assert_never(chunk)
         return batch.take()
 
-    def _add(self, pieces: Sequence[Piece], batch: ChunkBatch) -> None:
+    def _add(self, pieces: Sequence[GemmaPiece], batch: ChunkBatch) -> None:
         for piece in pieces:
-            if isinstance(piece, GemmaCall):
-                place = FIRST_CALL_IN_TEXT + self._calls
-                self._calls += 1
-                batch.add(CallStartChunk(place, "", piece.name))
-                batch.arguments(place, msgspec.json.encode(piece.arguments).decode())
-            elif isinstance(piece, Visible):
-                batch.text(piece.text)
-            else:
-                batch.thinking(piece.text)
+            match piece:
+                case GemmaCall():
+                    place = FIRST_CALL_IN_TEXT + self._calls
+                    self._calls += 1
+                    batch.add(CallStartChunk(place, "", piece.name))
+                    batch.arguments(place, msgspec.json.encode(piece.arguments).decode())
+                case GemmaAnswer():
+                    batch.text(piece.text)
+                case GemmaThought():
+                    batch.thinking(piece.text)
+                case _:
+                    assert_never(piece)
 
     def _finish(self, chunk: FinishChunk) -> FinishChunk:
         return FinishChunk("tool_use") if self._calls and chunk.reason == "end_turn" else chunk

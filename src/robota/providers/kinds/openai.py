@@ -7,11 +7,11 @@ import msgspec
 
 from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import ModelFacts, entry_of
-from robota.providers.definition import ModelInfo, Probed, Provider, ProviderDefinition, SetupStep, catalogued
+from robota.providers.chunks import Provider
+from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.kinds.openai_compatible import chat_client
-from robota.providers.model_probe import probe_model
 from robota.providers.profile_options import ServerOptions, options_of
-from robota.providers.wire.client import WireClient
+from robota.providers.wire.client import WireClient, probe_model
 from robota.providers.wire.responses.body import ResponsesBody
 from robota.providers.wire.responses.reply import responses_reply
 
@@ -37,13 +37,12 @@ def create(profile: Profile) -> Provider:
     options = options_of(profile, OpenAiOptions)
     if options.api == "chat":
         return chat_client(_for_chat(profile))
-    url = f"{_base(profile)}/responses"
     return WireClient(
         profile,
         headers=_headers(profile, options),
-        address=lambda request: url,
+        url=f"{_base(profile)}/responses",
         body=ResponsesBody(_extra(options), lambda model: _reasons(profile, options, model)),
-        new_reply=lambda request: responses_reply(),
+        new_reply=responses_reply,
     )
 
 

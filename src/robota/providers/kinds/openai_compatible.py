@@ -26,13 +26,12 @@ class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
 
 def chat_client(profile: Profile) -> WireClient:
     options = options_of(profile, ChatOptions)
-    url = f"{_base(profile)}/chat/completions"
     return WireClient(
         profile,
         headers={**_headers(profile), **options.headers},
-        address=lambda request: url,
+        url=f"{_base(profile)}/chat/completions",
         body=ChatBody(options.body, options_of(profile, ChatQuirks)),
-        new_reply=lambda request: chat_reply(),
+        new_reply=chat_reply,
     )
 
 

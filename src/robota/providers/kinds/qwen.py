@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from robota.config.profiles.profile import Profile
-from robota.providers.definition import Provider
+from robota.providers.chunks import Provider
 from robota.providers.kinds.compatible import hosted
 from robota.providers.kinds.openai_compatible import chat_client
 from robota.providers.profile_options import options_of

@@ -16,7 +16,7 @@ from robota.providers.registry import definitions
 PATIENCE_S: Final = 1.0
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundServer(msgspec.Struct, frozen=True, kw_only=True):
     """A server that answers: a profile of this type and address with one of these models will work."""
 
     type: str
@@ -24,20 +24,20 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
 
 
-def discover() -> Sequence[Found]:
+def discover() -> Sequence[FoundServer]:
     """All servers that answer, in the order of the registry. For code that has no event loop."""
     return asyncio.run(find_servers(definitions()))
 
 
-async def find_servers(kinds: Iterable[ProviderDefinition], patience_s: float = PATIENCE_S) -> Sequence[Found]:
+async def find_servers(kinds: Iterable[ProviderDefinition], patience_s: float = PATIENCE_S) -> Sequence[FoundServer]:
     """Ask the usual address of every kind at once. Nobody there, or somebody else, is no error."""
     asked = [_ask(kind.type, kind.local_address, patience_s) for kind in kinds if kind.local_address is not None]
     return [found for found in await asyncio.gather(*asked) if found is not None]
 
 
-async def _ask(type: str, base_url: str, patience_s: float) -> Found | None:
+async def _ask(type: str, base_url: str, patience_s: float) -> FoundServer | None:
     try:
         models = await list_models(Profile(type=type, base_url=base_url, timeout=patience_s))
     except ProviderFault:
         return None
-    return Found(type=type, base_url=base_url, models=tuple(models))
+    return FoundServer(type=type, base_url=base_url, models=tuple(models))

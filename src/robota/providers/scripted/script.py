@@ -42,6 +42,8 @@ class ScriptedCall(_Part, frozen=True, kw_only=True):
 
 
 class ScriptedUsage(_Part, frozen=True, kw_only=True):
+    """The tokens and the cost that a reply reports."""
+
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -99,6 +101,7 @@ def script_of(data: Any, source: str) -> Sequence[ScriptedTurn]:
 
 
 def script_fault(message: str) -> ProviderFault:
+    """The fault of a script that cannot be played, or of a request that is not as the script expects."""
     return ProviderFault(FaultKind.SCRIPT, f"Scripted model: {message}")
 
 
@@ -144,7 +147,8 @@ def _json(text: str, path: Path) -> Any:
 
 
 def _yaml(text: str, path: Path) -> Any:
+    yaml: Any = import_module("yaml")  # Only who writes YAML pays for the parser.
     try:
-        return import_module("robota.providers.scripted.yaml_script").parse_yaml(text)
-    except ValueError as error:
-        raise script_fault(f"{path} is not YAML: {error}.") from error
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise script_fault(f"{path} is not YAML: {' '.join(str(error).split())}.") from error

@@ -5,35 +5,43 @@ from typing import Any, Protocol
 
 from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, ModelRequest
+from robota.providers.definition import Probed
+from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http.client import Http
-from robota.providers.wire.json_reply import WireReply
+from robota.providers.wire.reply import WireReply
 
 
-class Body(Protocol):
-    def encode(self, request: ModelRequest) -> bytes: ...
+class BodyEncoder(Protocol):
+    """Knows how one wire format writes a request."""
+
+    def encode(self, request: ModelRequest) -> bytes:
+        """The body of the request."""
+        ...
 
 
 class WireClient:
-    """`address` is where a request goes; `new_reply` makes a reader for each reply."""
+    """Sends every request to `url`, or to what `url` makes of the model's name; `new_reply` reads one reply."""
 
     def __init__(
         self,
         profile: Profile,
         *,
         headers: Mapping[str, str],
-        address: Callable[[ModelRequest], str],
-        body: Body,
-        new_reply: Callable[[ModelRequest], WireReply[Any]],
+        url: str | Callable[[str], str],
+        body: BodyEncoder,
+        new_reply: Callable[[], WireReply[Any]],
     ) -> None:
         self._headers = {**headers, "content-type": "application/json"}
-        self._address = address
+        self._url = url
         self._body = body
         self._new_reply = new_reply
         self._http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
-        reply = self._new_reply(request)
-        answer = self._http.post_stream(self._address(request), self._headers, self._body.encode(request))
+        """Send the request and read the reply as it arrives."""
+        reply = self._new_reply()
+        url = self._url if isinstance(self._url, str) else self._url(request.model)
+        answer = self._http.post_stream(url, self._headers, self._body.encode(request))
         try:
             async for data in answer:
                 chunks = reply.feed(data)
@@ -54,4 +62,22 @@ class WireClient:
                 await answer.aclose()
 
     async def close(self) -> None:
+        """Close the connection."""
         await self._http.close()
+
+
+async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:
+    """Ask the server for the model of the profile, to see that address, key and model are right.
+
+    Raises `ProviderFault` if the server cannot be used at all.
+    """
+    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
+    try:
+        await http.get(url, headers)
+    except ProviderFault as fault:
+        if fault.kind is not FaultKind.MODEL_NOT_FOUND:
+            raise
+        return Probed(text=f"The server answers, but does not know {profile.model}.", offers_model=False)
+    finally:
+        await http.close()
+    return Probed(text=f"The server answers and offers {profile.model}.")

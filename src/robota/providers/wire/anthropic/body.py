@@ -15,8 +15,7 @@ from robota.protocol.conversation import (
 )
 from robota.providers.chunks import ModelRequest, ToolSpec
 from robota.providers.wire.anthropic.thinking import thought_blocks
-from robota.providers.wire.request_pieces import RequestHead, TurnFragments, encode_json, without
-from robota.providers.wire.tool_names import safe_name
+from robota.providers.wire.body import RequestHead, TurnFragments, encode_json, safe_name, without
 
 DEFAULT_MAX_TOKENS: Final = 16_384
 RESERVED: Final = frozenset({"model", "messages", "system", "tools", "stream", "max_tokens"})

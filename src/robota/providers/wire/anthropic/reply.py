@@ -5,16 +5,11 @@ from typing import Any, Final
 import msgspec
 
 from robota.protocol.conversation import Usage
-from robota.providers.catalogue import MILLION, Price, cost
 from robota.providers.chunks import CallStartChunk, FinishChunk, ThinkingChunk, UsageChunk
 from robota.providers.fault import FaultKind
-from robota.providers.wire.anthropic.thinking import Piece, Redacted, Thought, sealed
-from robota.providers.wire.chunk_batch import ChunkBatch
-from robota.providers.wire.json_reply import WireReply
-from robota.providers.wire.stream_error import fault_of_named_error
+from robota.providers.wire.anthropic.thinking import Redacted, ThinkingPiece, Thought, sealed
+from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error
 
-# What is stored for an hour costs this many times as much as plain input; the catalogue has the price for five minutes.
-HOUR_WRITE_FACTOR: Final = 2
 REASONS: Final = {
     "stop_sequence": "end_turn",
     "model_context_window_exceeded": "max_tokens",
@@ -85,21 +80,20 @@ class _OpenCall(msgspec.Struct):
     has_arguments: bool = False
 
 
-def anthropic_reply(price: Price | None = None) -> WireReply[_Event]:
-    """A reader for one reply. `price` is that of the model, if known."""
-    return WireReply(msgspec.json.Decoder(_Event).decode, _MessagesParser(price))
+def anthropic_reply() -> WireReply[_Event]:
+    """A reader for one reply."""
+    return WireReply(msgspec.json.Decoder(_Event).decode, _MessagesParser())
 
 
 class _MessagesParser:
-    def __init__(self, price: Price | None) -> None:
+    def __init__(self) -> None:
         self.complete = False
-        self._price = price
         self._reason: str | None = None
         self._usage = Usage()
         self._hour_writes = 0
         self._calls: dict[int, _OpenCall] = {}
         # The pieces of the stretch of reasoning that the reply is in, and the piece that is being written.
-        self._thoughts: list[Piece] = []
+        self._thoughts: list[ThinkingPiece] = []
         self._thought_length = 0
         self._signature = ""
         self._block = ""
@@ -189,15 +183,7 @@ class _MessagesParser:
         )
         if usage.cache_creation is not None:
             self._hour_writes = _newer(usage.cache_creation.ephemeral_1h_input_tokens, self._hour_writes)
-        batch.add(UsageChunk(self._usage, self._cost()))
-
-    def _cost(self) -> float | None:
-        """Only where something was stored for an hour: all else can be told from the usage alone."""
-        total = cost(self._usage, self._price)
-        if total is None or self._price is None or not self._hour_writes:
-            return None
-        charged = self._price.input if self._price.cache_write is None else self._price.cache_write
-        return total + self._hour_writes * (HOUR_WRITE_FACTOR * self._price.input - charged) / MILLION
+        batch.add(UsageChunk(self._usage, hour_writes=self._hour_writes))
 
     def _finish(self, batch: ChunkBatch) -> None:
         reason = REASONS.get(self._reason or "end_turn", self._reason or "end_turn")

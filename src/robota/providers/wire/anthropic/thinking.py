@@ -23,13 +23,15 @@ class Thought(msgspec.Struct, frozen=True, array_like=True, tag="thinking"):
 
 
 class Redacted(msgspec.Struct, frozen=True, array_like=True, tag="redacted"):
+    """Reasoning that only the server can read."""
+
     data: str
 
 
-Piece = Thought | Redacted
+ThinkingPiece = Thought | Redacted
 
 
-def sealed(pieces: list[Piece]) -> str:
+def sealed(pieces: list[ThinkingPiece]) -> str:
     """The signature for a stretch made of these pieces."""
     if len(pieces) == 1 and isinstance(pieces[0], Thought):
         return pieces[0].signature
@@ -54,8 +56,8 @@ def thought_blocks(block: ThinkingBlock) -> list[dict[str, Any]]:
     return blocks if start == len(block.thinking) else []
 
 
-def _pieces(signature: str) -> list[Piece]:
+def _pieces(signature: str) -> list[ThinkingPiece]:
     try:
-        return msgspec.convert(opened(OWNER, signature) or [], list[Piece])
+        return msgspec.convert(opened(OWNER, signature) or [], list[ThinkingPiece])
     except msgspec.ValidationError:
         return []

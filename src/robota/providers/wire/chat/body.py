@@ -18,7 +18,7 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest, ToolSpec
-from robota.providers.wire.request_pieces import RequestHead, TurnFragments, encode_json, without
+from robota.providers.wire.body import RequestHead, TurnFragments, encode_json, without
 
 RESERVED: Final = frozenset({"model", "messages", "tools", "stream", "stream_options"})
 SHORT_CALL_ID: Final = re.compile(r"[A-Za-z0-9]{9}")

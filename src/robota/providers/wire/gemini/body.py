@@ -16,10 +16,9 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest, ToolSpec
+from robota.providers.wire.body import RequestHead, TurnFragments, encode_json, safe_name, without
 from robota.providers.wire.gemini.schema import gemini_schema
 from robota.providers.wire.gemini.thinking import NOT_SIGNED, signatures_of
-from robota.providers.wire.request_pieces import RequestHead, TurnFragments, encode_json, without
-from robota.providers.wire.tool_names import safe_name
 
 RESERVED: Final = frozenset({"contents", "tools", "systemInstruction"})
 WANTS_SIGNATURES: Final = re.compile(r"(models/)?gemini-([3-9]|\d\d)")

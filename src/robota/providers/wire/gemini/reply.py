@@ -8,9 +8,8 @@ from robota.protocol.conversation import Usage
 from robota.providers.chunks import CallArgumentsChunk, CallStartChunk, FinishChunk, ThinkingChunk, UsageChunk
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http.faults import fault_of_error_object, sentence
-from robota.providers.wire.chunk_batch import ChunkBatch
 from robota.providers.wire.gemini.thinking import Signatures, sealed
-from robota.providers.wire.json_reply import WireReply
+from robota.providers.wire.reply import ChunkBatch, WireReply
 
 REASONS: Final = {
     "STOP": "end_turn",

@@ -16,18 +16,22 @@ VISIBLE_CHANNEL: Final = "final"
 LONGEST_CHANNEL_NAME: Final = 24
 
 
-class Visible(msgspec.Struct, frozen=True):
+class GemmaAnswer(msgspec.Struct, frozen=True):
+    """Text that a person may read."""
+
     text: str
 
 
-class Thought(msgspec.Struct, frozen=True):
+class GemmaThought(msgspec.Struct, frozen=True):
+    """Text of a channel that is not the answer."""
+
     text: str
 
 
-Piece = Visible | Thought | GemmaCall
+GemmaPiece = GemmaAnswer | GemmaThought | GemmaCall
 
 
-class GemmaText:
+class GemmaParser:
     """Feed it text as it comes. A mark that may have begun is held back until it is clear.
 
     A call is one only if its tool was `offered` and all of it is there; otherwise it stays the text it was.
@@ -40,40 +44,40 @@ class GemmaText:
         self._channel: str | None = None
         self._searched = 0
 
-    def feed(self, text: str) -> list[Piece]:
+    def feed(self, text: str) -> list[GemmaPiece]:
         self._held += text
-        pieces: list[Piece] = []
+        pieces: list[GemmaPiece] = []
         while self._step(pieces):
             pass
         return pieces
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[GemmaPiece]:
         """What was held back, now that nothing follows."""
         held, self._held = self._held, ""
         if self._inside in CALLS:
             return [self._call(held, "")]
         if self._inside == CHANNEL:
-            return _said(held, Thought if self._channel != VISIBLE_CHANNEL else Visible)
-        return _said(held, Visible)
+            return _said(held, GemmaThought if self._channel != VISIBLE_CHANNEL else GemmaAnswer)
+        return _said(held, GemmaAnswer)
 
-    def _step(self, pieces: list[Piece]) -> bool:
+    def _step(self, pieces: list[GemmaPiece]) -> bool:
         """Take one stretch of text off what is held. False if more must come first."""
         if not self._inside:
             return self._outside(pieces)
         return self._in_channel(pieces) if self._inside == CHANNEL else self._in_call(pieces)
 
-    def _outside(self, pieces: list[Piece]) -> bool:
+    def _outside(self, pieces: list[GemmaPiece]) -> bool:
         place, mark = _first_mark(self._held, OPENINGS)
-        pieces += _said(self._held[:place], Visible)
+        pieces += _said(self._held[:place], GemmaAnswer)
         self._held = self._held[place + len(mark) :]
         self._inside = "" if mark in DROPPED else mark
         return bool(mark)
 
-    def _in_channel(self, pieces: list[Piece]) -> bool:
+    def _in_channel(self, pieces: list[GemmaPiece]) -> bool:
         if self._channel is None and not self._name_channel():
             return False
         place, mark = _first_mark(self._held, (END_OF_CHANNEL,))
-        pieces += _said(self._held[:place], Visible if self._channel == VISIBLE_CHANNEL else Thought)
+        pieces += _said(self._held[:place], GemmaAnswer if self._channel == VISIBLE_CHANNEL else GemmaThought)
         self._held = self._held[place + len(mark) :]
         if mark:
             self._inside, self._channel = "", None
@@ -88,7 +92,7 @@ class GemmaText:
             self._channel = ""
         return self._channel is not None
 
-    def _in_call(self, pieces: list[Piece]) -> bool:
+    def _in_call(self, pieces: list[GemmaPiece]) -> bool:
         closing = CALLS[self._inside]
         place = self._held.find(closing, self._searched)
         while place >= 0 and _is_quoted(self._held[:place]):
@@ -101,11 +105,11 @@ class GemmaText:
         self._inside, self._searched = "", 0
         return True
 
-    def _call(self, body: str, closing: str) -> Piece:
+    def _call(self, body: str, closing: str) -> GemmaPiece:
         call = parse_call(body)
         if call is not None and call.name in self._offered:
             return call
-        return Visible(f"{self._inside}{body}{closing}")
+        return GemmaAnswer(f"{self._inside}{body}{closing}")
 
 
 def _first_mark(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
@@ -124,5 +128,5 @@ def _is_quoted(before: str) -> bool:
     return any(before.count(quote) % 2 for quote in QUOTES)
 
 
-def _said(text: str, kind: type[Visible] | type[Thought]) -> list[Piece]:
+def _said(text: str, kind: type[GemmaAnswer] | type[GemmaThought]) -> list[GemmaPiece]:
     return [kind(text)] if text else []

@@ -15,9 +15,8 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest, ToolSpec
-from robota.providers.wire.request_pieces import RequestHead, TurnFragments, encode_json, without
+from robota.providers.wire.body import RequestHead, TurnFragments, encode_json, safe_name, without
 from robota.providers.wire.responses.thinking import reasoning_items
-from robota.providers.wire.tool_names import safe_name
 
 RESERVED: Final = frozenset({"model", "input", "instructions", "tools", "stream", "store"})
 

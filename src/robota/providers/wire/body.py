@@ -1,22 +1,25 @@
-"""The pieces of a request's body, each encoded once however often it is sent."""
+"""What the bodies of requests share in all wire formats: each piece is encoded once however often it is sent."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from operator import is_
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from robota.protocol.conversation import Turn
 from robota.providers.chunks import ModelRequest
 
+NAME_LENGTH: Final = 64
+FORBIDDEN_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 # A turn and the one before it, which some formats need to name what a result belongs to.
 EncodeTurn = Callable[[Turn, Turn | None], bytes]
 
 
 class RequestHead:
-    """Everything before the turns: model, system prompt, tools. It changes seldom."""
+    """Encodes everything before the turns (model, system prompt, tools), again only when it has changed."""
 
     def __init__(self, encode: Callable[[ModelRequest], bytes]) -> None:
         self._encode = encode
@@ -24,6 +27,7 @@ class RequestHead:
         self._head = b""
 
     def of(self, request: ModelRequest) -> bytes:
+        """The encoded head of this request."""
         key = (request.model, request.system, request.tools, request.max_output_tokens)
         if key != self._key:
             self._key, self._head = key, self._encode(request)
@@ -31,7 +35,10 @@ class RequestHead:
 
 
 class TurnFragments:
-    """Turns are immutable, and the same objects come back in the next request, so identity tells what was encoded."""
+    """Encodes each turn once.
+
+    Turns are immutable, and the same objects come back in the next request, so identity tells what was encoded.
+    """
 
     def __init__(self, encode: EncodeTurn) -> None:
         self._encode = encode
@@ -57,8 +64,18 @@ def without(reserved: frozenset[str], extra: dict[str, Any] | None) -> dict[str,
 
 
 def encode_json(value: Any) -> bytes:
+    """The JSON of a value; what UTF-8 cannot carry is replaced."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         # Half a surrogate pair, from a file name or a broken tool: no JSON can carry it.
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def safe_name(name: str) -> str:
+    """The name of a tool with only characters that every server accepts.
+
+    A server refuses the whole conversation for one odd name in it, also one that a model made up.
+    """
+    plain = FORBIDDEN_IN_NAME.sub("_", name)[:NAME_LENGTH]
+    return plain if plain[:1].isalpha() or plain[:1] == "_" else f"_{plain}"[:NAME_LENGTH]

@@ -1,0 +1,79 @@
+"""What a reply costs: prices per token, and a provider whose replies carry their cost."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.protocol.conversation import Usage
+from robota.providers.chunks import Chunk, ModelRequest, Provider, UsageChunk
+
+MILLION: Final = 1_000_000
+# What a server keeps for an hour costs this many times as much as plain input; `cache_write` is for five minutes.
+HOUR_WRITE_FACTOR: Final = 2
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """US dollars per million tokens. A cache price that is left out is that of plain input."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+def cost(usage: Usage, price: Price | None, hour_writes: int = 0) -> float | None:
+    """US dollars for these tokens, of which `hour_writes` were cached for an hour; None if nobody knows the price."""
+    if price is None:
+        return None
+    read = price.input if price.cache_read is None else price.cache_read
+    write = price.input if price.cache_write is None else price.cache_write
+    total = (
+        usage.input_tokens * price.input
+        + usage.output_tokens * price.output
+        + usage.cache_read_input_tokens * read
+        + usage.cache_creation_input_tokens * write
+        + hour_writes * (HOUR_WRITE_FACTOR * price.input - write)
+    )
+    return total / MILLION
+
+
+class PricedProvider:
+    """Adds the cost to the replies of a provider that counts tokens but names no price.
+
+    The price is that of the model asked, so a fallback model has its own; it is looked up once a model.
+    """
+
+    def __init__(self, provider: Provider, price_of: Callable[[str], Price | None]) -> None:
+        self._provider = provider
+        self._price_of = price_of
+        self._prices: dict[str, Price | None] = {}
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+        """The reply of the provider, with costs where a price is known."""
+        if request.model not in self._prices:
+            self._prices[request.model] = self._price_of(request.model)
+        price = self._prices[request.model]
+        reply = self._provider.stream(request)
+        return reply if price is None else _with_cost(reply, price)
+
+    async def close(self) -> None:
+        """Close the provider."""
+        await self._provider.close()
+
+
+async def _with_cost(reply: AsyncIterator[Sequence[Chunk]], price: Price) -> AsyncIterator[Sequence[Chunk]]:
+    try:
+        async for batch in reply:
+            yield [_costed(chunk, price) for chunk in batch]
+    finally:
+        # Closing us must drop the request below at once, not when it is collected.
+        close = getattr(reply, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _costed(chunk: Chunk, price: Price) -> Chunk:
+    if isinstance(chunk, UsageChunk) and chunk.cost is None:
+        return UsageChunk(chunk.usage, cost(chunk.usage, price, chunk.hour_writes))
+    return chunk
