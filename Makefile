@@ -40,7 +40,7 @@ unit: setup-dev
 bench: setup-dev ## measure speed against the targets; BENCH="--check --json FILE" for more
 	@$(BIN)/python -m benchmarks $(BENCH)
 
-fuzz: setup-dev ## look for a command that bash runs otherwise than policy judged it; FUZZ="--minutes 1"
+fuzz: setup-dev ## look for a command that does more than policy judged; FUZZ="--minutes 1", FUZZ="--gate" under strace
 	@$(BIN)/python -m tests.fuzz.shell_fuzz $(FUZZ)
 
 lock: ## resolve requirements/*.in again into pinned and hashed *.txt

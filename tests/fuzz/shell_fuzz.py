@@ -1,6 +1,7 @@
 """Commands made up by Hypothesis, and what must hold for each: bash runs no word that was not judged.
 
-`python -m tests.fuzz.shell_fuzz --minutes 10` looks for a counterexample for that long.
+`python -m tests.fuzz.shell_fuzz --minutes 10` looks for a counterexample for that long; with `--gate`, for a command
+that runs unasked and does more than look.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from robota.workspace.shell.expansion import files_matching
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Plain, SimpleCommand
 from robota.workspace.shell.wrappers import Unwrapped, unwrap
+from tests.fuzz.gate.search import search
 from tests.fuzz.shell_oracle import Ran, ShellOracle
 
 PROGRAMS = st.sampled_from(
@@ -368,7 +370,12 @@ def look(oracle: ShellOracle, examples: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    end = time.monotonic() + parser.parse_args().minutes * 60
+    parser.add_argument("--gate", action="store_true", help="really run what policy calls read-only, under strace")
+    parser.add_argument("--seed", type=int, default=1, help="where the commands of --gate begin")
+    options = parser.parse_args()
+    if options.gate:
+        return search(options.minutes, options.seed)
+    end = time.monotonic() + options.minutes * 60
     rounds = 0
     with tempfile.TemporaryDirectory() as directory:
         oracle = ShellOracle(Path(directory))
