@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.agents.worktrees.errors import WorktreeError
 from robota.agents.worktrees.name import NAME, check_name, new_name
-from robota.agents.worktrees.problems import WorktreeError
 from tests.agents.repositories import ANSWER, branches, commit, git, names_of_worktrees, run_in_worktree, worktree
 from tests.cli.scripts import script
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment, run

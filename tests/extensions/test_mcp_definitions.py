@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.extensions.mcp.definitions import HttpServer, StdioServer, read_server
-from robota.extensions.mcp.variables import expanded
+from robota.extensions.mcp.definitions import HttpServer, StdioServer, expand_variables, read_server
 
 ENV = {"KEY": "abc", "EMPTY": "", "ODD": "${KEY}"}
 anything = st.recursive(
@@ -31,13 +30,13 @@ anything = st.recursive(
     ],
 )
 def test_variables_are_filled_in_once(text: str, value: str, unset: tuple[str, ...]) -> None:
-    assert expanded(text, ENV) == (value, unset)
+    assert expand_variables(text, ENV) == (value, unset)
 
 
 @given(st.text())
 def test_text_without_variables_stays_as_it_is(text: str) -> None:
     if "${" not in text:
-        assert expanded(text, {}) == (text, ())
+        assert expand_variables(text, {}) == (text, ())
 
 
 def test_variables_stand_in_every_place_of_an_entry() -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.extensions.mcp.arguments import read_arguments
-from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool, offered_description, offered_schema
-from robota.extensions.mcp.tool_names import tool_name
+from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool, offered_description, offered_schema, tool_name
 from robota.text.visible import visible
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]}

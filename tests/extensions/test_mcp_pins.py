@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from robota.extensions.mcp.pins import Change, Pins, changes
+from robota.extensions.mcp.pinned_tools import PinnedTools, ToolChange, changes
 from robota.extensions.mcp.remote_tool import RemoteTool
 from robota.protocol.events import Notice
 from tests.cli.scripts import call
@@ -39,9 +39,9 @@ def run(robota: Robota, server: PlainServer) -> Finished:
 @pytest.mark.parametrize("change", CHANGES)
 def test_t12_whatever_changes_in_a_definition_is_noticed(change: str) -> None:
     before, after = remote(NOTE), remote(CHANGES[change])
-    pins = Pins(server="plain", workspace="/", tools=(before,))
+    pins = PinnedTools(server="plain", workspace="/", tools=(before,))
     assert changes(pins, [before]) == ()
-    assert changes(pins, [after]) == (Change(before=before, after=after),)
+    assert changes(pins, [after]) == (ToolChange(before=before, after=after),)
 
 
 def remote(tool: dict[str, Any]) -> RemoteTool:

@@ -56,6 +56,26 @@ PLANTS = {
     "a tool on the network": Plant(
         file="tools/planted.py", line="import httpx2", contract="Only providers talk to the network"
     ),
+    "a command that starts a prompt": Plant(
+        file="cli/commands/planted.py",
+        line="import robota.cli.run.prompt",
+        contract="The command line is parsed, configured and run in this order",
+    ),
+    "trust that reads settings": Plant(
+        file="config/trust/planted.py",
+        line="import robota.config.settings.load",
+        contract="Config: launch options over profiles and keys over settings over trust",
+    ),
+    "a hook result that knows its runner": Plant(
+        file="hooks/results.py",
+        line="import robota.hooks.runner",
+        contract="Hooks: the runner knows handlers, handlers know results",
+    ),
+    "an MCP connection that knows all servers": Plant(
+        file="extensions/mcp/connection.py",
+        line="import robota.extensions.mcp.servers",
+        contract="MCP: servers know connections, connections know what a server is",
+    ),
     "an engine that draws": Plant(
         file="engine/planted.py", line="from rich import print", contract="No UI library outside the TUI"
     ),

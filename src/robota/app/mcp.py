@@ -24,11 +24,11 @@ def configured_servers(
     sources = settings.trust.snapshot.sources if settings.trust is not None else ()
     if not settings.values.mcp_servers and not any(source.path in WORKSPACE_SERVERS for source in sources):
         return None, ()
-    from robota.extensions.mcp.configured import configured
-    from robota.extensions.mcp.pins import PinBook
+    from robota.extensions.mcp.configured_servers import configured
+    from robota.extensions.mcp.pinned_tools import PinnedToolStore
     from robota.extensions.mcp.servers import McpServers
 
     found = configured(settings, env)
     place = root if settings.is_trusted else NEUTRAL_PLACE
-    servers = McpServers(found.servers, place, PinBook(project, env), env) if found.servers else None
+    servers = McpServers(found.servers, place, PinnedToolStore(project, env), env) if found.servers else None
     return servers, found.notices

@@ -25,7 +25,7 @@ class UsageError(Exception):
     """The command line cannot be understood."""
 
 
-class Arguments(msgspec.Struct, frozen=True, kw_only=True):
+class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     prompt: tuple[str, ...] = ()
     print: bool = False
     output_format: str = "text"
@@ -62,14 +62,14 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     disable_update_check: bool = False
 
 
-def parse(argv: Sequence[str]) -> Arguments:
+def parse(argv: Sequence[str]) -> CommandLine:
     """Read the command line, or raise `UsageError`. `--help` and `--version` print and exit."""
     values: dict[str, Any] = vars(_parser().parse_args(argv))
     for field in ("prompt", "allowed_tools", "disallowed_tools"):
         values[field] = tuple(values[field])
     if values["permission_mode"] is not None:
         values["permission_mode"] = PermissionMode(values["permission_mode"])
-    return Arguments(**values)
+    return CommandLine(**values)
 
 
 class _Parser(argparse.ArgumentParser):

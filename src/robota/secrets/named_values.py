@@ -7,6 +7,7 @@ from typing import Any, Final
 # A setting may name the place of a key instead of the key itself.
 ENV_REFERENCE: Final = "$ENV:"
 KEYRING_REFERENCE: Final = "$KEYRING:"
+VARIABLE_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 
 SECRET_VARIABLE: Final = r"(?i)api_?key|token|secret|passw|credential|private_?key|_pat$"
 HARMLESS_VARIABLE: Final = r"(?i)_(?:file|path|dir|name|id|url|host|user|type|ttl|env)$"

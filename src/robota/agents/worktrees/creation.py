@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from robota.agents.worktrees.files import Copied, copy_included, copy_settings
+from robota.agents.worktrees.copied_files import Copied, copy_included, copy_settings
+from robota.agents.worktrees.errors import WorktreeError
 from robota.agents.worktrees.name import branch_of
-from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository
 from robota.config.trust.sources import Snapshot
@@ -45,7 +45,7 @@ async def create_worktree(request: WorktreeRequest, repository: Repository, path
         )
     try:
         await _check_out(repository, path, branch, base)
-        return await bring_files(request, repository, path / repository.inside)
+        return await copy_files(request, repository, path / repository.inside)
     except BaseException as error:
         await _undo(repository, path, branch)
         if isinstance(error, GitError | OSError):
@@ -56,7 +56,7 @@ async def create_worktree(request: WorktreeRequest, repository: Repository, path
         raise
 
 
-async def renew_settings(request: WorktreeRequest, repository: Repository, path: Path) -> None:
+async def refresh_settings(request: WorktreeRequest, repository: Repository, path: Path) -> None:
     """In a worktree of an earlier session: the settings that git ignores, as they are in the repository now."""
     target = path / repository.inside
     if request.snapshot is None or not target.is_dir():
@@ -71,7 +71,7 @@ async def renew_settings(request: WorktreeRequest, repository: Repository, path:
         ) from error
 
 
-async def bring_files(request: WorktreeRequest, repository: Repository | None, target: Path) -> tuple[str, ...]:
+async def copy_files(request: WorktreeRequest, repository: Repository | None, target: Path) -> tuple[str, ...]:
     """What git does not bring along; a trusted workspace may name more."""
     if request.snapshot is None:
         return ()

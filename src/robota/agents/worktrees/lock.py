@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.errors import WorktreeError
 
 LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 TAKE: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

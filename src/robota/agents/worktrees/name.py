@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.errors import WorktreeError
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 BRANCH_PREFIX: Final = "worktree-"

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.errors import WorktreeError
 from robota.text.visible import single_line
 from robota.workspace.git.run import Git, GitError, GitMissing, open_git
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import msgspec
 
-from robota.agents.worktrees.creation import WorktreeRequest, bring_files, create_worktree, renew_settings
-from robota.agents.worktrees.hook import create_worktree_by_hook, tell_of_removal
+from robota.agents.worktrees.creation import WorktreeRequest, copy_files, create_worktree, refresh_settings
+from robota.agents.worktrees.directory import exists_at, is_worktree_of, prepare_directory
+from robota.agents.worktrees.errors import WorktreeError
+from robota.agents.worktrees.hooks import create_worktree_by_hook, fire_removal_hooks
 from robota.agents.worktrees.lock import WorktreeLock, take_lock
 from robota.agents.worktrees.name import RANDOM_BYTES, branch_of, check_name, new_name
-from robota.agents.worktrees.place import is_there, is_worktree_of, prepare_place
-from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository, base_commit, find_repository
-from robota.agents.worktrees.state import look_at
+from robota.agents.worktrees.state import inspect_worktree
 from robota.contracts.hook import LifecycleHooks
 from robota.text.visible import single_line
 from robota.workspace.git.run import GitError
@@ -40,10 +40,10 @@ async def enter_worktree(request: WorktreeRequest) -> Worktree:
     name = request.name or new_name(os.urandom(RANDOM_BYTES))
     check_name(name)
     if request.hooks is not None and request.hook_creates:
-        return await _by_hook(request, request.hooks, name)
+        return await _create_by_hook(request, request.hooks, name)
     repository = await find_repository(request.cwd, request.env)
     base = await base_commit(repository)
-    directory = prepare_place(repository)
+    directory = prepare_directory(repository)
     lock = take_lock(directory, name)
     if lock is None:
         raise WorktreeError(
@@ -51,7 +51,7 @@ async def enter_worktree(request: WorktreeRequest) -> Worktree:
             "Choose another name, or wait until it has ended."
         )
     try:
-        return await _own(request, repository, base, lock, directory / name)
+        return await _open_or_create(request, repository, base, lock, directory / name)
     except BaseException:
         lock.release(for_good=not (directory / name).exists())
         raise
@@ -61,17 +61,19 @@ async def leave_worktree(worktree: Worktree, hooks: LifecycleHooks | None) -> st
     """Remove it if nothing would be lost. Returns what to tell the person."""
     is_gone = False
     try:
-        words = await _leave(worktree, hooks)
+        words = await _remove_if_clean(worktree, hooks)
         is_gone = not worktree.path.exists()
         return words
     except (GitError, OSError) as error:
-        return f"The worktree {worktree.name} was kept, because it could not be removed: {error}. {_ways(worktree)}"
+        return (
+            f"The worktree {worktree.name} was kept, because it could not be removed: {error}. {_next_steps(worktree)}"
+        )
     finally:
         if worktree.lock is not None:
             worktree.lock.release(for_good=is_gone)
 
 
-async def _by_hook(request: WorktreeRequest, hooks: LifecycleHooks, name: str) -> Worktree:
+async def _create_by_hook(request: WorktreeRequest, hooks: LifecycleHooks, name: str) -> Worktree:
     try:
         repository = await find_repository(request.cwd, request.env)
     except WorktreeError:
@@ -79,31 +81,33 @@ async def _by_hook(request: WorktreeRequest, hooks: LifecycleHooks, name: str) -
     path = await create_worktree_by_hook(hooks, name, repository.top if repository else request.cwd)
     inside = path / repository.inside if repository is not None else path
     root = inside if inside.is_dir() else path
-    notices = await bring_files(request, repository, root)
+    notices = await copy_files(request, repository, root)
     return Worktree(name=name, path=path, root=root, repository=repository, notices=notices)
 
 
-async def _own(request: WorktreeRequest, repository: Repository, base: str, lock: WorktreeLock, path: Path) -> Worktree:
+async def _open_or_create(
+    request: WorktreeRequest, repository: Repository, base: str, lock: WorktreeLock, path: Path
+) -> Worktree:
     notices: tuple[str, ...] = ()
     if lock.is_unfinished:
         await _clear_remains(repository, path)
-    if is_there(path):
+    if exists_at(path):
         if not is_worktree_of(repository, path):
             raise WorktreeError(
                 f"{single_line(str(path), 4096)} exists and is not a worktree of this repository. Nothing was changed. "
                 f"Choose another name, or look at it and remove it: robota worktree remove {path.name} --force"
             )
-        await renew_settings(request, repository, path)
+        await refresh_settings(request, repository, path)
         notices = (f"There is a worktree {path.name} already; this session goes on in it.",)
     else:
-        notices = await _made(request, repository, base, lock, path)
+        notices = await _create(request, repository, base, lock, path)
     root = path / repository.inside
     if not root.is_dir():
         raise WorktreeError(f"{single_line(str(root), 4096)} is not a directory in this worktree. Nothing was started.")
     return Worktree(name=path.name, path=path, root=root, repository=repository, lock=lock, notices=notices)
 
 
-async def _made(
+async def _create(
     request: WorktreeRequest, repository: Repository, base: str, lock: WorktreeLock, path: Path
 ) -> tuple[str, ...]:
     """Make it. One that is killed meanwhile leaves a note of that with the lock."""
@@ -118,8 +122,8 @@ async def _made(
 
 async def _clear_remains(repository: Repository, path: Path) -> None:
     """Take away what a session left that was killed while it made or removed the worktree, unless it is more."""
-    if is_there(path) and is_worktree_of(repository, path):
-        state = await look_at(repository.git, path, branch_of(path.name), repository.env)
+    if exists_at(path) and is_worktree_of(repository, path):
+        state = await inspect_worktree(repository.git, path, branch_of(path.name), repository.env)
         if not state.lacks_only_files:
             raise WorktreeError(
                 f"The worktree {path.name} was not finished, because a session was killed while it made or removed it, "
@@ -130,16 +134,16 @@ async def _clear_remains(repository: Repository, path: Path) -> None:
     await remove_branch(repository, branch_of(path.name))
 
 
-async def _leave(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
+async def _remove_if_clean(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
     repository = worktree.repository
     if not worktree.path.exists():
         return f"The worktree {worktree.name} is gone: somebody else removed it."
     if repository is None or not is_worktree_of(repository, worktree.path):
         return f"The worktree {worktree.name} was kept: {single_line(str(worktree.path), 4096)}"
-    state = await look_at(repository.git, worktree.path, worktree.branch, repository.env)
+    state = await inspect_worktree(repository.git, worktree.path, worktree.branch, repository.env)
     if not state.nothing_to_lose:
-        return f"The worktree {worktree.name} was kept: {state.words}. {_ways(worktree)}"
-    messages = await tell_of_removal(hooks, worktree.path)
+        return f"The worktree {worktree.name} was kept: {state.words}. {_next_steps(worktree)}"
+    messages = await fire_removal_hooks(hooks, worktree.path)
     if worktree.lock is not None:
         with suppress(OSError):  # On a full disk, removing is what helps.
             worktree.lock.begin()
@@ -149,7 +153,7 @@ async def _leave(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
     return f"The worktree {worktree.name} had nothing to keep and was removed.{messages}"
 
 
-def _ways(worktree: Worktree) -> str:
+def _next_steps(worktree: Worktree) -> str:
     lines = [f"\n  it is here:     {single_line(str(worktree.path), 4096)}"]
     if worktree.branch is not None:
         lines += [

@@ -37,17 +37,17 @@ class WorktreeState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        said = []
+        result = []
         if self.files:
-            said.append(_counted(self.files, "changed or new file"))
+            result.append(_counted(self.files, "changed or new file"))
         if commits := self.branch_commits + self.loose_commits:
-            said.append(f"{_counted(commits, 'commit')} that no other branch has")
+            result.append(f"{_counted(commits, 'commit')} that no other branch has")
         if self.obstacle:
-            said.append(self.obstacle)
-        return ", ".join(said) or "nothing to lose"
+            result.append(self.obstacle)
+        return ", ".join(result) or "nothing to lose"
 
 
-async def look_at(main: Git, path: Path, branch: str | None, env: Mapping[str, str]) -> WorktreeState:
+async def inspect_worktree(main: Git, path: Path, branch: str | None, env: Mapping[str, str]) -> WorktreeState:
     """What the worktree at `path` has that nothing else has. What cannot be known counts as something to lose."""
     try:
         git = await open_git(path, env)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.cli.command_parser import CommandParser, did_you_mean
-from robota.cli.print_json import print_json
+from robota.cli.output import print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, settings_path
 from robota.config.settings.key_path import KeyPath, join_key, split_key

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from robota.cli.columns import print_columns
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.doctor_checks import Check, Health, examine
+from robota.cli.output import print_columns
 
 MARKS = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from robota.cli.configure.interactive import probe
+from robota.cli.configure.wizard import probe
 from robota.config.errors import ConfigError, NoProviderError
 from robota.config.paths import home_directory, user_directory
 from robota.config.profiles.choice import select_profile

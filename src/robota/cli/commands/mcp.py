@@ -14,8 +14,8 @@ from robota.config.settings.load import load_settings
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
-    from robota.extensions.mcp.pins import Change
-    from robota.extensions.mcp.servers import McpServers, Report
+    from robota.extensions.mcp.pinned_tools import ToolChange
+    from robota.extensions.mcp.servers import McpServers, ServerReport
 
 EXIT_SUCCESS: Final = 0
 EXIT_FAILED: Final = 1
@@ -93,7 +93,7 @@ async def _approve(servers: "McpServers", name: str) -> int:
     return EXIT_SUCCESS
 
 
-def _describe(report: "Report") -> None:
+def _describe(report: "ServerReport") -> None:
     server = report.server
     print(f"{server.name}  ({single_line(server.where, LONGEST_LINE)}): {_state(report)}")
     if report.failure is not None:
@@ -107,7 +107,7 @@ def _describe(report: "Report") -> None:
         _print_change(change)
 
 
-def _state(report: "Report") -> str:
+def _state(report: "ServerReport") -> str:
     if report.failure is not None:
         return f"does not work: {single_line(report.failure, LONGEST_LINE)}"
     if report.unknown is not None:
@@ -117,7 +117,7 @@ def _state(report: "Report") -> str:
     return "not used yet" if report.pins is None else "works"
 
 
-def _print_change(change: "Change") -> None:
+def _print_change(change: "ToolChange") -> None:
     print(f"    {single_line(change.after.name)}: {'new' if change.before is None else 'changed'}")
     lines = change.diff
     for line in lines[:LONGEST_DIFF]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.cli.command_parser import CommandParser
-from robota.cli.print_json import print_json
+from robota.cli.output import print_json
 from robota.config.errors import ConfigError
 from robota.contracts.verdict import Decision, Verdict
 from robota.log.errors import LogError

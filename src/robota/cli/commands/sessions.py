@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from robota.cli.columns import print_columns
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands.session_title import first_prompt
-from robota.cli.print_json import print_json
+from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import Break, Report, verify
 from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
+from robota.log.session_title import first_prompt
 from robota.log.store import SessionEntry, fallback_directory, find_session, list_sessions
 from robota.text.visible import single_line
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from robota.cli.arguments import PERMISSION_MODES
-from robota.cli.columns import print_columns
 from robota.cli.command_parser import CommandParser
-from robota.cli.print_json import print_json
+from robota.cli.output import print_columns, print_json
 from robota.clients.render.call_title import error_in_words
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool

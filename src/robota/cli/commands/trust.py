@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from robota.cli.command_parser import CommandParser
-from robota.cli.configure.questions import Cancelled, at_terminal, confirm
+from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
-from robota.config.trust.decision import Change, Trust, TrustState, changes, forget, remember
+from robota.config.trust.decision import ChangedFile, Trust, TrustState, changes, forget, remember
 from robota.text.visible import single_line
 
 TRUSTED: Final = 0
@@ -106,7 +106,7 @@ def _describe(trust: Trust, env: Mapping[str, str]) -> None:
         print(f"  {single_line(source.path, 200)}  ({size})")
 
 
-def _print_change(change: Change) -> None:
+def _print_change(change: ChangedFile) -> None:
     from difflib import unified_diff
 
     before, after = _lines(change.before), _lines(change.after)

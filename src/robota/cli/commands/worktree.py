@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from robota.agents.worktrees.upkeep import FoundWorktree, list_worktrees, remove_worktree
-from robota.cli.columns import print_columns
+from robota.agents.worktrees.manage import FoundWorktree, list_worktrees, remove_worktree
 from robota.cli.command_parser import CommandParser
-from robota.cli.print_json import print_json
+from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.text.visible import single_line

@@ -21,31 +21,8 @@ def is_first_run(env: Mapping[str, str], root: Path | None = None) -> bool:
 
 def set_up_now(env: Mapping[str, str]) -> int:
     """Greet the person and ask; returns the exit code of the set-up."""
-    from robota.cli.configure.interactive import configure
+    from robota.cli.configure.wizard import configure
 
     print("Welcome to Robota. No provider is configured yet, so let us set one up; it takes a minute.")
     print("Ctrl-C leaves at any time; `robota demo` shows Robota at work without a provider.\n")
     return configure(env)
-
-
-def ways_to_configure() -> str:
-    """What a person without a terminal can type, made from the provider definitions."""
-    from robota.cli.configure.interactive import key_variable
-    from robota.providers.registry import definitions
-
-    kinds = definitions()
-    width = max(len(kind.type) for kind in kinds)
-    lines = [
-        f"  {kind.type:<{width}}  {kind.display_name}" + (f"; key from {variable}" if variable else "")
-        for kind in kinds
-        for variable in [key_variable(kind)]
-    ]
-    flags = "[--base-url URL] [--model MODEL] [--api-key-env VARIABLE]"
-    return "\n".join(
-        [
-            f"Without a terminal: robota --configure-provider NAME --type TYPE {flags} --set-current",
-            "Types:",
-            *lines,
-            "Only to see it at work, without a model: robota demo",
-        ]
-    )

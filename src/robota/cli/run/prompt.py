@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robota.cli.arguments import Arguments, UsageError, parse
+from robota.cli.arguments import CommandLine, UsageError, parse
 from robota.cli.run.stdin import StdinProblem, piped_input
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ FAILED, USAGE, CONFIGURATION = 1, 2, 3
 
 
 def run(argv: Sequence[str]) -> int:
+    """Run `robota` without a sub-command; returns the exit code."""
     try:
         _refuse_misspelt(argv)
         arguments = parse(argv)
@@ -34,8 +35,11 @@ def run(argv: Sequence[str]) -> int:
     code = None if arguments.print else _greet(arguments)
     if code is not None:
         return code
-    if not arguments.print and arguments.output_format == "text" and _at_terminal():
-        return _run(arguments, _conversing(prompt), attended=True)
+    if not arguments.print and arguments.output_format == "text":
+        from robota.cli.questions import at_terminal
+
+        if at_terminal():
+            return _run(arguments, _conversing(prompt), attended=True)
     if prompt is None:
         return _explain()
     return _run(arguments, _printing(arguments, prompt), attended=False)
@@ -49,7 +53,7 @@ def _refuse_misspelt(argv: Sequence[str]) -> None:
         raise UsageError(problem)
 
 
-def _prompt(arguments: Arguments) -> str | None:
+def _prompt(arguments: CommandLine) -> str | None:
     """What was piped in comes first, then the arguments. None if nobody asked for anything."""
     words = " ".join(arguments.prompt)
     piped = piped_input(sys.stdin, prompt_given=bool(words), warn=_warn)
@@ -61,7 +65,7 @@ def _prompt(arguments: Arguments) -> str | None:
     return None
 
 
-def _run(arguments: Arguments, client: "Client", *, attended: bool) -> int:
+def _run(arguments: CommandLine, client: "Client", *, attended: bool) -> int:
     import asyncio
 
     from robota.config.errors import ConfigError, NoProviderError
@@ -70,7 +74,7 @@ def _run(arguments: Arguments, client: "Client", *, attended: bool) -> int:
     try:
         return asyncio.run(_session(arguments, client, attended=attended))
     except NoProviderError as error:
-        from robota.cli.run.first_run import ways_to_configure
+        from robota.cli.configure.provider import ways_to_configure
 
         return _fail(arguments.output_format, CONFIGURATION, f"{error}\n{ways_to_configure()}")
     except (ConfigError, LogError) as error:
@@ -81,7 +85,7 @@ def _run(arguments: Arguments, client: "Client", *, attended: bool) -> int:
         return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
 
 
-async def _session(arguments: Arguments, client: "Client", *, attended: bool) -> int:
+async def _session(arguments: CommandLine, client: "Client", *, attended: bool) -> int:
     """One session in the workspace, or in a worktree of its own."""
     launch = _launch_options(arguments, attended=attended)
     if arguments.worktree is None:
@@ -106,7 +110,7 @@ async def _work(launch: "LaunchOptions", client: "Client") -> int:
         await opened.close()
 
 
-def _printing(arguments: Arguments, prompt: str) -> "Client":
+def _printing(arguments: CommandLine, prompt: str) -> "Client":
     """Runs the prompt and prints what comes of it."""
     from robota.clients.headless.client import run_headless
     from robota.clients.headless.options import HeadlessOptions, OutputFormat
@@ -126,13 +130,7 @@ def _conversing(prompt: str | None) -> "Client":
     return lambda opened: converse_here(opened, prompt)
 
 
-def _at_terminal() -> bool:
-    from robota.cli.configure.questions import at_terminal
-
-    return at_terminal()
-
-
-def _launch_options(arguments: Arguments, *, attended: bool) -> "LaunchOptions":
+def _launch_options(arguments: CommandLine, *, attended: bool) -> "LaunchOptions":
     from robota.config.launch_options import LaunchOptions
 
     return LaunchOptions(
@@ -157,32 +155,35 @@ def _launch_options(arguments: Arguments, *, attended: bool) -> "LaunchOptions":
     )
 
 
-def _upkeep(arguments: Arguments) -> int | None:
-    """What is about the settings and not about a task. None: go on."""
-    wants_upkeep = (
-        arguments.check_update
-        or arguments.reset
+def _upkeep(arguments: CommandLine) -> int | None:
+    """Carry out options that are not about a task; returns an exit code, or None to go on."""
+    if arguments.check_update:
+        from robota.cli.update.check import check_now
+
+        return check_now(os.environ)
+    changes_settings = (
+        arguments.reset
         or arguments.configure
         or arguments.configure_provider is not None
         or arguments.set_current
         or (arguments.language is not None and not (arguments.prompt or arguments.print))
     )
-    if not wants_upkeep:
+    if not changes_settings:
         return None
-    from robota.cli.configure.configure import upkeep
+    from robota.cli.configure.options import change_settings
 
-    return upkeep(arguments, os.environ)
+    return change_settings(arguments, os.environ)
 
 
-def _greet(arguments: Arguments) -> int | None:
+def _greet(arguments: CommandLine) -> int | None:
     """At a terminal: set up a provider if there is none, ask about the workspace, tell of a newer version."""
-    from robota.cli.configure.questions import at_terminal
+    from robota.cli.questions import at_terminal
 
     if not at_terminal():
         return None
     from robota.cli.commands.trust import ask_if_needed
     from robota.cli.run.first_run import is_first_run, set_up_now
-    from robota.cli.run.update_check import start_up_notice
+    from robota.cli.update.check import start_up_notice
 
     root = Path(arguments.cwd or ".")
     if is_first_run(os.environ):

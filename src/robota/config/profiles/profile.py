@@ -1,10 +1,12 @@
 """A provider profile: which provider, where, which model, with what key."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-NAMES_IN_JSON = {"base_url": "baseURL", "api_key": "apiKey"}
+# What a profile can be called.
+PROFILE_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+NAMES_IN_JSON: Final = {"base_url": "baseURL", "api_key": "apiKey"}
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=NAMES_IN_JSON):

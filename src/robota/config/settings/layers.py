@@ -9,8 +9,8 @@ import msgspec
 
 from robota.config.settings.json_text import NotAnObject, line_of, read_object
 from robota.config.settings.key_path import join_key
-from robota.config.settings.problems import Problem, Severity
-from robota.config.settings.validation import Flaw, checked
+from robota.config.settings.problems import SettingsProblem, Severity
+from robota.config.settings.validation import SettingFlaw, checked
 
 
 class Layer(StrEnum):
@@ -47,7 +47,7 @@ class LayerValues(msgspec.Struct, frozen=True, kw_only=True):
 
     origin: Origin
     values: dict[str, Any] = {}
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[SettingsProblem, ...] = ()
 
 
 class LayerText(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class LayerText(msgspec.Struct, frozen=True, kw_only=True):
     origin: Origin
     text: str = ""
     raw: dict[str, Any] = {}
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[SettingsProblem, ...] = ()
 
 
 def read_file(layer: Layer, path: Path) -> LayerText:
@@ -99,9 +99,9 @@ def from_flags(values: Mapping[str, Any]) -> LayerValues:
     return check_layer(LayerText(origin=Origin(Layer.FLAGS, "command line"), raw=dict(values)))
 
 
-def _problem(parsed: LayerText, flaw: Flaw) -> Problem:
+def _problem(parsed: LayerText, flaw: SettingFlaw) -> SettingsProblem:
     line = line_of(parsed.text, flaw.place) if parsed.text else None
-    return Problem(
+    return SettingsProblem(
         where=parsed.origin.where,
         line=line,
         key=join_key(flaw.place),
@@ -110,7 +110,7 @@ def _problem(parsed: LayerText, flaw: Flaw) -> Problem:
     )
 
 
-def _severity(layer: Layer, flaw: Flaw) -> Severity:
+def _severity(layer: Layer, flaw: SettingFlaw) -> Severity:
     if flaw.unknown or layer in WORKSPACE_LAYERS:
         return Severity.WARNING
     if layer in (Layer.MANAGED, Layer.FLAGS) or flaw.place[0] in PROTECTIVE:
@@ -121,10 +121,10 @@ def _severity(layer: Layer, flaw: Flaw) -> Severity:
 def _unusable(origin: Origin, line: int | None, text: str) -> LayerText:
     # Without the person's own file their deny rules would be gone too, so nothing starts.
     severity = Severity.WARNING if origin.layer in WORKSPACE_LAYERS else Severity.ERROR
-    problem = Problem(where=origin.where, line=line, text=text, severity=severity)
+    problem = SettingsProblem(where=origin.where, line=line, text=text, severity=severity)
     return LayerText(origin=origin, problems=(problem,))
 
 
-def _doubled(origin: Origin, key: str) -> Problem:
+def _doubled(origin: Origin, key: str) -> SettingsProblem:
     text = "it stands twice in one object, and only the last is heard"
-    return Problem(where=origin.where, key=key, text=text, severity=Severity.WARNING)
+    return SettingsProblem(where=origin.where, key=key, text=text, severity=Severity.WARNING)

@@ -8,12 +8,12 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.config.paths import MANAGED_SETTINGS, settings_path
-from robota.config.profiles.legacy_provider import with_legacy_provider
 from robota.config.settings.environment_layer import from_environment
 from robota.config.settings.key_path import KeyPath
 from robota.config.settings.layers import Layer, Origin, built_in, check_layer, from_flags, read_file
+from robota.config.settings.legacy_provider import with_legacy_provider
 from robota.config.settings.merge import Entry, merged, nested
-from robota.config.settings.problems import Problem, Severity
+from robota.config.settings.problems import SettingsProblem, Severity
 from robota.config.settings.schema import SettingsFile
 from robota.config.settings.workspace_layers import WorkspaceSettings, read_workspace
 from robota.config.trust.decision import Trust
@@ -25,7 +25,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     values: SettingsFile = SettingsFile()
     entries: tuple[Entry, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[SettingsProblem, ...] = ()
     ignored: tuple[str, ...] = ()
     trust: Trust | None = None
 
@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.trust is None or self.trust.is_given
 
     @property
-    def errors(self) -> tuple[Problem, ...]:
+    def errors(self) -> tuple[SettingsProblem, ...]:
         return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
 
     @property

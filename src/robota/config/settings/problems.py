@@ -12,7 +12,7 @@ class Severity(StrEnum):
     ERROR = "error"  # going on without it could do what the person forbade
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
     """`where` is a file or an environment variable; `key` is empty if all of it is meant."""
 
     where: str

@@ -25,7 +25,7 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     ] = None
 
 
-class Sandbox(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """How commands are confined."""
 
     enabled: Annotated[bool, Meta(description="Whether commands run in a sandbox.")] = True
@@ -76,7 +76,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = {}
     env: Annotated[dict[str, str], Meta(description="Environment variables for commands.")] = {}
     mcp_servers: Annotated[dict[str, dict[str, Any]], Meta(description="MCP servers by name.")] = {}
-    sandbox: Sandbox = Sandbox()
+    sandbox: SandboxSettings = SandboxSettings()
     update_check: UpdateCheck = UpdateCheck()
 
 

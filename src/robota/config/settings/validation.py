@@ -41,7 +41,7 @@ _WORDS: Final = {
 }
 
 
-class Flaw(msgspec.Struct, frozen=True, kw_only=True):
+class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong at one place of a file. An unknown name is only unknown; anything else was left out."""
 
     place: Place
@@ -49,10 +49,10 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True):
     unknown: bool = False
 
 
-def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Flaw]]:
+def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[SettingFlaw]]:
     """What of `raw` is as it should be, and what is wrong with the rest."""
     values: dict[str, Any] = {}
-    flaws: list[Flaw] = []
+    flaws: list[SettingFlaw] = []
     for name, value in raw.items():
         if value is None:
             continue
@@ -85,7 +85,7 @@ def _field_type(record: Any, rest: Sequence[str]) -> Any:
     return get_type_hints(record, include_extras=True).get(names.get(rest[0], ""), Any)
 
 
-def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[Flaw]) -> dict[str, Any]:
+def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[SettingFlaw]) -> dict[str, Any]:
     kind = MAPS[name]
     sound_entries: dict[str, Any] = {}
     for key, value in entries.items():
@@ -96,7 +96,7 @@ def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[Flaw]) -
     return sound_entries
 
 
-def _sound_part(value: Any, kind: Any, place: Place, flaws: list[Flaw], *, whole: bool = False) -> Any:
+def _sound_part(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw], *, whole: bool = False) -> Any:
     """The value without the parts that are wrong; None if nothing is left. `whole` takes all or nothing."""
     rest = value
     while True:
@@ -104,7 +104,7 @@ def _sound_part(value: Any, kind: Any, place: Place, flaws: list[Flaw], *, whole
             msgspec.convert(rest, kind)
         except msgspec.ValidationError as error:
             inner = _place_of(error)
-            flaws.append(Flaw(place=(*place, *inner), text=_plain(error, (*place, *inner))))
+            flaws.append(SettingFlaw(place=(*place, *inner), text=_plain(error, (*place, *inner))))
             if not inner or whole:
                 return None
             rest = _without(rest, inner)
@@ -141,30 +141,30 @@ def _plain(error: msgspec.ValidationError, place: Place) -> str:
     return f"it can be {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:]
 
 
-def _note_unknown_fields(value: Any, kind: Any, place: Place, flaws: list[Flaw]) -> None:
+def _note_unknown_fields(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw]) -> None:
     if not isinstance(value, dict) or not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
         return
     known = {field.encode_name for field in msgspec.structs.fields(kind)}
     flaws.extend(_unknown((*place, name), known) for name in value if name not in known)
 
 
-def _unknown(place: Place, known: Iterable[str]) -> Flaw:
+def _unknown(place: Place, known: Iterable[str]) -> SettingFlaw:
     # Only for a mistake; it would cost every start some milliseconds.
     from difflib import get_close_matches
 
     near = get_close_matches(str(place[-1]), list(known), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return Flaw(place=place, text=f"there is no such setting, it has no effect{hint}", unknown=True)
+    return SettingFlaw(place=place, text=f"there is no such setting, it has no effect{hint}", unknown=True)
 
 
-def _check_language(values: dict[str, Any], flaws: list[Flaw]) -> None:
+def _check_language(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:
     problem = language_problem(values["language"]) if "language" in values else None
     if problem is not None:
         del values["language"]
-        flaws.append(Flaw(place=("language",), text=problem))
+        flaws.append(SettingFlaw(place=("language",), text=problem))
 
 
-def _check_allowed_hosts(values: dict[str, Any], flaws: list[Flaw]) -> None:
+def _check_allowed_hosts(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:
     sandbox = values.get("sandbox", {})
     if not sandbox.get("allowedHosts"):
         return
@@ -176,7 +176,7 @@ def _check_allowed_hosts(values: dict[str, Any], flaws: list[Flaw]) -> None:
         try:
             allowed_host(text)
         except NoHost as problem:
-            flaws.append(Flaw(place=("sandbox", "allowedHosts", place), text=str(problem)))
+            flaws.append(SettingFlaw(place=("sandbox", "allowedHosts", place), text=str(problem)))
         else:
             sound.append(text)
     values["sandbox"] = {**sandbox, "allowedHosts": sound}

@@ -33,7 +33,7 @@ CLAUDE_NAMED: Final = frozenset({"apiKeyHelper", "sandbox", "statusLine", "enabl
 CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"})
 
 
-class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+class AdmittedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What of a workspace file counts, what a repository can never set, and what waits for trust."""
 
     raw: dict[str, Any]
@@ -41,7 +41,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     untrusted: tuple[KeyPath, ...] = ()
 
 
-def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted:
+def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> AdmittedSettings:
     never: list[KeyPath] = []
     untrusted: list[KeyPath] = []
     kept: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted
             untrusted.append(key)
         else:
             _put(kept, key, value)
-    return Admitted(raw=kept, never=tuple(never), untrusted=tuple(untrusted))
+    return AdmittedSettings(raw=kept, never=tuple(never), untrusted=tuple(untrusted))
 
 
 def _settings(raw: Mapping[str, Any]) -> list[tuple[KeyPath, Any]]:

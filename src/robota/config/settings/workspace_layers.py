@@ -17,8 +17,8 @@ from robota.config.settings.layers import (
     check_layer,
     parse_file,
 )
-from robota.config.settings.problems import Problem, Severity
-from robota.config.settings.workspace_filter import Admitted, admitted
+from robota.config.settings.problems import SettingsProblem, Severity
+from robota.config.settings.workspace_filter import AdmittedSettings, admitted
 from robota.config.trust.decision import Trust, TrustState, trust_of
 from robota.config.trust.sources import take_snapshot
 from robota.text.visible import single_line
@@ -46,7 +46,7 @@ def read_workspace(root: Path, env: Mapping[str, str]) -> WorkspaceSettings:
         return WorkspaceSettings(ignored=(broad,))
     trust = trust_of(take_snapshot(root), env)
     layers: list[LayerValues] = []
-    kept_out: list[tuple[str, Admitted]] = []
+    kept_out: list[tuple[str, AdmittedSettings]] = []
     for layer in WORKSPACE_LAYERS:
         path = WORKSPACE_FILES[layer]
         parsed = _parsed(trust, layer)
@@ -79,10 +79,12 @@ def _parsed(trust: Trust, layer: Layer) -> LayerText:
     if data is not None:
         return parse_file(origin, data)
     text = "it was not read, because it is a link, not a plain file, or too long"
-    return LayerText(origin=origin, problems=(Problem(where=origin.where, text=text, severity=Severity.WARNING),))
+    return LayerText(
+        origin=origin, problems=(SettingsProblem(where=origin.where, text=text, severity=Severity.WARNING),)
+    )
 
 
-def _never_lines(kept_out: list[tuple[str, Admitted]]) -> list[str]:
+def _never_lines(kept_out: list[tuple[str, AdmittedSettings]]) -> list[str]:
     return [
         f"{path}: ignored {_names(part.never)}: a repository cannot set that. "
         "If you want it, set it in your own settings: robota config set"
@@ -91,7 +93,7 @@ def _never_lines(kept_out: list[tuple[str, Admitted]]) -> list[str]:
     ]
 
 
-def _untrusted_lines(trust: Trust, kept_out: list[tuple[str, Admitted]]) -> list[str]:
+def _untrusted_lines(trust: Trust, kept_out: list[tuple[str, AdmittedSettings]]) -> list[str]:
     if trust.is_given:
         return []
     settings = {path: part for path, part in kept_out}

@@ -29,7 +29,7 @@ class TrustState(StrEnum):
     REFUSED = "not trusted, as you decided"
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class TrustAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the person said about which content, and when (milliseconds)."""
 
     said: Literal["yes", "no"]
@@ -43,7 +43,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
 
     state: TrustState
     snapshot: Snapshot
-    answer: Answer | None = None
+    answer: TrustAnswer | None = None
     problem: str | None = None
 
     @property
@@ -51,7 +51,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in (TrustState.NOTHING, TrustState.TRUSTED)
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that is not as it was trusted. None stands for no file, or one too long to have been kept."""
 
     path: str
@@ -61,7 +61,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Store(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
-    workspaces: dict[str, Answer] = {}
+    workspaces: dict[str, TrustAnswer] = {}
 
 
 def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
@@ -80,7 +80,7 @@ def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, s
     if said == "yes" and snapshot.problem is not None:
         raise ConfigError(f"{snapshot.root} cannot be trusted, because {snapshot.problem}. Nothing was changed.")
     files = {source.path: source.digest for source in snapshot.sources}
-    answer = Answer(said=said, digest=snapshot.digest, given_ms=now_ms, files=files)
+    answer = TrustAnswer(said=said, digest=snapshot.digest, given_ms=now_ms, files=files)
     try:
         _keep_contents(snapshot, user_directory(env) / CONTENTS)
         _change(env, _key(snapshot.root), answer)
@@ -99,12 +99,12 @@ def forget(root: Path, env: Mapping[str, str]) -> bool:
     return True
 
 
-def changes(trust: Trust, env: Mapping[str, str]) -> list[Change]:
+def changes(trust: Trust, env: Mapping[str, str]) -> list[ChangedFile]:
     """What is different from what was trusted; all of it is, if nothing was."""
     before = trust.answer.files if trust.answer is not None and trust.answer.said == "yes" else {}
     now = {source.path: source for source in trust.snapshot.sources}
     return [
-        Change(
+        ChangedFile(
             path=path,
             before=_kept(before.get(path), env),
             after=now[path].data if path in now else None,
@@ -114,7 +114,7 @@ def changes(trust: Trust, env: Mapping[str, str]) -> list[Change]:
     ]
 
 
-def _answer(root: Path, workspaces: Mapping[str, Answer]) -> Answer | None:
+def _answer(root: Path, workspaces: Mapping[str, TrustAnswer]) -> TrustAnswer | None:
     """What was said about this directory, or about the same one in the repository that it is a worktree of.
 
     Either way it holds for exactly the content that was shown.
@@ -125,7 +125,7 @@ def _answer(root: Path, workspaces: Mapping[str, Answer]) -> Answer | None:
     return answer
 
 
-def _state(snapshot: Snapshot, answer: Answer | None) -> TrustState:
+def _state(snapshot: Snapshot, answer: TrustAnswer | None) -> TrustState:
     if answer is None:
         return TrustState.UNTRUSTED
     same = answer.digest == snapshot.digest and snapshot.problem is None
@@ -154,7 +154,7 @@ def _load(path: Path) -> _Store:
         ) from error
 
 
-def _change(env: Mapping[str, str], key: str, answer: Answer | None) -> None:
+def _change(env: Mapping[str, str], key: str, answer: TrustAnswer | None) -> None:
     path = _path(env)
     with only_writer(path.parent):
         workspaces = dict(_load(path).workspaces)

@@ -38,7 +38,7 @@ LONGEST_KEPT: Final = 256 * 1024
 _LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class ConfigSource(msgspec.Struct, frozen=True, kw_only=True):
     """One file. `data` is None if it is too long to keep, or not a plain file; then it is never read as settings."""
 
     path: str
@@ -50,7 +50,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The files of one workspace at one moment. Settings are parsed from these very bytes, not read again."""
 
     root: Path
-    sources: tuple[Source, ...] = ()
+    sources: tuple[ConfigSource, ...] = ()
     problem: str | None = None
 
     @property
@@ -107,7 +107,7 @@ class _Look:
     """What was found so far, within bounds."""
 
     def __init__(self) -> None:
-        self.found: list[Source] = []
+        self.found: list[ConfigSource] = []
         self._bytes = 0
 
     def at_file(self, parent: int | None, path: str) -> None:
@@ -146,7 +146,7 @@ class _Look:
         finally:
             os.close(descriptor)
 
-    def _read(self, parent: int, name: str, path: str) -> Source:
+    def _read(self, parent: int, name: str, path: str) -> ConfigSource:
         try:
             descriptor = os.open(name, _LOOK, dir_fd=parent)
         except OSError as error:
@@ -159,13 +159,13 @@ class _Look:
         if self._bytes > MOST_BYTES:
             raise TooMuch
         digest = hashlib.sha256(data).hexdigest()
-        return Source(path=_printable(path), digest=digest, data=data if len(data) <= LONGEST_KEPT else None)
+        return ConfigSource(path=_printable(path), digest=digest, data=data if len(data) <= LONGEST_KEPT else None)
 
 
-def _unread(path: str, kind: str, detail: str) -> Source:
+def _unread(path: str, kind: str, detail: str) -> ConfigSource:
     """The kind is no part of what is hashed: a file could hold just those words."""
     digest = hashlib.sha256(detail.encode("utf-8", "surrogateescape")).hexdigest()
-    return Source(path=_printable(path), digest=f"{kind}-{digest}")
+    return ConfigSource(path=_printable(path), digest=f"{kind}-{digest}")
 
 
 def _printable(path: str) -> str:

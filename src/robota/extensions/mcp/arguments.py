@@ -10,11 +10,13 @@ import msgspec
 NOT_TEXT: Final = frozenset({"integer", "number", "boolean", "array", "object"})
 
 
-class Arguments(msgspec.Struct, frozen=True):
+class McpArguments(msgspec.Struct, frozen=True):
+    """The arguments of a call to an MCP tool, checked against its schema."""
+
     values: dict[str, Any]
 
 
-def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> Arguments:
+def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> McpArguments:
     """The arguments, or `msgspec.ValidationError` if one is missing, or is one that the tool does not have."""
     known = schema.get("properties", {})
     for name in schema.get("required", []):
@@ -24,7 +26,7 @@ def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> Argum
         for name in given:
             if name not in known:
                 raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
-    return Arguments({name: _as_declared(value, known.get(name)) for name, value in given.items()})
+    return McpArguments({name: _as_declared(value, known.get(name)) for name, value in given.items()})
 
 
 def _takes_more(schema: Mapping[str, Any]) -> bool:

@@ -29,7 +29,7 @@ class ServerFailed(Exception):
     """The server did not do what it should. The text goes after its name: "it ended with exit code 3"."""
 
 
-class Connection:
+class McpConnection:
     """A server and our line to it. `open` first, `close` in the end, also if `open` failed."""
 
     def __init__(self, server: Server, cwd: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.extensions.mcp.variables import expanded
 from robota.text.visible import single_line
 
 # The name is part of the names of tools, which rules speak of: `a__b` would pass for a tool of `a`.
@@ -15,6 +14,7 @@ NAME: Final = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}(?<!_)")
 STDIO: Final = frozenset({"stdio"})
 HTTP: Final = frozenset({"http", "streamable-http"})
 CALL_TIMEOUT_S: Final = 120.0
+VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 class StdioServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ def _server(
     unset: dict[str, None] = {}
 
     def fill(text: str) -> str:
-        value, missing = expanded(text, env)
+        value, missing = expand_variables(text, env)
         unset.update(dict.fromkeys(missing))
         return value
 
@@ -121,3 +121,21 @@ def _kind(entry: _Entry) -> str:
     if entry.command:
         return "stdio"
     raise InvalidServer('a url needs "type": "http" beside it' if entry.url else "it has neither command nor url")
+
+
+def expand_variables(text: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """The text with `${VAR}` and `${VAR:-default}` replaced, and the names that are not set and stay as they are."""
+    unset: list[str] = []
+
+    def value_of(found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        if env.get(name):
+            return env[name]
+        if default is not None:
+            return str(default)
+        if name in env:
+            return ""
+        unset.append(name)
+        return found[0]
+
+    return VARIABLE.sub(value_of, text), tuple(unset)

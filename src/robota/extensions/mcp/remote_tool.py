@@ -17,6 +17,9 @@ PARAMETER: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 # Model servers refuse a whole request for one of these at the top of one schema.
 NOT_AT_THE_TOP: Final = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$schema", "$id"})
 WORDS: Final = frozenset({"description", "title"})
+# A name that every model server takes.
+LONGEST_NAME: Final = 64
+NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class RemoteTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +38,15 @@ class RemoteTool(msgspec.Struct, frozen=True, kw_only=True):
 
 class UnusableTool(Exception):
     """The tool cannot be offered to a model; the text says why."""
+
+
+def tool_name(server: str, tool: str) -> str:
+    """The name for models and rules, `mcp__server__tool`. A long one is cut and ends with a hash of the whole."""
+    name = f"mcp__{server}__{NOT_IN_NAMES.sub('_', tool)}"
+    if len(name) <= LONGEST_NAME:
+        return name
+    end = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - 9]}_{end}"
 
 
 def offered_description(tool: RemoteTool) -> str:

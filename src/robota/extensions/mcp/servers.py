@@ -9,12 +9,11 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
-from robota.extensions.mcp.connection import Connection, ServerFailed
+from robota.extensions.mcp.connection import McpConnection, ServerFailed
 from robota.extensions.mcp.definitions import Server
-from robota.extensions.mcp.foreign_tool import foreign_tool
-from robota.extensions.mcp.pins import Change, PinBook, Pins, changes
-from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool
-from robota.extensions.mcp.tool_names import tool_name
+from robota.extensions.mcp.mcp_tool import mcp_tool
+from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, ToolChange, changes
+from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool, tool_name
 from robota.protocol.events import Notice
 from robota.text.visible import single_line
 
@@ -24,18 +23,18 @@ LATE_S: Final = 3.0  # from here on a person wants to know what they wait for
 MOST_NAMED: Final = 10
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     """How one server is: `failure` says why it cannot be used; `pins` is None if it was never seen here.
 
     `unknown` says why nobody can tell what a person has seen of it; then nothing of it is used. `has_more`: it offers
     more tools than these, which are never used.
     """
 
-    connection: Connection
+    connection: McpConnection
     tools: tuple[RemoteTool, ...] = ()
     failure: str | None = None
-    pins: Pins | None = None
-    changes: tuple[Change, ...] = ()
+    pins: PinnedTools | None = None
+    changes: tuple[ToolChange, ...] = ()
     unknown: str | None = None
     has_more: bool = False
 
@@ -44,7 +43,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.connection.server
 
 
-class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+class GatheredTools(msgspec.Struct, frozen=True, kw_only=True):
     """What a session gets of its servers, and what the person should know of them."""
 
     tools: tuple[AnyTool, ...] = ()
@@ -54,25 +53,25 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
 class McpServers:
     """The servers of one session. `close` ends them all."""
 
-    def __init__(self, servers: Sequence[Server], cwd: Path, pins: PinBook, env: Mapping[str, str]) -> None:
+    def __init__(self, servers: Sequence[Server], cwd: Path, pins: PinnedToolStore, env: Mapping[str, str]) -> None:
         self.pins = pins
         self._servers = servers
         self._cwd = cwd
         self._limit_s = _start_limit_s(env)
-        self._connections: list[Connection] = []
+        self._connections: list[McpConnection] = []
         self._not_ready: set[str] = set()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(server.name for server in self._servers)
 
-    async def gather(self, taken: Collection[str], tell: Callable[[Notice], None]) -> Gathered:
+    async def gather(self, taken: Collection[str], tell: Callable[[Notice], None]) -> GatheredTools:
         """Start all, and take what may be used. Names that are `taken` stay with who has them.
 
         `tell` is called while somebody has to wait.
         """
         names, tools, notices = set(taken), list[AnyTool](), list[str]()
-        late = asyncio.get_running_loop().call_later(LATE_S, lambda: tell(self._who_is_late()))
+        late = asyncio.get_running_loop().call_later(LATE_S, lambda: tell(self._waiting_notice()))
         try:
             reports = await self.inspect()
         finally:
@@ -82,42 +81,42 @@ class McpServers:
             if problem is not None:
                 notices.append(problem)
             if report.failure is None and report.unknown is None:
-                notices += self._take(report, names, tools)
-        return Gathered(tools=tuple(tools), notices=tuple(Notice(level="warning", text=text) for text in notices))
+                notices += self._add_tools(report, names, tools)
+        return GatheredTools(tools=tuple(tools), notices=tuple(Notice(level="warning", text=text) for text in notices))
 
-    async def inspect(self, only: str | None = None) -> tuple[Report, ...]:
+    async def inspect(self, only: str | None = None) -> tuple[ServerReport, ...]:
         """Start all, or only one, and look at them. Nothing is pinned."""
         await self.close()
         wanted = [server for server in self._servers if only is None or server.name == only]
-        self._connections += [Connection(server, self._cwd) for server in wanted]
+        self._connections += [McpConnection(server, self._cwd) for server in wanted]
         self._not_ready = {server.name for server in wanted}
-        return tuple(await asyncio.gather(*map(self._look_at, self._connections)))
+        return tuple(await asyncio.gather(*map(self._inspect_one, self._connections)))
 
     async def close(self) -> None:
         connections, self._connections = self._connections, []
         await asyncio.gather(*(connection.close() for connection in connections))
 
-    async def _look_at(self, connection: Connection) -> Report:
+    async def _inspect_one(self, connection: McpConnection) -> ServerReport:
         try:
             offered = await connection.open(self._limit_s)
             tools = offered[:MOST_TOOLS]
             pins = self.pins.of(connection.server)
         except ServerFailed as failure:
-            return Report(connection=connection, failure=str(failure))
+            return ServerReport(connection=connection, failure=str(failure))
         except ConfigError as problem:
-            return Report(connection=connection, tools=tools, unknown=str(problem))
+            return ServerReport(connection=connection, tools=tools, unknown=str(problem))
         finally:
             self._not_ready.discard(connection.server.name)
         different = () if pins is None else changes(pins, tools)
         has_more = len(offered) > len(tools)
-        return Report(connection=connection, tools=tools, pins=pins, changes=different, has_more=has_more)
+        return ServerReport(connection=connection, tools=tools, pins=pins, changes=different, has_more=has_more)
 
-    def _who_is_late(self) -> Notice:
+    def _waiting_notice(self) -> Notice:
         names = ", ".join(server.name for server in self._servers if server.name in self._not_ready)
         text = f"Waiting for MCP servers to start: {names}. Each has {self._limit_s:g} s; Ctrl-C stops the waiting."
         return Notice(level="warning", text=text)
 
-    def _problem_with(self, report: Report) -> str | None:
+    def _problem_with(self, report: ServerReport) -> str | None:
         name = report.server.name
         if report.failure is not None:
             return f"The MCP server {name} does not work: {report.failure}. Its tools are missing; all else goes on."
@@ -131,7 +130,7 @@ class McpServers:
             )
         return None
 
-    def _take(self, report: Report, names: set[str], tools: list[AnyTool]) -> list[str]:
+    def _add_tools(self, report: ServerReport, names: set[str], tools: list[AnyTool]) -> list[str]:
         """Add the tools that are as a person has seen them, or are seen for the first time."""
         notices: list[str] = []
         server, changed = report.server, {change.after.name for change in report.changes}
@@ -154,7 +153,7 @@ class McpServers:
                 notices.append(_left_out(server, remote, f"there is a tool {name} already"))
                 continue
             try:
-                tools.append(foreign_tool(report.connection, remote))
+                tools.append(mcp_tool(report.connection, remote))
                 names.add(name)
             except UnusableTool as problem:
                 notices.append(_left_out(server, remote, str(problem)))

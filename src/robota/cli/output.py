@@ -1,8 +1,10 @@
-"""Rows of text in columns, as wide as the terminal they go to."""
+"""Printing for people: rows in columns as wide as the terminal, and values as indented JSON."""
 
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 NARROWEST_COLUMN: Final = 20
 GAP: Final = "  "
@@ -14,8 +16,13 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
         print(line)
 
 
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON."""
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
 def terminal_width() -> int | None:
-    """None if standard output is no terminal."""
+    """The columns of the terminal; None if standard output is none."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size
@@ -24,19 +31,20 @@ def terminal_width() -> int | None:
 
 
 def in_columns(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    """The rows as lines; a last column that is too wide is wrapped below itself."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     indent = sum(widths) + len(GAP) * len(widths)
     room = None if width is None else width - indent - 1
     lines = []
     for row in rows:
         head = "".join(f"{cell:<{size}}{GAP}" for cell, size in zip(row[:-1], widths, strict=True))
-        first, *more = broken(row[-1], room)
+        first, *more = wrapped(row[-1], room)
         lines.append((head + first).rstrip())
         lines.extend(" " * indent + line for line in more)
     return lines
 
 
-def broken(text: str, room: int | None) -> list[str]:
+def wrapped(text: str, room: int | None) -> list[str]:
     """The text in lines of at most `room` characters; whole if there is too little room for words."""
     if room is None or room < NARROWEST_COLUMN or len(text) <= room:
         return [text]

@@ -23,7 +23,7 @@ from robota.text.visible import visible
 DIRECTORY: Final = "mcp"
 
 
-class Pins(msgspec.Struct, frozen=True, kw_only=True):
+class PinnedTools(msgspec.Struct, frozen=True, kw_only=True):
     """What was pinned of one server in one workspace; the first two are for a person who looks into the file."""
 
     server: str
@@ -31,7 +31,7 @@ class Pins(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[RemoteTool, ...] = ()
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ToolChange(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that is not as it was pinned. `before` is None for one that was not there."""
 
     after: RemoteTool
@@ -43,18 +43,18 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(difflib.unified_diff(before, _lines(self.after), lineterm="", n=2))[2:]
 
 
-class PinBook:
+class PinnedToolStore:
     """The pins of one workspace. A server is known by its name and its entry as written: another entry is new."""
 
     def __init__(self, workspace: Path, env: Mapping[str, str]) -> None:
         self._workspace = os.path.realpath(workspace)
         self._directory = user_directory(env) / DIRECTORY
 
-    def of(self, server: Server) -> Pins | None:
+    def of(self, server: Server) -> PinnedTools | None:
         """None if this server was never seen here. Raises `ConfigError` if that cannot be known."""
         path = self._path(server)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Pins)
+            return msgspec.json.decode(path.read_bytes(), type=PinnedTools)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -65,7 +65,7 @@ class PinBook:
 
     def pin(self, server: Server, tools: Iterable[RemoteTool]) -> None:
         """From now on these, and no others. Raises `ConfigError` if it cannot be kept."""
-        pins = Pins(server=server.name, workspace=self._workspace, tools=tuple(tools))
+        pins = PinnedTools(server=server.name, workspace=self._workspace, tools=tuple(tools))
         try:
             with only_writer(self._directory):
                 replace_file(self._path(server), msgspec.json.format(msgspec.json.encode(pins), indent=1))
@@ -77,11 +77,11 @@ class PinBook:
         return self._directory / f"{hashlib.sha256(identity).hexdigest()}.json"
 
 
-def changes(pins: Pins, tools: Iterable[RemoteTool]) -> tuple[Change, ...]:
+def changes(pins: PinnedTools, tools: Iterable[RemoteTool]) -> tuple[ToolChange, ...]:
     """What of the tools is different now, or was not there."""
     before = {tool.name: tool for tool in pins.tools}
     return tuple(
-        Change(before=before.get(tool.name), after=tool)
+        ToolChange(before=before.get(tool.name), after=tool)
         for tool in tools
         if tool.name not in before or before[tool.name].digest != tool.digest
     )

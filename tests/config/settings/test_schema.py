@@ -6,7 +6,7 @@ from pathlib import Path
 from robota.config.settings.environment_layer import NO_UPDATE_CHECK, VARIABLES
 from robota.config.settings.schema import allowed_values, settings_schema
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_published_schema_is_the_one_of_the_code() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.cli.columns import in_columns
+from robota.cli.output import in_columns
 
 
 def test_in_a_pipe_every_row_is_one_line() -> None:

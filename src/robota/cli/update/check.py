@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from robota.cli.run.update_check_index import index_address
+from robota.cli.update.package_index import index_address
 from robota.config.durable_file import PRIVATE_DIRECTORY, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory

@@ -5,10 +5,9 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.tool import AnyTool, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
-from robota.extensions.mcp.arguments import Arguments, read_arguments
-from robota.extensions.mcp.connection import Connection, ServerFailed
-from robota.extensions.mcp.remote_tool import RemoteTool, offered_description, offered_schema
-from robota.extensions.mcp.tool_names import tool_name
+from robota.extensions.mcp.arguments import McpArguments, read_arguments
+from robota.extensions.mcp.connection import McpConnection, ServerFailed
+from robota.extensions.mcp.remote_tool import RemoteTool, offered_description, offered_schema, tool_name
 from robota.text.visible import visible
 
 # What it does is known to its server alone, so it counts as one that writes and sends, whatever it claims of itself.
@@ -17,12 +16,12 @@ MOST_PROGRESS: Final = 100
 LONGEST_PROGRESS: Final = 300
 
 
-def foreign_tool(connection: Connection, remote: RemoteTool) -> AnyTool:
+def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
     """The tool, or `UnusableTool` if no model could be offered it."""
     server, schema = connection.server.name, offered_schema(remote)
     name, description = tool_name(server, remote.name), offered_description(remote)
 
-    async def run(params: Arguments, context: ToolContext) -> ToolResult:
+    async def run(params: McpArguments, context: ToolContext) -> ToolResult:
         progress = _Progress(context)
         try:
             return await connection.call(remote, params.values, progress.show, sees_images=context.sees_images)
@@ -30,7 +29,7 @@ def foreign_tool(connection: Connection, remote: RemoteTool) -> AnyTool:
             told = f"The MCP server {server} failed: {failure}. Other servers and tools still work."
             return ToolResult(content=told, is_error=True)
 
-    async def prepare(params: Arguments, context: ToolContext) -> Prepared:
+    async def prepare(params: McpArguments, context: ToolContext) -> Prepared:
         asked = {
             "type": "use_mcp_tool",
             "serverName": server,
@@ -44,7 +43,7 @@ def foreign_tool(connection: Connection, remote: RemoteTool) -> AnyTool:
         name=name,
         label=name,
         group=ToolGroup.MCP,
-        params=Arguments,
+        params=McpArguments,
         description=lambda: description,
         effects=EFFECTS,
         touches=lambda params: Touches(),

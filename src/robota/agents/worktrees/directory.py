@@ -5,8 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from robota.agents.worktrees.errors import WorktreeError
 from robota.agents.worktrees.name import NAME
-from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.repository import Repository
 from robota.config.paths import user_directory
 from robota.config.trust.linked_worktree import proven_repository
@@ -22,7 +22,7 @@ def worktrees_of(top: Path) -> Path:
     return top / WORKTREES
 
 
-def prepare_place(repository: Repository) -> Path:
+def prepare_directory(repository: Repository) -> Path:
     """Make the directory for worktrees, hidden from git. Raises `WorktreeError`."""
     top = repository.top
     place = prepare_project_directory(top, fallback_directory(user_directory(repository.env), top))
@@ -41,7 +41,7 @@ def prepare_place(repository: Repository) -> Path:
     return directory
 
 
-def is_there(path: Path) -> bool:
+def exists_at(path: Path) -> bool:
     """Whether anything is, also a link that leads nowhere."""
     return os.path.lexists(path)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from robota.cli.configure.configure import ProviderChoice, configure_provider
+from robota.cli.configure.provider import ProviderChoice, configure_provider
 
 GOOD: dict[str, Any] = {"type": "openai-compatible", "base_url": "http://127.0.0.1:1/v1", "model": "m"}
 

@@ -21,7 +21,7 @@ INCLUDE_FILE: Final = ".worktreeinclude"
 HIDES_SETTINGS: Final = ".robota/.gitignore"
 NEVER: Final = frozenset({".git", ".robota"})
 MOST_PATTERNS: Final = 200
-LONGEST_PATTERN: Final = 4096  # a path can be no longer, and neither can what is said to a program
+LONGEST_PATTERN: Final = 4096  # a path can be no longer, and neither can what is result to a program
 MOST_FILES: Final = 1000
 MOST_BYTES: Final = 256 * 1024 * 1024
 PIECE: Final = 1 << 20
@@ -109,7 +109,7 @@ def _copy_file(path: str, source: Path, target: Path, room: int, *, replace: boo
                     os.unlink(name, dir_fd=place)
             writing = os.open(name, NEW, stat.S_IMODE(status.st_mode) & 0o777, dir_fd=place)
             try:
-                _pour(reading, writing, status.st_size)
+                _copy_bytes(reading, writing, status.st_size)
             except OSError:
                 os.unlink(name, dir_fd=place)
                 raise
@@ -129,7 +129,7 @@ def _plain(parent: int, name: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _pour(reading: int, writing: int, size: int) -> None:
+def _copy_bytes(reading: int, writing: int, size: int) -> None:
     while size > 0 and (piece := os.read(reading, min(PIECE, size))):
         size -= len(piece)
         while piece:

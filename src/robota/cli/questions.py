@@ -4,7 +4,7 @@ import getpass
 import sys
 from collections.abc import Callable, Sequence
 
-from robota.cli.columns import print_columns
+from robota.cli.output import print_columns
 
 
 class Cancelled(Exception):

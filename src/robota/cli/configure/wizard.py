@@ -8,23 +8,20 @@ from typing import Final
 
 import msgspec
 
-from robota.cli.configure.configure import PROFILE_NAME, VARIABLE_NAME
-from robota.cli.configure.questions import Cancelled, ask, ask_secret, choose, confirm
+from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED, key_variable
+from robota.cli.questions import Cancelled, ask, ask_secret, choose, confirm
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import is_available, write_secret
 from robota.config.paths import settings_path
-from robota.config.profiles.profile import Profile
+from robota.config.profiles.profile import PROFILE_NAME, Profile
 from robota.config.settings.languages import NAMES, language_problem
 from robota.config.settings.writer import read_raw, set_value, upsert_profile
 from robota.providers.definition import Probed, ProviderDefinition, SetupStep
 from robota.providers.fault import ProviderFault
 from robota.providers.local.discovery import discover
 from robota.providers.registry import definition, definitions, ready
-from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE, is_reference
+from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE, VARIABLE_NAME, is_reference
 
-DONE: Final = 0
-FAILED: Final = 1
-CONFIGURATION: Final = 3
 LEFT: Final = 130
 PROBE_SECONDS: Final = 15.0
 DEFAULT_LANGUAGE: Final = "en"
@@ -61,15 +58,6 @@ def configure(env: Mapping[str, str]) -> int:
         return CONFIGURATION
     _say_done(profile, path, warnings)
     return DONE
-
-
-def key_variable(kind: ProviderDefinition) -> str | None:
-    """The environment variable in which people keep the key of this kind."""
-    written = [step.default for step in kind.setup_steps if step.field == "apiKey"]
-    for reference in (*written, kind.defaults.get("apiKey")):
-        if isinstance(reference, str) and reference.startswith(ENV_REFERENCE):
-            return reference.removeprefix(ENV_REFERENCE)
-    return None
 
 
 def _chosen_offer(env: Mapping[str, str]) -> Offer:
@@ -140,7 +128,7 @@ def _problem(step: SetupStep, said: str, env: Mapping[str, str]) -> str | None:
         return "An address begins with http:// or https://"
     if said.startswith(ENV_REFERENCE):
         variable = said.removeprefix(ENV_REFERENCE)
-        if not VARIABLE_NAME.fullmatch(variable):
+        if not re.fullmatch(VARIABLE_NAME, variable):
             return f"{said} does not name an environment variable."
         return None if env.get(variable) else f"{variable} is not set in this shell."
     return None
@@ -152,7 +140,7 @@ def _name(kind: ProviderDefinition, before: Mapping[str, object]) -> str:
     free = next(name for name in (kind.type, *(f"{kind.type}-{n}" for n in range(2, 1000))) if name not in names)
     while True:
         name = ask("Name of this profile", free)
-        if PROFILE_NAME.fullmatch(name):
+        if re.fullmatch(PROFILE_NAME, name):
             return name
         print("Use letters, digits, dot, dash and underscore.")
 

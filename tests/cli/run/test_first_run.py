@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.cli.scripts import script
-from tests.config.test_api_key import KEYRING
+from tests.config.keys.test_api_key import KEYRING
 from tests.fakellm.server import running
 from tests.harness.cli import NETWORK_GUARD, Robota
 from tests.harness.terminal import Terminal

@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from robota.agents.worktrees.problems import WorktreeError
+from robota.agents.worktrees.errors import WorktreeError
 from robota.contracts.hook import HookEvent, LifecycleHooks
 from robota.text.visible import single_line
 
 
 async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Path) -> Path:
     """The directory that the hook names in its last line. Raises `WorktreeError`."""
-    said = await hooks.fire(HookEvent.WORKTREE_CREATE, name=name)
-    refused = said.blocked or said.stopped
+    result = await hooks.fire(HookEvent.WORKTREE_CREATE, name=name)
+    refused = result.blocked or result.stopped
     if refused is not None:
         raise WorktreeError(
             f"The WorktreeCreate hook made no worktree: {single_line(refused, 500)} Nothing was started."
         )
-    lines = said.output.strip().splitlines()
+    lines = result.output.strip().splitlines()
     if not lines:
         raise WorktreeError("The WorktreeCreate hook named no directory, or took too long. Nothing was started.")
     try:
@@ -29,12 +29,12 @@ async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Pat
     return path
 
 
-async def tell_of_removal(hooks: LifecycleHooks | None, path: Path) -> str:
+async def fire_removal_hooks(hooks: LifecycleHooks | None, path: Path) -> str:
     """Tell the hooks that a worktree is about to go. Returns what they want the person to know."""
     if hooks is None:
         return ""
-    said = await hooks.fire(HookEvent.WORKTREE_REMOVE, worktree_path=str(path))
-    return "".join(f"\n{single_line(message, 500)}" for message in said.messages)
+    result = await hooks.fire(HookEvent.WORKTREE_REMOVE, worktree_path=str(path))
+    return "".join(f"\n{single_line(message, 500)}" for message in result.messages)
 
 
 def _unusable(line: str, why: str) -> str:

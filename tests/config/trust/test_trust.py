@@ -11,7 +11,7 @@ from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
 from robota.config.trust.decision import TrustState, changes, forget, remember, trust_of
 from robota.config.trust.sources import MOST_FILES, take_snapshot
-from tests.config.test_settings import Machine, written
+from tests.config.settings.test_settings import Machine, written
 
 EVERYTHING: dict[str, Any] = {
     "currentProvider": "theirs",

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.cli.run.update_check import newest, versions_in
-from robota.cli.run.update_check_index import index_address
+from robota.cli.update.check import newest, versions_in
+from robota.cli.update.package_index import index_address
 from robota.version import VERSION
 from tests.cli.scripts import script
 from tests.harness.cli import Robota

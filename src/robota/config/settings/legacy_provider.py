@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.config.settings.layers import LayerText
-from robota.config.settings.problems import Problem, Severity
+from robota.config.settings.problems import SettingsProblem, Severity
 
 KEY: Final = "provider"
 REPLACED_BY: Final = frozenset({"providers", "currentProvider"})
@@ -40,5 +40,5 @@ def _how_to_move(type_name: str, legacy: Mapping[str, Any]) -> str:
 
 
 def _told(parsed: LayerText, raw: dict[str, Any], text: str) -> LayerText:
-    problem = Problem(where=parsed.origin.where, key=KEY, text=text, severity=Severity.WARNING)
+    problem = SettingsProblem(where=parsed.origin.where, key=KEY, text=text, severity=Severity.WARNING)
     return msgspec.structs.replace(parsed, raw=raw, problems=(*parsed.problems, problem))

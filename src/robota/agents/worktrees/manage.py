@@ -5,14 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-from robota.agents.worktrees.hook import tell_of_removal
+from robota.agents.worktrees.directory import exists_at, is_worktree_of, known_names, prepare_directory, worktrees_of
+from robota.agents.worktrees.errors import WorktreeError
+from robota.agents.worktrees.hooks import fire_removal_hooks
 from robota.agents.worktrees.lock import is_locked, take_lock
 from robota.agents.worktrees.name import branch_of, check_name
-from robota.agents.worktrees.place import is_there, is_worktree_of, known_names, prepare_place, worktrees_of
-from robota.agents.worktrees.problems import WorktreeError
 from robota.agents.worktrees.removal import remove_branch, remove_checkout
 from robota.agents.worktrees.repository import Repository, find_repository
-from robota.agents.worktrees.state import WorktreeState, look_at
+from robota.agents.worktrees.state import WorktreeState, inspect_worktree
 from robota.contracts.hook import LifecycleHooks
 from robota.workspace.git.run import GitError
 
@@ -38,19 +38,19 @@ async def remove_worktree(
     check_name(name)
     repository = await find_repository(directory, env)
     await _refuse_unknown(repository, name)
-    lock = take_lock(prepare_place(repository), name)
+    lock = take_lock(prepare_directory(repository), name)
     if lock is None:
         raise WorktreeError(f"A session works in the worktree {name}. Nothing was changed. End it first.")
     path = worktrees_of(repository.top) / name
     try:
         await _refuse_loss(repository, path, force=force, is_unfinished=lock.is_unfinished)
-        messages = await tell_of_removal(hooks, path) if is_there(path) else ""
+        messages = await fire_removal_hooks(hooks, path) if exists_at(path) else ""
         await remove_checkout(repository, path)
         return f"The worktree {name} was removed.{await _about_branch(repository, branch_of(name))}{messages}"
     except (GitError, OSError) as error:
         raise WorktreeError(f"The worktree {name} could not be removed: {error}. What is left is in {path}.") from error
     finally:
-        lock.release(for_good=not is_there(path))
+        lock.release(for_good=not exists_at(path))
 
 
 async def _found(repository: Repository, name: str) -> FoundWorktree:
@@ -65,11 +65,11 @@ async def _found(repository: Repository, name: str) -> FoundWorktree:
 
 
 async def _state(repository: Repository, path: Path) -> WorktreeState:
-    if not is_there(path):
+    if not exists_at(path):
         return WorktreeState(obstacle="its files are gone")
     if not is_worktree_of(repository, path):
         return WorktreeState(obstacle="it is not, or not yet, a worktree of this repository")
-    return await look_at(repository.git, path, branch_of(path.name), repository.env)
+    return await inspect_worktree(repository.git, path, branch_of(path.name), repository.env)
 
 
 async def _refuse_unknown(repository: Repository, name: str) -> None:
@@ -82,7 +82,7 @@ async def _refuse_unknown(repository: Repository, name: str) -> None:
 
 async def _refuse_loss(repository: Repository, path: Path, *, force: bool, is_unfinished: bool) -> None:
     """Commits on its branch are no loss: the branch stays. Of one that was never finished, missing files are none."""
-    if not is_there(path):
+    if not exists_at(path):
         return
     state = await _state(repository, path)
     if state.loose_commits:

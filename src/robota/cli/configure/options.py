@@ -1,0 +1,125 @@
+"""The options that change the person's settings: profiles, the current provider, language, reset."""
+
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from robota.cli.arguments import CommandLine
+from robota.cli.configure.provider import (
+    DONE,
+    FAILED,
+    USAGE,
+    ProviderChoice,
+    configure_provider,
+    refuse_config,
+    refuse_usage,
+    ways_to_configure,
+)
+from robota.config.errors import ConfigError
+from robota.config.paths import settings_path
+from robota.config.settings.languages import NAMES, language_problem
+from robota.config.settings.load import load_settings
+from robota.config.settings.writer import remove_settings, set_value
+from robota.text.visible import single_line
+
+
+def change_settings(arguments: CommandLine, env: Mapping[str, str]) -> int | None:
+    """Carry out the options about settings; returns an exit code, or None to go on with the prompt."""
+    if arguments.reset:
+        return reset(env, asked=not arguments.yes)
+    if arguments.configure:
+        return _configure_by_questions(env)
+    if not (arguments.prompt or arguments.print):
+        return _store_options(arguments, env)
+    # Only the answer to the prompt may stand on stdout.
+    with redirect_stdout(sys.stderr):
+        code = _store_options(arguments, env)
+    return None if code == DONE else code
+
+
+def _store_options(arguments: CommandLine, env: Mapping[str, str]) -> int:
+    if arguments.configure_provider is not None:
+        return configure_provider(_choice(arguments), env)
+    if arguments.set_current:
+        return set_current_provider(arguments.provider, env)
+    return _store_language(arguments.language or "", env)
+
+
+def set_current_provider(name: str | None, env: Mapping[str, str]) -> int:
+    """`--provider NAME --set-current`: which profile is used from now on."""
+    if name is None:
+        return refuse_usage("--set-current needs --provider NAME, or --configure-provider NAME.")
+    try:
+        known = load_settings(None, env).values.providers
+        if name not in known:
+            return refuse_usage(f"There is no provider profile {name!r}. Known: {', '.join(sorted(known)) or 'none'}.")
+        set_value(settings_path(env), ["currentProvider"], name)
+    except ConfigError as error:
+        return refuse_config(error)
+    print(f"The provider profile {name!r} is now the current one.")
+    return DONE
+
+
+def reset(env: Mapping[str, str], *, asked: bool) -> int:
+    """`--reset`: remove the person's own settings, keeping a copy beside them."""
+    try:
+        path = settings_path(env)
+        if not path.exists():
+            print(f"There is nothing to reset: {path} does not exist.")
+            return DONE
+        if asked and not _agreed(path):
+            print("Nothing was changed.")
+            return FAILED
+        backup = remove_settings(path)
+    except ConfigError as error:
+        return refuse_config(error)
+    print(f"{path} was removed. What was in it is in {backup}.")
+    return DONE
+
+
+def _agreed(path: Path) -> bool:
+    from robota.cli.questions import Cancelled, at_terminal, confirm
+
+    if not at_terminal():
+        print("robota: nobody is there to be asked. To reset without a question: robota --reset --yes", file=sys.stderr)
+        return False
+    try:
+        return confirm(f"Remove {path}, with all provider profiles? A copy is kept.", default=False)
+    except Cancelled:
+        return False
+
+
+def _configure_by_questions(env: Mapping[str, str]) -> int:
+    from robota.cli.questions import at_terminal
+
+    if not at_terminal():
+        print(f"robota: --configure asks questions, and this is no terminal.\n{ways_to_configure()}", file=sys.stderr)
+        return USAGE
+    from robota.cli.configure.wizard import configure
+
+    return configure(env)
+
+
+def _store_language(language: str, env: Mapping[str, str]) -> int:
+    problem = language_problem(language)
+    if problem is not None:
+        return refuse_usage(f"{single_line(language)!r} is no language: {problem}.")
+    try:
+        set_value(settings_path(env), ["language"], language)
+    except ConfigError as error:
+        return refuse_config(error)
+    print(f"From now on the answers are in {NAMES.get(language.lower(), language)}.")
+    return DONE
+
+
+def _choice(arguments: CommandLine) -> ProviderChoice:
+    return ProviderChoice(
+        name=arguments.configure_provider or "",
+        type=arguments.type,
+        base_url=arguments.base_url,
+        api_key=arguments.api_key,
+        api_key_env=arguments.api_key_env,
+        model=arguments.model,
+        set_current=arguments.set_current,
+    )
