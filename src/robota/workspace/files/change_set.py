@@ -9,6 +9,7 @@ import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import assert_never
 
 import msgspec
 
@@ -28,6 +29,8 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remove(msgspec.Struct, frozen=True, kw_only=True):
+    """Delete a file that still has the content `over`."""
+
     path: str
     over: FileData
 
@@ -61,10 +64,18 @@ def make_changes(files: Files, changes: Sequence[Change]) -> None:
 
 
 def _make(files: Files, change: Change) -> _Done:
-    if isinstance(change, Remove):
-        mode = _mode(files, change.path)
-        files.remove(change.path, over=change.over)
-        return _Done(change=change, mode=mode)
+    match change:
+        case Write():
+            return _write(files, change)
+        case Remove():
+            mode = _mode(files, change.path)
+            files.remove(change.path, over=change.over)
+            return _Done(change=change, mode=mode)
+        case _:
+            assert_never(change)
+
+
+def _write(files: Files, change: Write) -> _Done:
     directories = _missing_directories(files, change.path)
     mode = _mode(files, change.mode_of) if change.mode_of else 0
     if change.over is None and os.path.lexists(files.resolve(change.path)):

@@ -88,6 +88,7 @@ class Files:
 
     @property
     def root(self) -> Path:
+        """The real path of the root."""
         return self._root
 
     def resolve(self, path: str) -> Path:
@@ -195,11 +196,13 @@ class Files:
 
 
 def check_regular(path: str, mode: int) -> None:
+    """Raise `NotARegularFile` if `mode` is not that of a regular file."""
     if not stat.S_ISREG(mode):
         raise not_regular(path, mode)
 
 
 def not_regular(path: str, mode: int) -> NotARegularFile:
+    """The error for a path where something else than a regular file is."""
     if stat.S_ISDIR(mode):
         return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
     kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
@@ -263,13 +266,16 @@ class ReadTracker:
         self._files: dict[Path, FileState] = {}
 
     def note_read(self, real: Path, data: bytes, stamp: Stamp) -> None:
+        """The model has read this content."""
         self._files[real] = FileState(stamp, _digest(data))
 
     def note_written(self, real: Path, data: Content, stamp: Stamp | None) -> None:
+        """The model has written this content."""
         is_enough = stamp is not None and len(data) > SMALL
         self._files[real] = FileState(stamp, None if is_enough else _digest(bytes(data)))
 
     def forget(self, real: Path) -> None:
+        """The file is gone."""
         self._files.pop(real, None)
 
     def check(self, path: str, real: Path, data: bytes, stamp: Stamp, *, required: bool) -> None:

@@ -58,14 +58,17 @@ class BackgroundProcess:
 
     @property
     def age_s(self) -> float:
+        """Seconds since it was started or handed over."""
         return self._loop.time() - self._started
 
     @property
     def has_input(self) -> bool:
+        """Whether its input is open, so that `send` can write to it."""
         return self._child.input is not None
 
     @property
     def total_bytes(self) -> int:
+        """How many bytes it has printed so far."""
         return self._capture.total_bytes
 
     @property

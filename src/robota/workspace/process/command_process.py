@@ -79,6 +79,7 @@ class CommandProcess:
 
     @property
     def pid(self) -> int:
+        """The process id of what was started: the shell, or the supervisor of the sandbox."""
         return self._process.pid
 
     @property

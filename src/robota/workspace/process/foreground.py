@@ -29,6 +29,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int | None:
+        """The exit code; None if a signal ended it."""
         return self.ending.exit_code
 
 
@@ -51,6 +52,7 @@ class ForegroundProcess:
 
     @property
     def age_s(self) -> float:
+        """Seconds since it was started."""
         return self._loop.time() - self._started
 
     def end(self, reason: StopReason | None) -> None:

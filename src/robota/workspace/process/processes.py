@@ -100,6 +100,7 @@ class Processes:
         return tuple(self._background.values())
 
     def find_background(self, name: str) -> BackgroundProcess | None:
+        """The background process of that id, as `bg1`."""
         return self._background.get(name)
 
     def abort_running(self) -> bool:

@@ -38,6 +38,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a file, numbered from 1; `is_match` tells a match from the lines around it."""
+
     number: int
     text: str
     is_match: bool

@@ -41,6 +41,7 @@ class WebAddress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_numerical(self) -> bool:
+        """Whether the host is an IP address rather than a name."""
         return ":" in self.host or NUMBER.fullmatch(self.host.rpartition(".")[2]) is not None
 
     @property
@@ -50,6 +51,7 @@ class WebAddress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def url(self) -> str:
+        """The whole URL."""
         return f"{self.scheme}://{self.authority}{self.target}"
 
     def url_at(self, address: str) -> str:
@@ -57,6 +59,7 @@ class WebAddress(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.scheme}://{self.authority_of(address, with_port=True)}{self.target}"
 
     def authority_of(self, host: str, *, with_port: bool) -> str:
+        """Another host with the port of this address."""
         name = f"[{host}]" if ":" in host else host
         return f"{name}:{self.port}" if with_port else name
 

@@ -31,6 +31,7 @@ class StreamPair(msgspec.Struct, frozen=True, kw_only=True):
     writer: asyncio.StreamWriter
 
     async def send(self, data: bytes) -> None:
+        """Write, and wait until the other end takes more."""
         self.writer.write(data)
         await self.writer.drain()
 
@@ -51,6 +52,7 @@ class StreamPair(msgspec.Struct, frozen=True, kw_only=True):
             self.abort()
 
     def abort(self) -> None:
+        """Close at once, and drop what was not sent yet."""
         self.writer.transport.abort()
 
 
