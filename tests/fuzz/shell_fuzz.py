@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject
-from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.protected.path_resolver import Places
+from robota.policy.protected.path_resolver import PathResolver
+from robota.policy.stages import PolicyContext
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.expansion import files_matching
 from robota.workspace.shell.reading import read_script
@@ -322,8 +322,8 @@ def is_allowed(oracle: ShellOracle, command: str) -> bool:
         touches=Touches(command=command),
         mode="code",
     )
-    places = Places(root=oracle.workspace, home=oracle.home, real=os.path.realpath, matching=files_matching)
-    return decide(subject, PolicyContext(mode=PermissionMode.DEFAULT, places=places)).decision is Decision.ALLOW
+    resolver = PathResolver(root=oracle.workspace, home=oracle.home, real=os.path.realpath, matching=files_matching)
+    return decide(subject, PolicyContext(mode=PermissionMode.DEFAULT, resolver=resolver)).decision is Decision.ALLOW
 
 
 def fits(words: tuple[str, ...], judged: SimpleCommand, oracle: ShellOracle) -> bool:

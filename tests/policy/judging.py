@@ -5,15 +5,15 @@ from pathlib import Path
 
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject, Verdict
-from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
-from robota.policy.protected.path_resolver import Places
+from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.rules.rule import Rule, parse_rules
+from robota.policy.stages import PolicyContext
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.expansion import files_matching
 
 ROOT = Path("/ws")
-PLACES = Places(root=ROOT, home=Path("/home/me"), matching=files_matching)
+PLACES = PathResolver(root=ROOT, home=Path("/home/me"), matching=files_matching)
 LABELS = {
     Effect.READ: ("read_file", "Read"),
     Effect.WRITE: ("write_to_file", "Write"),
@@ -61,13 +61,13 @@ def judge(
     ask: Sequence[str] = (),
     deny: Sequence[str] = (),
     grants: Sequence[str] = (),
-    places: Places = PLACES,
+    resolver: PathResolver = PLACES,
     trusted: bool = True,
     sandboxed: bool = False,
 ) -> Verdict:
     context = PolicyContext(
         mode=PermissionMode(mode),
-        places=places,
+        resolver=resolver,
         allow=rules(*allow),
         ask=rules(*ask),
         deny=rules(*deny),

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.policy.context import PolicyContext
 from robota.policy.decide import decide
 from robota.policy.rules.rule import Rule
-from robota.policy.stages import deny
+from robota.policy.stages import PolicyContext, deny
 from robota.policy.unattended import unattended
 from robota.protocol.permission_mode import PermissionMode
 from tests.policy.judging import PLACES, fetching, judge, reading, running, says, subject, writing
@@ -103,7 +102,7 @@ def test_no_mode_and_no_rule_approves_deleting_what_everything_rests_on(command:
 
 def test_an_intent_may_refuse_and_ask_but_not_allow() -> None:
     def context(verdict: Verdict) -> PolicyContext:
-        return PolicyContext(mode=PermissionMode.DEFAULT, places=PLACES, scope=lambda _: verdict)
+        return PolicyContext(mode=PermissionMode.DEFAULT, resolver=PLACES, scope=lambda _: verdict)
 
     refused = deny("Not in the scope of INT-001.")
     for call in (WRITE, RUN, running("ls")):
@@ -150,7 +149,7 @@ RULES = st.lists(
     st.builds(Rule, text=TEXT, tool=st.sampled_from(["Read", "Write", "Bash"]), spec=st.none() | TEXT), max_size=3
 ).map(tuple)
 CONTEXTS = st.builds(
-    PolicyContext, mode=st.sampled_from(PermissionMode), places=st.just(PLACES), allow=RULES, ask=RULES, deny=RULES
+    PolicyContext, mode=st.sampled_from(PermissionMode), resolver=st.just(PLACES), allow=RULES, ask=RULES, deny=RULES
 )
 
 
@@ -166,6 +165,6 @@ def test_every_call_gets_a_verdict_with_a_reason(call: Subject, context: PolicyC
 def test_plan_mode_never_lets_anything_change(call: Subject, context: PolicyContext) -> None:
     if call.effects <= {Effect.READ, Effect.TALK}:
         return
-    plan = PolicyContext(mode=PermissionMode.PLAN, places=PLACES, allow=context.allow)
+    plan = PolicyContext(mode=PermissionMode.PLAN, resolver=PLACES, allow=context.allow)
     verdict = decide(call, plan)
     assert verdict.decision is Decision.DENY or verdict.rule == "read-only command"

@@ -5,14 +5,16 @@ import pytest
 
 from robota.contracts.tool import Touches
 from robota.contracts.verdict import Decision, Verdict
-from robota.policy.judge import Judge
+from robota.policy.decide import SessionPolicy
 from robota.policy.rules.sources import RuleSet
 from robota.protocol.permission_mode import PermissionMode
 from tests.policy.judging import PLACES, rules, running
 
 
 def judged(command: str, *, works: bool, mode: str = "default", outside: bool = False) -> Verdict:
-    judge = Judge(rules=RuleSet(allow=rules("Bash(make *)")), places=PLACES, names={}, sandbox_works=lambda: works)
+    judge = SessionPolicy(
+        rules=RuleSet(allow=rules("Bash(make *)")), resolver=PLACES, names={}, sandbox_works=lambda: works
+    )
     touches = Touches(command=command, outside_sandbox=outside)
     return judge.judge(msgspec.structs.replace(running(command), touches=touches), PermissionMode(mode), ())
 

@@ -3,7 +3,7 @@
 import pytest
 
 from robota.contracts.verdict import Decision
-from robota.policy.protected.path_resolver import Places
+from robota.policy.protected.path_resolver import PathResolver
 from robota.text.visible import visible_with_warnings
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Opaque, Plain
@@ -357,9 +357,9 @@ def test_looking_outside_the_workspace_is_asked_about(command: str) -> None:
 
 
 def test_a_pattern_is_asked_about_where_nobody_knows_what_it_stands_for() -> None:
-    unknown = Places(root=PLACES.root)
-    assert judge("ls *.py", places=unknown).decision is Decision.ASK
-    assert judge("cat src/*.py", places=unknown).decision is Decision.ASK
+    unknown = PathResolver(root=PLACES.root)
+    assert judge("ls *.py", resolver=unknown).decision is Decision.ASK
+    assert judge("cat src/*.py", resolver=unknown).decision is Decision.ASK
     assert says("ls ./*.py") == "allow"
     assert says("cat src/.*") == "ask"
 

@@ -6,7 +6,7 @@ import pytest
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision
-from robota.policy.protected.path_resolver import Places
+from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.rules.rule import InvalidRule, parse_rule
 from robota.text.visible import visible_with_warnings
 from tests.policy.judging import fetching, judge, reading, running, says, subject, writing
@@ -90,13 +90,13 @@ def test_P17_P18_the_way_round_through_proc_is_closed(path: str) -> None:
 
 
 def test_a_link_is_judged_by_what_it_leads_to() -> None:
-    """The places are told what a path leads to; a word of a command is looked at both ways."""
+    """The resolver is told what a path leads to; a word of a command is looked at both ways."""
     leads = {"/ws/link": "/etc/passwd", "/ws/hook": "/ws/.git/hooks/pre-commit"}
-    places = Places(root=Path("/ws"), home=Path("/home/me"), real=lambda path: leads.get(path, path))
-    assert judge("cat link", places=places).decision is Decision.ASK
-    assert judge("cat other", places=places).decision is Decision.ALLOW
-    assert judge("echo x > link", "acceptEdits", places=places).decision is Decision.DENY
-    assert judge("echo x > hook", "acceptEdits", places=places).decision is Decision.ASK
+    resolver = PathResolver(root=Path("/ws"), home=Path("/home/me"), real=lambda path: leads.get(path, path))
+    assert judge("cat link", resolver=resolver).decision is Decision.ASK
+    assert judge("cat other", resolver=resolver).decision is Decision.ALLOW
+    assert judge("echo x > link", "acceptEdits", resolver=resolver).decision is Decision.DENY
+    assert judge("echo x > hook", "acceptEdits", resolver=resolver).decision is Decision.ASK
 
 
 @pytest.mark.parametrize("name", ["$(id)", ";id", "`id`", "a b", "-rf", "\u202egpj.exe"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robota.contracts.verdict import Decision
-from robota.policy.protected.path_resolver import Places
+from robota.policy.protected.path_resolver import PathResolver
 from robota.workspace.shell.expansion import files_matching
 from tests.policy.judging import judge
 
@@ -140,8 +140,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("command", [*GIT, *OTHERS])
 def test_an_ordinary_command_runs_unasked_and_changes_nothing(command: str, workspace: Path) -> None:
-    places = Places(root=workspace, home=workspace.parent, real=os.path.realpath, matching=files_matching)
-    verdict = judge(command, places=places)
+    resolver = PathResolver(root=workspace, home=workspace.parent, real=os.path.realpath, matching=files_matching)
+    verdict = judge(command, resolver=resolver)
     assert verdict.decision is Decision.ALLOW, verdict.reason
     before = contents(workspace)
     subprocess.run(
@@ -157,16 +157,16 @@ def test_the_workspace_by_its_full_name_is_the_workspace() -> None:
 
 
 def test_a_pattern_is_allowed_as_long_as_no_file_looks_like_a_flag(tmp_path: Path) -> None:
-    places = Places(root=tmp_path, real=os.path.realpath, matching=files_matching)
+    resolver = PathResolver(root=tmp_path, real=os.path.realpath, matching=files_matching)
     (tmp_path / "a.py").touch()
-    assert judge("sort *.py", places=places).decision is Decision.ALLOW
+    assert judge("sort *.py", resolver=resolver).decision is Decision.ALLOW
     (tmp_path / "-o.py").touch()
-    assert judge("sort *.py", places=places).decision is Decision.ASK
-    assert judge("sort ./*.py", places=places).decision is Decision.ALLOW
+    assert judge("sort *.py", resolver=resolver).decision is Decision.ASK
+    assert judge("sort ./*.py", resolver=resolver).decision is Decision.ALLOW
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "--output=x").touch()
-    assert judge("cd sub && sort *", places=places).decision is Decision.ASK
-    assert judge("sort [!a]*", places=places).decision is Decision.ASK
+    assert judge("cd sub && sort *", resolver=resolver).decision is Decision.ASK
+    assert judge("sort [!a]*", resolver=resolver).decision is Decision.ASK
 
 
 def contents(directory: Path) -> dict[str, str]:

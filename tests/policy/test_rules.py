@@ -6,8 +6,7 @@ import pytest
 
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
-from robota.policy.protected.path_resolver import Places
-from robota.policy.rules.path_match import beneath, matches_pattern
+from robota.policy.protected.path_resolver import PathResolver, matches_pattern, path_inside
 from robota.policy.rules.rule import (
     InvalidRule,
     Rule,
@@ -19,7 +18,7 @@ from robota.policy.rules.rule import (
 )
 
 ROOT = Path("/ws")
-PLACES = Places(root=ROOT, home=Path("/home/me"))
+PLACES = PathResolver(root=ROOT, home=Path("/home/me"))
 NAMES = {"write_to_file": "write_to_file", "Write": "write_to_file", "write_file": "write_to_file", "Bash": "Bash"}
 
 
@@ -113,7 +112,7 @@ def test_path_patterns_read_like_gitignore(pattern: str, path: str, expected: bo
     [("a/../b", "b"), ("/ws/b", "b"), (".", "."), ("/ws", "."), ("..", None), ("/ws-evil/f", None), ("//ws/f", None)],
 )
 def test_paths_are_compared_by_component(path: str, expected: str | None) -> None:
-    assert beneath(ROOT, path) == expected
+    assert path_inside(ROOT, path) == expected
 
 
 def test_allowing_needs_every_path_and_denying_only_one() -> None:

@@ -76,6 +76,16 @@ PLANTS = {
         line="import robota.extensions.mcp.servers",
         contract="MCP: servers know connections, connections know what a server is",
     ),
+    "a rule that decides": Plant(
+        file="policy/rules/planted.py",
+        line="def f() -> None:\n    import robota.policy.decide",
+        contract="Policy decides on top of stages, rules and paths",
+    ),
+    "shell data that reads": Plant(
+        file="workspace/shell/script.py",
+        line="import robota.workspace.shell.reading",
+        contract="Reading shell commands ends in plain data",
+    ),
     "an engine that draws": Plant(
         file="engine/planted.py", line="from rich import print", contract="No UI library outside the TUI"
     ),

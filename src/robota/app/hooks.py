@@ -10,19 +10,19 @@ from robota.engine.session.options import Options
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import SessionLog
 from robota.log.store import session_directory
-from robota.policy.judge import Judge
+from robota.policy.decide import SessionPolicy
 from robota.workspace.process.environment import without_loader_settings
 
 
 def hooks_of_session(
-    settings: Settings, options: Options, log: SessionLog, policy: Judge
+    settings: Settings, options: Options, log: SessionLog, policy: SessionPolicy
 ) -> tuple[SessionHooks, tuple[str, ...]]:
     """The hooks of the settings, if there are any, and what of them cannot be used."""
     if not settings.values.hooks:
         return SessionHooks(), ()
     from robota.hooks.definitions import parse_hooks
     from robota.hooks.runner import Hooks, HookSessionInfo
-    from robota.policy.rules.rule_match import problem_with_rule, speaks_of
+    from robota.policy.rule_match import matches_call, problem_with_rule
 
     found = parse_hooks(settings.values.hooks, lambda rule: problem_with_rule(rule, policy))
     notices = tuple(problem.message for problem in found.problems)
@@ -32,7 +32,7 @@ def hooks_of_session(
         found,
         HookSessionInfo(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd),
         {**os.environ, **without_loader_settings(settings.values.env)},
-        lambda rule, tool, call: speaks_of(rule, tool, call, policy),
+        lambda rule, tool, call: matches_call(rule, tool, call, policy),
         log.keep,
     )
     return SessionHooks(before=(hooks,), after=(hooks,), lifecycle=hooks), notices

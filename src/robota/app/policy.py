@@ -10,8 +10,8 @@ from robota.config.paths import home_directory
 from robota.config.settings.granted_rules import keep_rules
 from robota.config.settings.load import Settings
 from robota.config.settings.schema import Permissions
-from robota.policy.judge import Judge
-from robota.policy.protected.path_resolver import Places
+from robota.policy.decide import SessionPolicy
+from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.git.repository_safety import is_safe_repository
@@ -21,14 +21,14 @@ from robota.workspace.shell.expansion import files_matching
 
 def session_policy(
     launch: LaunchOptions, settings: Settings, root: Path, sandbox: SessionSandbox | None, env: Mapping[str, str]
-) -> tuple[Judge, tuple[str, ...]]:
+) -> tuple[SessionPolicy, tuple[str, ...]]:
     """The rules of the command line and of the settings, and which of them cannot be used."""
     names = tool_names()
     rules, notices = rules_of_settings(settings.entries, names)
     project = launch.kept_in or root
-    judge = Judge(
+    judge = SessionPolicy(
         rules=rules_of_options(launch.allowed_tools, launch.disallowed_tools, names) + rules,
-        places=_places(root, env),
+        resolver=_resolver(root, env),
         names=names,
         trusted=settings.is_trusted,
         is_safe_repository=partial(is_safe_repository, root),
@@ -38,20 +38,20 @@ def session_policy(
     return judge, notices
 
 
-def policy_of_permissions(permissions: Permissions, root: Path, env: Mapping[str, str]) -> Judge:
+def policy_of_permissions(permissions: Permissions, root: Path, env: Mapping[str, str]) -> SessionPolicy:
     """Only these rules, in a trusted workspace with a sandbox that works: the same answer on every machine."""
     names = tool_names()
     rules = rules_to_look_at(permissions, names)
-    return Judge(rules=rules, places=_places(root, env), names=names, sandbox_works=lambda: True)
+    return SessionPolicy(rules=rules, resolver=_resolver(root, env), names=names, sandbox_works=lambda: True)
 
 
-def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -> Judge:
+def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionPolicy:
     """What a session would start with here; the sandbox is tried when the first command is judged, and taken down."""
     names = tool_names()
     rules, _ = rules_of_settings(settings.entries, names)
-    return Judge(
+    return SessionPolicy(
         rules=rules,
-        places=_places(root, env),
+        resolver=_resolver(root, env),
         names=names,
         trusted=settings.is_trusted,
         is_safe_repository=partial(is_safe_repository, root),
@@ -64,8 +64,8 @@ def tool_names() -> dict[str, str]:
     return {name: tool.name for name, tool in by_name(builtin_tools()).items()}
 
 
-def _places(root: Path, env: Mapping[str, str]) -> Places:
-    return Places(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching)
+def _resolver(root: Path, env: Mapping[str, str]) -> PathResolver:
+    return PathResolver(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching)
 
 
 def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:

@@ -24,7 +24,7 @@ from robota.engine.session.services import ModelAccess, SessionServices
 from robota.engine.session.session import Session
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.new_session import NewSession, begin_session
-from robota.policy.judge import Judge
+from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
@@ -71,7 +71,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     options: Options  # but for the id of the session
     model: ModelAccess
     sandbox: SessionSandbox | None
-    policy: Judge
+    policy: SessionPolicy
     modes: TaskModes
     servers: "McpServers | None"
     notices: tuple[str, ...]

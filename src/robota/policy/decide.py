@@ -1,18 +1,69 @@
 """Whether a call may run: pure, total, and with a reason for everything."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.policy.context import PolicyContext
-from robota.policy.protected.protected_paths import hides_what_it_is, secret_pattern, steering_pattern
-from robota.policy.rules.rule import possibly_matches, surely_matches
-from robota.policy.stages import Stage, allow, ask, deny, first_opinion
+from robota.policy.protected.path_resolver import PathResolver, hides_what_it_is, secret_pattern, steering_pattern
+from robota.policy.rules.rule import READ, possibly_matches, surely_matches
+from robota.policy.rules.sources import RuleSet, rules_granted
+from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
+from robota.policy.unattended import unattended
 from robota.protocol.permission_mode import PermissionMode
 
 LOOKING: Final = frozenset({Effect.READ, Effect.TALK})
+LEAVES_SANDBOX: Final = "It wants to run without the sandbox; a person decides that each time."
+
+
+class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """`decide` bound to what stays the same for a session; called with what changes from call to call.
+
+    `names` maps every name of a tool to its id. `is_safe_repository` says whether the repository names no programs.
+
+    `sandbox_works` is asked only about commands, because the answer takes a probe; None: no sandbox is wanted.
+    `keep_rules` writes rules that shall hold beyond the session to the settings, and says what went wrong.
+    """
+
+    rules: RuleSet
+    resolver: PathResolver
+    names: Mapping[str, str]
+    trusted: bool = True
+    is_safe_repository: Callable[[], bool] = lambda: True
+    sandbox_works: Callable[[], bool] | None = None
+    keep_rules: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be kept here."
+
+    def forbids_reading(self, path: str) -> bool:
+        """Whether a deny rule names this file as one that must not be read, by whatever tool."""
+        patterns = (rule.paths for rule in self.rules.deny if rule.tool == READ)
+        return any(pattern and self.resolver.matches(path, pattern, broadly=True) for pattern in patterns)
+
+    def judge(self, subject: Subject, mode: PermissionMode, grants: Sequence[str]) -> Verdict:
+        """Decide about a call under a permission mode, given the rules that a person granted for the session."""
+        runs = Effect.EXECUTE in subject.effects
+        context = PolicyContext(
+            mode=mode,
+            resolver=self.resolver,
+            allow=self.rules.allow,
+            ask=self.rules.ask,
+            deny=self.rules.deny,
+            grants=rules_granted(grants, self.names) if grants else (),
+            trusted=self.trusted and (not runs or self.is_safe_repository()),
+            sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
+            sandbox_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
+        )
+        verdict = decide(subject, context)
+        return ask_to_leave_sandbox(verdict, mode) if subject.touches.outside_sandbox else verdict
+
+    def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
+        """The denial that takes the place of a question when nobody is there to answer it."""
+        return unattended(verdict, subject)
+
+    def remember(self, scope: str, rules: Sequence[str]) -> str:
+        """Keep rules that shall hold beyond the session; returns what went wrong, or nothing."""
+        return self.keep_rules(scope, rules)
 
 
 def decide(subject: Subject, context: PolicyContext) -> Verdict:
@@ -24,7 +75,7 @@ def decide(subject: Subject, context: PolicyContext) -> Verdict:
 
 def _decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
     # Reading shell commands is a good part of policy; a task without one need not load it.
-    from robota.policy.shell.command import decide_command
+    from robota.policy.shell.decide_command import decide_command
 
     limit = _by_hard_limits(subject, context)
     if limit is not None:
@@ -41,9 +92,9 @@ def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
     if any("\0" in text for text in (*touches.paths, touches.command or "", touches.host or "")):
         return deny("A NUL byte in a path, a command or the name of a host is never meant well.")
     for path in touches.paths:
-        place = context.places.inside(path)
+        place = context.resolver.inside(path)
         if place is None:
-            return deny(f"{path!r} is outside the workspace {str(context.places.root)!r}.")
+            return deny(f"{path!r} is outside the workspace {str(context.resolver.root)!r}.")
         if not _only_looks(subject) and steering_pattern(place) is not None and hides_what_it_is(path, place):
             return deny(f"{path!r} is protected and written so as to hide that. Write it the plain way to be asked.")
     if touches.command is None and context.mode is PermissionMode.PLAN and not _only_looks(subject):
@@ -66,14 +117,14 @@ def _by_host(subject: Subject) -> Verdict | None:
 
 def _by_deny_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
     for rule in context.deny:
-        if possibly_matches(rule, subject, context.places):
+        if possibly_matches(rule, subject, context.resolver):
             return deny(f"The deny rule {rule.text} forbids it.", rule.text)
     return None
 
 
 def _by_ask_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
     for rule in context.ask:
-        if possibly_matches(rule, subject, context.places):
+        if possibly_matches(rule, subject, context.resolver):
             return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text)
     return None
 
@@ -88,7 +139,7 @@ def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | N
         return None
     is_protected = secret_pattern if _only_looks(subject) else steering_pattern
     for path in subject.touches.paths:
-        pattern = is_protected(context.places.inside(path) or path)
+        pattern = is_protected(context.resolver.inside(path) or path)
         if pattern is not None:
             reason = f"{pattern} is protected: what stands there can run code or hold secrets."
             return ask(reason, f"protected {pattern}")
@@ -97,14 +148,14 @@ def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | N
 
 def _by_allow_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
     for rule in context.allow:
-        if surely_matches(rule, subject, context.places):
+        if surely_matches(rule, subject, context.resolver):
             return allow(f"The allow rule {rule.text} permits it.", rule.text)
     return None
 
 
 def _by_grants(subject: Subject, context: PolicyContext) -> Verdict | None:
     for rule in context.grants:
-        if surely_matches(rule, subject, context.places):
+        if surely_matches(rule, subject, context.resolver):
             return allow(f"A person granted {rule.text} for this session.", rule.text)
     return None
 
@@ -120,7 +171,7 @@ def _by_mode(subject: Subject, context: PolicyContext) -> Verdict | None:
     from robota.policy.rules.suggest import call_suggestions
 
     verdict = ask(f"In {mode} mode a person decides about {subject.label}.")
-    return msgspec.structs.replace(verdict, suggestions=call_suggestions(subject, context.places))
+    return msgspec.structs.replace(verdict, suggestions=call_suggestions(subject, context.resolver))
 
 
 CALL_STAGES: Final[tuple[Stage[Subject], ...]] = (
@@ -138,3 +189,20 @@ CALL_STAGES: Final[tuple[Stage[Subject], ...]] = (
 def _only_looks(subject: Subject) -> bool:
     # A tool that declares no effect has not been understood; it gets nothing for free.
     return bool(subject.effects) and subject.effects <= LOOKING
+
+
+def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode) -> Verdict:
+    """The verdict about the command, made a question that no rule spares next time and no hook answers.
+
+    Only a denial, and the mode in which a person lets everything run, go beyond that.
+    """
+    if verdict.decision is Decision.DENY or mode is PermissionMode.BYPASS:
+        return verdict
+    return msgspec.structs.replace(
+        verdict,
+        decision=Decision.ASK,
+        reason=LEAVES_SANDBOX,
+        rule="sandbox",
+        suggestions=(),
+        steps=(*verdict.steps, "sandbox"),
+    )

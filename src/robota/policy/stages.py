@@ -1,14 +1,40 @@
-"""A decision is made by the first of several stages that has an opinion."""
+"""What a decision rests on besides the call, and how stages make one: the first with an opinion decides."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from robota.contracts.verdict import Decision, Verdict
-from robota.policy.context import PolicyContext
+from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.policy.protected.path_resolver import PathResolver
+from robota.policy.rules.rule import Rule
+from robota.protocol.permission_mode import PermissionMode
 
+ScopeCheck = Callable[[Subject], Verdict | None]
 T = TypeVar("T")
+
+
+class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
+    """The mode, the rules in force, and where things are.
+
+    `grants` are rules a person gave for this session. `scope` is where intents plug in: it may refuse or ask,
+    and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look,
+    nor where the repository's own configuration names programs. `sandbox_missing`: a sandbox is wanted, but none works
+    here, so that nothing runs for being harmless alone.
+    """
+
+    mode: PermissionMode
+    resolver: PathResolver
+    allow: tuple[Rule, ...] = ()
+    ask: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
+    grants: tuple[Rule, ...] = ()
+    scope: ScopeCheck | None = None
+    trusted: bool = True
+    sandboxed: bool = False
+    sandbox_missing: bool = False
+
+
 Stage = tuple[str, Callable[[T, PolicyContext], Verdict | None]]
 
 
@@ -24,12 +50,15 @@ def first_opinion(stages: Sequence[Stage[T]], matter: T, context: PolicyContext)
 
 
 def allow(reason: str, rule: str | None = None) -> Verdict:
+    """A verdict that lets the call run."""
     return Verdict(decision=Decision.ALLOW, reason=reason, rule=rule)
 
 
 def ask(reason: str, rule: str | None = None) -> Verdict:
+    """A verdict that leaves it to a person."""
     return Verdict(decision=Decision.ASK, reason=reason, rule=rule)
 
 
 def deny(reason: str, rule: str | None = None) -> Verdict:
+    """A verdict that forbids the call."""
     return Verdict(decision=Decision.DENY, reason=reason, rule=rule)

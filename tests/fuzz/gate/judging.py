@@ -11,8 +11,8 @@ import msgspec
 
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.policy.judge import Judge
-from robota.policy.protected.path_resolver import Places
+from robota.policy.decide import SessionPolicy
+from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.rules.rule import parse_rules
 from robota.policy.rules.sources import RuleSet
 from robota.policy.shell.readonly_commands import COMMANDS, GIT
@@ -64,7 +64,7 @@ class Desk:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._is_safe_repository = is_safe_repository(tree.root)
-        self._judges: dict[tuple[str, str], Judge] = {}
+        self._judges: dict[tuple[str, str], SessionPolicy] = {}
 
     def runs_unasked(self, case: Case, *, denying: bool = False) -> bool:
         """Whether it runs in plan mode without a question; `denying`: also if a rule denies reading one file."""
@@ -87,14 +87,16 @@ class Desk:
         )
         return self._judge("", "").judge(subject, PermissionMode.DEFAULT, ()).decision is Decision.ALLOW
 
-    def _judge(self, allowing: str, denying: str) -> Judge:
+    def _judge(self, allowing: str, denying: str) -> SessionPolicy:
         key = (allowing, denying)
         if key not in self._judges:
             allow, deny = (parse_rules([text] if text else [])[0] for text in key)
-            places = Places(root=self._tree.root, home=self._tree.home, real=os.path.realpath, matching=files_matching)
-            self._judges[key] = Judge(
+            resolver = PathResolver(
+                root=self._tree.root, home=self._tree.home, real=os.path.realpath, matching=files_matching
+            )
+            self._judges[key] = SessionPolicy(
                 rules=RuleSet(allow=allow, deny=deny),
-                places=places,
+                resolver=resolver,
                 names={},
                 trusted=self._tree.trusted,
                 is_safe_repository=lambda: self._is_safe_repository,

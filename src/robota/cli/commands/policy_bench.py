@@ -18,7 +18,7 @@ from robota.contracts.verdict import Subject, Verdict
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.record import Record
 from robota.log.store import fallback_directory, list_sessions
-from robota.policy.judge import Judge
+from robota.policy.decide import SessionPolicy
 from robota.policy.testing.replay import RecordedCall
 from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name
@@ -27,7 +27,7 @@ from robota.tools.registry import builtin_tools, by_name
 class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
     """Judges calls as a session would, and runs nothing."""
 
-    policy: Judge
+    policy: SessionPolicy
     tools: dict[str, AnyTool]
     default_mode: PermissionMode = PermissionMode.DEFAULT
 
@@ -77,7 +77,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         return self.policy.judge(subject, mode, ())
 
     def _subject(self, tool: AnyTool, params: msgspec.Struct) -> Subject:
-        touches, root = tool.touches(params), self.policy.places.root
+        touches, root = tool.touches(params), self.policy.resolver.root
         real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
         paths = tuple(dict.fromkeys((*touches.paths, *real)))
         return Subject(

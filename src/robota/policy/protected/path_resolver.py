@@ -1,15 +1,21 @@
-"""Where things are: the workspace, the home directory, and what a path leads to."""
+"""What a path is to policy: where it leads, which patterns name it, and whether it is protected."""
 
+import fnmatch
 import posixpath
-from collections.abc import Callable
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.policy.rules.path_match import beneath, directories_above, matches_pattern
+from robota.policy.protected.protected_patterns import CREDENTIAL_STORES, NO_SECRETS, SECRETS, STEERING, STEERING_DOTS
 
 GLOB_SIGNS: Final = frozenset("*?[")
+SHORT_NAME: Final = re.compile(r"([^~./]{3,6})~[0-9]+(?:\..*)?")
+ANY_DEPTH: Final = "**"
 
 
 def _as_written(path: str) -> str:
@@ -20,8 +26,8 @@ def _anything(directory: str, pattern: str) -> tuple[str, ...]:
     return ("/",)
 
 
-class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """`root` is the real path of the workspace.
+class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
+    """Says what a path means, seen from the workspace. `root` is the real path of the workspace.
 
     `real` says what an absolute path leads to when links are followed, and `matching` which files a pattern of the
     shell stands for in a directory; policy itself looks nothing up. Who cannot tell says that it may be anything.
@@ -56,7 +62,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
     def inside(self, path: str) -> str | None:
         """The path as seen from the workspace; None if it leads out of it."""
-        return beneath(self.root, path)
+        return path_inside(self.root, path)
 
     def matches(self, path: str, pattern: str, *, broadly: bool) -> bool:
         """Whether a pattern of a rule names the path; `broadly` for denying: any depth, any case."""
@@ -91,3 +97,157 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     def _home(self) -> str:
         # Without a home the shell leaves `~` to the password file, which is outside any workspace.
         return str(self.home or "/home")
+
+
+def steering_pattern(place: str) -> str | None:
+    """The pattern of the protected path that this one is or lies in."""
+    return _first_match(place, STEERING) or secret_pattern(place)
+
+
+def steering_dot_pattern(place: str) -> str | None:
+    """The same for words of commands, where a name that does not begin with a dot is too often just a word."""
+    return _first_match(place, STEERING_DOTS) or secret_pattern(place)
+
+
+def secret_pattern(place: str) -> str | None:
+    """The pattern of the file with secrets that this one is."""
+    if _first_match(place, NO_SECRETS) is not None:
+        return None
+    return _first_match(place, SECRETS)
+
+
+def credential_store(location: str) -> str | None:
+    """The store of credentials that an absolute path leads into."""
+    return _first_match(location.lstrip("/"), CREDENTIAL_STORES)
+
+
+def hides_what_it_is(path: str, place: str) -> bool:
+    """Whether a protected path is written in a way that hides it: `.GIT`, `.git.`, `a/../.git`."""
+    if posixpath.normpath(path) != path or _loosely(place) != place:
+        return True
+    return not any(_matches(place, pattern, ignore_case=False) for pattern in (*STEERING, *SECRETS))
+
+
+def _first_match(place: str, patterns: tuple[str, ...]) -> str | None:
+    loose = _loosely(place).casefold()
+    names, others = _sorted_out(patterns)
+    plain = next((names[name] for name in loose.split("/") if name in names), None)
+    if plain is None and "~" in loose:
+        plain = next((pattern for part in loose.split("/") if (pattern := _in_short(part, names))), None)
+    return plain or next((pattern for pattern in others if _matches(loose, pattern, ignore_case=True)), None)
+
+
+@cache
+def _sorted_out(patterns: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Those that are just a name, which are found at once, and the others."""
+    names = {pattern.casefold(): pattern for pattern in patterns if not set(pattern) & set("*?/")}
+    return names, tuple(pattern for pattern in patterns if pattern.casefold() not in names)
+
+
+def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:
+    anywhere = f"**/{pattern}" if "/" in pattern else pattern
+    return matches_pattern(place, anywhere, ignore_case=ignore_case)
+
+
+def _loosely(place: str) -> str:
+    """Some file systems drop dots and spaces at the end of a name, so `.git./config` is `.git/config` there.
+
+    Others drop characters that cannot be seen, or take what follows a colon for a part of the same file.
+    """
+    if not place.isascii():
+        place = "".join(character for character in place if unicodedata.category(character) != "Cf")
+    return "/".join((part.partition(":")[0] or part).rstrip(". ") or part for part in place.split("/"))
+
+
+def _in_short(name: str, protected: dict[str, str]) -> str | None:
+    """The pattern of the name that Windows disks also know as this one: `git~1` is `.git` there."""
+    found = SHORT_NAME.fullmatch(name)
+    if found is None:
+        return None
+    return next((protected[each] for each in protected if each.replace(".", "").startswith(found[1])), None)
+
+
+def path_inside(root: Path, path: str) -> str | None:
+    """The path as seen from the root, without `.` and `..`; None if it leads out. The root itself is `.`."""
+    base = posixpath.normpath(str(root))
+    whole = posixpath.normpath(posixpath.join(base, path))
+    if whole == base:
+        return "."
+    # Component by component: /ws-evil does not lie beneath /ws.
+    prefix = base if base.endswith("/") else base + "/"
+    return whole[len(prefix) :] if whole.startswith(prefix) else None
+
+
+def problem_with_pattern(pattern: str) -> str | None:
+    """Why a pattern cannot be used, if it cannot."""
+    if pattern.startswith("!"):
+        return "a pattern cannot be negated with '!'"
+    if "[" in pattern:
+        return "character classes are not supported; write '?' for one character"
+    if ".." in pattern.split("/"):
+        return "a pattern cannot leave the workspace with '..'"
+    if not pattern.strip("/"):
+        return "the pattern is empty; write '**' for everything"
+    return None
+
+
+def matches_pattern(path: str, pattern: str, *, ignore_case: bool) -> bool:
+    """Whether the pattern names the path or a directory it lies in.
+
+    As in gitignore: a slash ties the pattern to the root, without one it may match at any depth. Name by name, so that
+    no pattern, whoever wrote it, can make this take long.
+    """
+    if ignore_case:
+        path, pattern = _folded(path), _folded(pattern)
+    wanted = _names_of(pattern)
+    # Every place in the pattern up to which the names so far could be meant.
+    reached = _with_skipped({0}, wanted)
+    for name in path.split("/"):
+        fitting = {place for place in reached if wanted[place] == ANY_DEPTH}
+        fitting |= {place + 1 for place in reached if fits_name(name, wanted[place])}
+        reached = _with_skipped(fitting, wanted)
+        if len(wanted) in reached:
+            return True
+    return False
+
+
+def _folded(text: str) -> str:
+    """Some file systems take names for the same that differ in case, or in how an accent is put on a letter."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def fits_name(name: str, pattern: str) -> bool:
+    """Whether a pattern with `*` and `?` fits the whole of one name."""
+    if "*" not in pattern and "?" not in pattern:
+        return name == pattern
+    # This module knows how not to try every combination of the stars.
+    return fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
+def _names_of(pattern: str) -> tuple[str, ...]:
+    body = pattern.rstrip("/").removeprefix("./")
+    names = body.removeprefix("/").split("/")
+    if names[-1] == ANY_DEPTH:
+        # Whatever lies deeper lies in what this names.
+        names[-1] = "*"
+    return tuple(names) if "/" in body else (ANY_DEPTH, *names)
+
+
+def _with_skipped(places: set[int], wanted: tuple[str, ...]) -> set[int]:
+    """A `**` may stand for no directory at all."""
+    found = set(places)
+    for place, name in enumerate(wanted):
+        if place in found and name == ANY_DEPTH:
+            found.add(place + 1)
+    return found
+
+
+def directories_above(pattern: str) -> Iterator[str]:
+    """Patterns for the directories that lead to what the pattern names."""
+    pieces = (pattern if pattern.startswith(("/", "~/")) else "/" + pattern.removeprefix("./")).split("/")
+    for length in range(1, len(pieces)):
+        above = "/".join(pieces[:length])
+        if above.strip("/~") and pieces[length - 1] != "**":
+            yield above

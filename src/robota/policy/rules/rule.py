@@ -9,9 +9,8 @@ import msgspec
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Subject
-from robota.policy.protected.path_resolver import Places
+from robota.policy.protected.path_resolver import PathResolver, problem_with_pattern
 from robota.policy.rules.command_match import problem_with_words
-from robota.policy.rules.path_match import problem_with_pattern
 
 RULE: Final = re.compile(r"([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?", re.DOTALL)
 DOMAIN: Final = "domain:"
@@ -34,6 +33,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_about_commands(self) -> bool:
+        """Whether the rule is one for shell commands."""
         return self.tool in COMMAND_TOOLS
 
     @property
@@ -95,7 +95,7 @@ def split_rules(text: str) -> tuple[str, ...]:
     return tuple(rule for rule in rules if rule)
 
 
-def surely_matches(rule: Rule, subject: Subject, places: Places) -> bool:
+def surely_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bool:
     """For allow rules: true only if the rule speaks of everything the call touches. Not for shell commands."""
     if not _names(rule, subject, broadly=False):
         return False
@@ -104,10 +104,10 @@ def surely_matches(rule: Rule, subject: Subject, places: Places) -> bool:
     if rule.spec.startswith(DOMAIN):
         return _host_matches(rule.spec, subject.touches.host, broadly=False)
     paths = subject.touches.paths
-    return bool(paths) and all(_path_matches(rule.spec, path, places, broadly=False) for path in paths)
+    return bool(paths) and all(_path_matches(rule.spec, path, resolver, broadly=False) for path in paths)
 
 
-def possibly_matches(rule: Rule, subject: Subject, places: Places) -> bool:
+def possibly_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bool:
     """For deny and ask rules: true if the rule could speak of anything the call touches. Not for shell commands."""
     if not _names(rule, subject, broadly=True):
         return False
@@ -116,7 +116,7 @@ def possibly_matches(rule: Rule, subject: Subject, places: Places) -> bool:
     if rule.spec.startswith(DOMAIN):
         return _host_matches(rule.spec, subject.touches.host, broadly=True)
     paths = subject.touches.paths
-    return not paths or any(_could_reach(rule.spec, path, places) for path in paths)
+    return not paths or any(_could_reach(rule.spec, path, resolver) for path in paths)
 
 
 def _is_known(name: str, names: Mapping[str, str] | None) -> bool:
@@ -163,13 +163,15 @@ def _host_matches(spec: str, host: str | None, *, broadly: bool) -> bool:
     return broadly if host is None else host_matches(host, spec.removeprefix(DOMAIN))
 
 
-def _could_reach(pattern: str, path: str, places: Places) -> bool:
+def _could_reach(pattern: str, path: str, resolver: PathResolver) -> bool:
     """A directory of which the pattern names every file is as good as the files."""
-    return _path_matches(pattern, path, places, broadly=True) or places.holds_matches(path, pattern, at_any_depth=False)
+    return _path_matches(pattern, path, resolver, broadly=True) or resolver.holds_matches(
+        path, pattern, at_any_depth=False
+    )
 
 
-def _path_matches(pattern: str, path: str, places: Places, *, broadly: bool) -> bool:
+def _path_matches(pattern: str, path: str, resolver: PathResolver, *, broadly: bool) -> bool:
     """`broadly` decides what cannot be decided."""
     if problem_with_pattern(pattern) is not None:
         return broadly
-    return places.matches(path, pattern, broadly=broadly)
+    return resolver.matches(path, pattern, broadly=broadly)

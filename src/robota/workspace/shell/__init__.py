@@ -1,1 +1,1 @@
-"""What a shell command says, read without running anything. Pure but for `expansion`; may use nothing of robota."""
+"""What a shell command says, read without running anything. Pure but for `expansion`; may use `text` only."""

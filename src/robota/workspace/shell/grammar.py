@@ -7,8 +7,7 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from robota.workspace.shell.assembly import Skeleton
-from robota.workspace.shell.script import Argv
+from robota.workspace.shell.script import Argv, Skeleton
 
 PARSER: Final = Parser(Language(tree_sitter_bash.language()))
 

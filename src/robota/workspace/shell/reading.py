@@ -1,15 +1,110 @@
-"""Reading a command: plain only if two independent readers agree on every word of it."""
+"""Reading a command: plain only if two independent readers agree on every word of it.
 
+The first reader is here, a strict one for the part of the shell language that has no surprises: plain words, quotes,
+backslashes, comments, `&& || ; |`, new lines and redirections to a file. Whatever else it meets, it names and gives
+up. The second reader is the grammar of bash.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from robota.workspace.shell.assembly import Assembled, assemble
-from robota.workspace.shell.script import Opaque, Plain, Refused, Script
-from robota.workspace.shell.tokens import NotPlain
+import msgspec
+
+from robota.text.visible import first_unprintable
+from robota.workspace.shell.script import (
+    KEYWORDS,
+    STATEFUL,
+    Opaque,
+    Plain,
+    Redirect,
+    Refused,
+    Script,
+    SimpleCommand,
+    Skeleton,
+    is_assignment,
+)
 
 MAX_CHARACTERS: Final = 100_000
 MAX_COMMANDS: Final = 10_000
 # The grammar needs quadratic time for here-documents; nobody writes that many.
 MAX_HERE_DOCUMENTS: Final = 50
+SEPARATOR = re.compile(r"&&|\|\||\||;|\n")
+# A number too large for a descriptor is a word to the shell; nobody needs more than two digits.
+REDIRECTION = re.compile(r"(?:[0-9]{0,2}(?:>>|>\||>|<)|&>>|&>)(?![<>&|(])")
+DUPLICATE = re.compile(r"[0-9]{0,2}>&[0-9](?=[ \t\n;|]|$)")
+COMMENT = re.compile(r"#[^\n]*")
+BLANK = re.compile(r"[ \t]+")
+# No shell gives these a meaning within a word.
+PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=^-]+")
+SINGLE_QUOTED = re.compile(r"'([^']*)'")
+DOUBLE_QUOTED = re.compile(r'"((?:[^"\\$`]|\\[^\n])*)"')
+ESCAPED = re.compile(r"\\([!-~ ])")
+ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
+GLOB_SIGNS = frozenset("*?[]")
+SIGNS_OF_PATTERNS = GLOB_SIGNS | {"\\"}
+QUOTING = frozenset("'\"\\")
+END_OF_WORD = frozenset(" \t\n;|&<>")
+MEANINGS = {
+    "$": "a variable or a substitution",
+    "`": "a substitution",
+    "(": "a subshell or a function",
+    ")": "a subshell or a function",
+    "{": "braces, which the shell may expand",
+    "}": "braces, which the shell may expand",
+    "&": "a command in the background",
+    "<": "input that is not a plain file",
+    ">": "a redirection that is not to a plain file",
+    "!": "a negation",
+    '"': "a quoted text with a variable or a substitution, or one that does not end",
+    "'": "a quoted text that does not end",
+    "\\": "a line that goes on in the next one",
+    "~": "the home directory of somebody or a quoted ~",
+    "#": "a # within a word",
+}
+
+
+class Assembled(msgspec.Struct, frozen=True, kw_only=True):
+    command: SimpleCommand
+    skeleton: Skeleton
+
+
+class WordToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A word: as written (`raw`), as the program gets it (`text`), and whether it is a pattern for file names."""
+
+    raw: str
+    text: str
+    globs: bool
+    start: int
+    end: int
+
+
+class SeparatorToken(msgspec.Struct, frozen=True, kw_only=True):
+    sign: str
+    start: int
+    end: int
+
+
+class RedirectToken(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator without its descriptor; the word after it is the target."""
+
+    operator: str
+    start: int
+    end: int
+
+
+class DuplicateToken(msgspec.Struct, frozen=True, kw_only=True):
+    """`2>&1`: no file is opened."""
+
+    start: int
+    end: int
+
+
+Token = WordToken | SeparatorToken | RedirectToken | DuplicateToken
+
+
+class NotPlain(Exception):
+    """The text has something in it that only a shell can read. The message names it."""
 
 
 def read_script(command: str) -> Script:
@@ -44,3 +139,179 @@ def _opaque(reason: str, command: str) -> Opaque:
 
     within = commands_within(command) if command.count("<<") <= MAX_HERE_DOCUMENTS else ()
     return Opaque(reason=reason, possible=within)
+
+
+def assemble(command: str) -> tuple[Assembled, ...]:
+    """The simple commands in their order; `NotPlain` if there is anything else."""
+    done: list[Assembled] = []
+    draft: list[Token] = []
+    for token in read_tokens(command):
+        if not isinstance(token, SeparatorToken):
+            draft.append(token)
+        elif draft:
+            done.append(_simple(draft, command))
+            draft = []
+        elif token.sign != "\n":
+            raise NotPlain(f"a {token.sign} without a command before it")
+    if draft:
+        done.append(_simple(draft, command))
+    return tuple(done)
+
+
+def _simple(tokens: list[Token], command: str) -> Assembled:
+    words, redirects = _sorted_out(tokens)
+    if not words:
+        raise NotPlain("a redirection without a command")
+    for word in _names(words):
+        _require_a_name(word)
+    for word in words:
+        _require_a_tame_pattern(word)
+    return Assembled(
+        command=SimpleCommand(
+            argv=tuple(word.text for word in words),
+            text=command[tokens[0].start : tokens[-1].end],
+            redirects=tuple(Redirect(operator=operator, target=target.text) for operator, target in redirects),
+            globs=frozenset(place for place, word in enumerate(words) if word.globs),
+        ),
+        skeleton=Skeleton(
+            words=tuple(word.raw for word in words),
+            redirects=tuple((operator, target.raw) for operator, target in redirects),
+        ),
+    )
+
+
+def _names(words: list[WordToken]) -> Iterable[WordToken]:
+    """The words that name a program: the first, and after the keyword `time` what it measures."""
+    for place, word in enumerate(words):
+        yield word
+        if word.text != "time" and not (place > 0 and word.text in {"-p", "--"}):
+            return
+
+
+def _sorted_out(tokens: Iterable[Token]) -> tuple[list[WordToken], list[tuple[str, WordToken]]]:
+    words: list[WordToken] = []
+    redirects: list[tuple[str, WordToken]] = []
+    operator: str | None = None
+    for token in tokens:
+        match token:
+            case WordToken() if operator is None:
+                words.append(token)
+            case WordToken(globs=False) if operator is not None:
+                redirects.append((operator, token))
+                operator = None
+            case RedirectToken() if operator is None:
+                operator = token.operator
+            case DuplicateToken() if operator is None:
+                pass
+            case _:
+                raise NotPlain("a redirection whose target is not a plain word")
+    if operator is not None:
+        raise NotPlain("a redirection without a target")
+    return words, redirects
+
+
+def _require_a_name(word: WordToken) -> None:
+    name = word.text
+    if word.globs or not name or not name.isascii() or name.startswith("~") or " " in name:
+        raise NotPlain("a program whose name is not plain")
+    if is_assignment(name):
+        raise NotPlain("an assignment, which changes what the rest means")
+    if name in KEYWORDS:
+        raise NotPlain(f"the word {name}, which begins a compound command")
+    if name in STATEFUL:
+        raise NotPlain(f"{name}, which changes what the shell does next")
+
+
+def _require_a_tame_pattern(word: WordToken) -> None:
+    """`.*` may match `..`, and `..` behind a pattern leads to no certain place."""
+    if word.globs and any(part.startswith(".") and part != "." for part in word.text.split("/")):
+        raise NotPlain("a pattern that could match names beginning with a dot")
+
+
+def read_tokens(command: str) -> Iterator[Token]:
+    """The tokens one after another; `NotPlain` at the first thing that is not plain."""
+    _require_visible(command)
+    place = 0
+    while place < len(command):
+        gap = BLANK.match(command, place) or COMMENT.match(command, place)
+        if gap is not None:
+            place = gap.end()
+            continue
+        token = _sign(command, place) or _word(command, place)
+        yield token
+        place = token.end
+
+
+def _sign(command: str, place: int) -> Token | None:
+    if found := DUPLICATE.match(command, place):
+        return DuplicateToken(start=place, end=found.end())
+    if found := REDIRECTION.match(command, place):
+        return RedirectToken(operator=found[0].lstrip("0123456789"), start=place, end=found.end())
+    if found := SEPARATOR.match(command, place):
+        return SeparatorToken(sign=found[0], start=place, end=found.end())
+    return None
+
+
+def _require_visible(command: str) -> None:
+    unseen = first_unprintable(command)
+    if unseen is not None:
+        raise NotPlain(f"the character U+{ord(unseen):04X}, which cannot be seen")
+
+
+def _word(command: str, start: int) -> WordToken:
+    text: list[str] = []
+    signs: list[str] = []
+    quoted: list[str] = []
+    place = start
+    while place < len(command) and command[place] not in END_OF_WORD:
+        sign = command[place]
+        if sign in GLOB_SIGNS:
+            signs.append(sign)
+            piece, place = sign, place + 1
+        elif sign == "~" or (sign == "#" and place > start):
+            piece, place = _tilde_or_hash(command, start, place), place + 1
+        else:
+            piece, place = _piece(command, place)
+            quoted += [piece] if sign in QUOTING else []
+        text.append(piece)
+    if place == start:
+        raise _unknown(command[place])
+    _require_signs_as_they_look(signs, quoted)
+    word = WordToken(raw=command[start:place], text="".join(text), globs=bool(signs), start=start, end=place)
+    if word.text.startswith("~") and not word.raw.startswith("~"):
+        raise NotPlain(MEANINGS["~"])
+    return word
+
+
+def _require_signs_as_they_look(signs: list[str], quoted: list[str]) -> None:
+    """In the text of a word nobody can tell a quoted sign from one that makes it a pattern."""
+    if signs and quoted and ("[" in signs or not SIGNS_OF_PATTERNS.isdisjoint("".join(quoted))):
+        raise NotPlain("a pattern with quoted signs in it")
+
+
+def _piece(command: str, place: int) -> tuple[str, int]:
+    """The next stretch of a word, as the program gets it, and where it ends."""
+    if found := PLAIN.match(command, place):
+        return found[0], found.end()
+    if found := SINGLE_QUOTED.match(command, place):
+        return found[1], found.end()
+    if found := DOUBLE_QUOTED.match(command, place):
+        return ESCAPED_IN_QUOTES.sub(r"\1", found[1]), found.end()
+    if found := ESCAPED.match(command, place):
+        return found[1], found.end()
+    raise _unknown(command[place])
+
+
+def _tilde_or_hash(command: str, start: int, place: int) -> str:
+    """A `~` begins a word as `~/`, or stands where no shell looks at it, as in HEAD~1."""
+    sign = command[place]
+    if sign == "~":
+        follower = command[place + 1 : place + 2]
+        means_home = place == start and (not follower or follower == "/" or follower in END_OF_WORD)
+        if not means_home and (place == start or command[place - 1] in "=:"):
+            raise NotPlain(MEANINGS["~"])
+    return sign
+
+
+def _unknown(sign: str) -> NotPlain:
+    return NotPlain(MEANINGS.get(sign, f"the character {sign!r} outside quotes"))

@@ -1,8 +1,22 @@
 """A shell command as data: simple commands one after another, or one thing that was not understood."""
 
+import re
+from collections.abc import Callable
+from typing import Final
+
 import msgspec
 
 Argv = tuple[str, ...]
+ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=", re.DOTALL)
+KEYWORDS: Final = frozenset(
+    "if then elif else fi case esac for select while until do done in function coproc { } ! [[ ]] [ ]".split()
+)
+# Built-in commands after which the same words may mean something else, or that read more commands.
+STATEFUL: Final = frozenset(
+    "export declare typeset local readonly alias unalias set shopt eval exec source . trap hash enable builtin "
+    "unset read readarray mapfile getopts let pushd popd dirs umask ulimit complete compgen compopt bind history fc "
+    "return break continue shift logout suspend disown fg bg jobs wait caller times noglob".split()
+)
 
 
 class Redirect(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,3 +63,20 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Script = Plain | Opaque | Refused
+
+
+class Skeleton(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of a simple command as they are written, quotes and all, and its redirections to files."""
+
+    words: tuple[str, ...]
+    redirects: tuple[tuple[str, str], ...] = ()
+
+    def spelled(self, change: Callable[[str], str]) -> "Skeleton":
+        """The same with each word written otherwise."""
+        redirects = tuple((operator, change(target)) for operator, target in self.redirects)
+        return Skeleton(words=tuple(map(change, self.words)), redirects=redirects)
+
+
+def is_assignment(word: str) -> bool:
+    """Whether a word in the place of a program sets a variable instead."""
+    return ASSIGNMENT.match(word) is not None

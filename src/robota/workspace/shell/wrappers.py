@@ -5,8 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.shell.names import is_assignment, is_keyword, is_stateful
-from robota.workspace.shell.script import Argv
+from robota.workspace.shell.script import KEYWORDS, STATEFUL, Argv, is_assignment
 
 MAX_DEPTH: Final = 8
 NUMBER: Final = re.compile(r"-[0-9]+")
@@ -129,4 +128,4 @@ def _has_value_attached(word: str, wrapper: Wrapper) -> bool:
 
 
 def _changes_the_shell(name: str) -> bool:
-    return is_assignment(name) or is_keyword(name) or is_stateful(name)
+    return is_assignment(name) or name in KEYWORDS or name in STATEFUL

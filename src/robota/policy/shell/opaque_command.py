@@ -7,13 +7,11 @@ from typing import Final
 import msgspec
 
 from robota.contracts.verdict import Verdict
-from robota.policy.context import PolicyContext
-from robota.policy.protected.protected_paths import credential_store, steering_dot_pattern
+from robota.policy.protected.path_resolver import credential_store, steering_dot_pattern
 from robota.policy.rules.command_match import begins_with, could_contain, pattern_words
 from robota.policy.rules.rule import EDIT, Rule
-from robota.policy.shell.dangerous import critical_target
-from robota.policy.shell.part import HARMLESS_FILES
-from robota.policy.stages import Stage, allow, ask, deny
+from robota.policy.shell.command_part import HARMLESS_FILES, critical_target
+from robota.policy.stages import PolicyContext, Stage, allow, ask, deny
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.script import Argv
 
@@ -49,7 +47,7 @@ def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | N
 
 
 def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
-    targets = (critical_target(argv, context.places, ".") for argv in command.possible if argv and argv[0])
+    targets = (critical_target(argv, context.resolver, ".") for argv in command.possible if argv and argv[0])
     word = next((target for target in targets if target is not None), None)
     return ask(f"It may delete {word!r}, on which everything else rests.", "critical path") if word else None
 
@@ -59,8 +57,8 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
     if context.mode is PermissionMode.BYPASS:
         return None
     for word in _words(command.text):
-        for location in context.places.locations(word):
-            place = context.places.inside(location)
+        for location in context.resolver.locations(word):
+            place = context.resolver.inside(location)
             pattern = credential_store(location) or steering_dot_pattern(place or location.lstrip("/"))
             if pattern is not None:
                 return ask(f"It may touch {pattern}, which is protected. {command.reason}", f"protected {pattern}")
@@ -69,8 +67,8 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
 
 def _by_what_it_writes(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     for word in WRITTEN.findall(command.text):
-        locations = context.places.locations(word)
-        if word not in HARMLESS_FILES and any(context.places.inside(location) is None for location in locations):
+        locations = context.resolver.locations(word)
+        if word not in HARMLESS_FILES and any(context.resolver.inside(location) is None for location in locations):
             return ask(f"It may write to {word!r}, which is outside the workspace. {command.reason}", "outside")
     return None
 
@@ -116,8 +114,8 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
     if rule.paths is None:
         written = (word for word in WRITTEN.findall(command.text) if word not in HARMLESS_FILES)
         return rule.speaks_of_all(EDIT) and any(written)
-    locations = [location for word in _words(command.text) for location in context.places.locations(word)]
-    return any(context.places.matches(location, rule.paths, broadly=True) for location in locations)
+    locations = [location for word in _words(command.text) for location in context.resolver.locations(word)]
+    return any(context.resolver.matches(location, rule.paths, broadly=True) for location in locations)
 
 
 def _words(text: str) -> dict[str, None]:

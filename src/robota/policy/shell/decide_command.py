@@ -1,30 +1,132 @@
-"""The stages through which one simple command of a shell command goes."""
+"""What policy says of a shell command: of each simple command in it by stages, and so of the whole."""
 
-from typing import Final
+import posixpath
+from collections.abc import Iterator
+from typing import Final, assert_never
 
-from robota.contracts.verdict import Verdict
-from robota.policy.context import PolicyContext
-from robota.policy.protected.protected_paths import (
+import msgspec
+
+from robota.contracts.verdict import Decision, PartVerdict, Subject, Verdict
+from robota.policy.protected.path_resolver import (
+    PathResolver,
     credential_store,
     secret_pattern,
     steering_dot_pattern,
     steering_pattern,
 )
-from robota.policy.rules.command_rules import may_write, rule_against, rule_for
 from robota.policy.rules.rule import READ
-from robota.policy.shell.dangerous import critical_target
-from robota.policy.shell.part import CommandPart
+from robota.policy.shell.command_part import CommandPart, command_part, critical_target
+from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
+from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand
 from robota.policy.shell.readonly import is_known
-from robota.policy.stages import Stage, allow, ask, deny
+from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
 from robota.protocol.permission_mode import PermissionMode
-from robota.workspace.shell.wrappers import program
+from robota.workspace.shell.reading import read_script
+from robota.workspace.shell.script import Opaque, Plain, Refused, SimpleCommand
+from robota.workspace.shell.wrappers import MAX_DEPTH, TooDeep, program, unwrap
 
+STRICTEST_FIRST: Final = (Decision.DENY, Decision.ASK, Decision.ALLOW)
+MAX_DIRECTORIES: Final = 8
 GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
 SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
 TEMPORARY: Final = ("/tmp/", "/var/tmp/")
 ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
 NO_SANDBOX: Final = "No sandbox works on this machine, so a person decides about every command."
+
+
+def decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
+    """The strictest verdict about any part is the verdict about the whole."""
+    script = read_script(command)
+    match script:
+        case Plain():
+            return _decide_plain(subject, script, context)
+        case Opaque(reason=reason, possible=possible):
+            opaque = OpaqueCommand(text=command, reason=reason, possible=possible, label=subject.label)
+            verdict = first_opinion(OPAQUE_STAGES, opaque, context)
+            return msgspec.structs.replace(verdict, parts=(_part(command, verdict),))
+        case Refused(reason=reason):
+            return msgspec.structs.replace(deny(f"The command cannot be judged. {reason}"), steps=("hard limits",))
+        case _:
+            assert_never(script)
+
+
+def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Verdict:
+    parts = _parts(subject, script, context, context.resolver)
+    if len(script.commands) > 1 and parts and any(part.looks is None or part.written for part in parts):
+        # One of them may bring a file whose name another takes for a flag.
+        parts = _parts(subject, script, context, None)
+    if parts is None:
+        reason = f"More than {MAX_DEPTH} commands are wrapped in one another, which hides what runs."
+        return msgspec.structs.replace(deny(reason), steps=("hard limits",))
+    if len(parts) > 1 and any(part.may_bring_files for part in parts):
+        # What is known of the repository was found out before; a file more or less makes it another one.
+        context = msgspec.structs.replace(context, trusted=False)
+    judged = [(part, first_opinion(PART_STAGES, part, context)) for part in parts]
+    worst = min((verdict for _, verdict in judged), key=lambda verdict: STRICTEST_FIRST.index(verdict.decision))
+    reason = worst.reason
+    if len(judged) > 1:
+        text = next(part.command.text for part, verdict in judged if verdict is worst)
+        reason = f"{_shortened(text)}: {worst.reason}" if worst.decision is not Decision.ALLOW else worst.reason
+    return msgspec.structs.replace(
+        worst,
+        reason=reason,
+        parts=tuple(_part(part.command.text, verdict) for part, verdict in judged),
+        suggestions=command_suggestions(judged) if worst.decision is Decision.ASK else (),
+    )
+
+
+def _parts(
+    subject: Subject, script: Plain, context: PolicyContext, resolver: PathResolver | None
+) -> list[CommandPart] | None:
+    """Each command with what is known of it, in its order; None if one is wrapped too deep. See `command_part`."""
+    parts: list[CommandPart] = []
+    for command, directories in _with_directories(script, _start(subject, context), context):
+        unwrapped = unwrap(command.argv)
+        if isinstance(unwrapped, TooDeep):
+            return None
+        parts.append(command_part(command, unwrapped, directories, subject.label, resolver))
+    return parts
+
+
+def _start(subject: Subject, context: PolicyContext) -> tuple[str, ...]:
+    """The directory the command starts in; a command's only path is that."""
+    places = (context.resolver.inside(path) for path in subject.touches.paths)
+    return tuple(dict.fromkeys(place for place in places if place is not None)) or (".",)
+
+
+def _with_directories(
+    script: Plain, start: tuple[str, ...], context: PolicyContext
+) -> Iterator[tuple[SimpleCommand, tuple[str, ...]]]:
+    """Each command with every directory it may run in: a `cd` before it may have happened or not."""
+    directories = start
+    for command in script.commands:
+        yield command, directories
+        if "cd" in command.argv:
+            moved = (posixpath.normpath(posixpath.join(each, _target(command, context))) for each in directories)
+            # The workspace by its full name is the workspace.
+            known = (context.resolver.inside(each) or each for each in moved)
+            directories = tuple(dict.fromkeys((*directories, *known)))
+        if len(directories) > MAX_DIRECTORIES:
+            directories = ("/",)
+
+
+def _target(command: SimpleCommand, context: PolicyContext) -> str:
+    """Where a `cd` leads; to the root of everything if that cannot be told."""
+    if command.argv == ("cd",):
+        return str(context.resolver.home or "/")
+    if len(command.argv) != 2 or command.argv[1].startswith("-") or command.globs:
+        return "/"
+    return context.resolver.locations(command.argv[1])[0] if command.argv[1].startswith("~") else command.argv[1]
+
+
+def _part(text: str, verdict: Verdict) -> PartVerdict:
+    return PartVerdict(text=text, decision=verdict.decision, reason=verdict.reason, rule=verdict.rule)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:57]}..."
 
 
 def _by_limits(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -51,7 +153,7 @@ def _by_ask_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
 
 def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
     for directory in part.directories:
-        word = critical_target(part.inner, context.places, directory)
+        word = critical_target(part.inner, context.resolver, directory)
         if word is not None:
             reason = f"Everything else rests on {word!r}: no mode and no rule approves deleting it."
             return ask(reason, "critical path")
@@ -65,11 +167,11 @@ def _by_protected_paths(part: CommandPart, context: PolicyContext) -> Verdict | 
 
 
 def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | None:
-    locations = part.locations(part.written, context.places)
+    locations = part.locations(part.written, context.resolver)
     for target, location in locations:
-        if context.places.inside(location) is None and not location.startswith(TEMPORARY):
-            return deny(f"It writes to {target!r}, which is outside the workspace {str(context.places.root)!r}.")
-    places = (context.places.inside(location) for _, location in locations)
+        if context.resolver.inside(location) is None and not location.startswith(TEMPORARY):
+            return deny(f"It writes to {target!r}, which is outside the workspace {str(context.resolver.root)!r}.")
+    places = (context.resolver.inside(location) for _, location in locations)
     pattern = next((found for place in places if place and (found := steering_pattern(place))), None)
     if pattern is None:
         return None
@@ -81,8 +183,8 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
     is_protected = secret_pattern if part.looks else steering_dot_pattern
     # What a command does in the directory it runs in, nobody knows, unless it only looks.
     words = part.named if part.looks else (".", *part.named)
-    for word, location in part.locations(words, context.places):
-        place = context.places.inside(location)
+    for word, location in part.locations(words, context.resolver):
+        place = context.resolver.inside(location)
         store = credential_store(location)
         if store is not None and place is None:
             return deny(f"{word!r} leads to {store}, where credentials are kept.", f"credentials {store}")
@@ -115,8 +217,8 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if part.looks.is_git and not (context.trusted and part.directories == (".",)):
         # Another directory may hold a repository of its own, whose settings make git run programs.
         return None
-    for word, location in part.locations(part.looked_at, context.places):
-        if context.places.inside(location) is None:
+    for word, location in part.locations(part.looked_at, context.resolver):
+        if context.resolver.inside(location) is None:
             return _not_outside(word, context)
     if part.looks.takes_no_directories and _takes_directories(part, context):
         return None
@@ -132,7 +234,7 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
 
 def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
     words = part.looks.paths if part.looks else ()
-    return any(context.places.may_be_directory(word, each) for word in words for each in part.directories)
+    return any(context.resolver.may_be_directory(word, each) for word in words for each in part.directories)
 
 
 def _reads_a_tree(part: CommandPart) -> bool:
@@ -144,7 +246,7 @@ def _reads_a_tree(part: CommandPart) -> bool:
 
 
 def _not_outside(word: str, context: PolicyContext) -> Verdict:
-    outside = f"{word!r} is outside the workspace {str(context.places.root)!r}"
+    outside = f"{word!r} is outside the workspace {str(context.resolver.root)!r}"
     if context.mode is PermissionMode.PLAN:
         return deny(f"{outside}, and in plan mode nobody is asked.")
     return ask(f"{outside}; whether to look there is for a person to decide.")

@@ -1,5 +1,6 @@
-"""One simple command of a shell command, as policy looks at it."""
+"""One simple command of a shell command: what it looks at, names, writes and deletes."""
 
+import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable
@@ -7,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from robota.policy.protected.path_resolver import Places
+from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.shell.readonly import OnlyLooks, only_looks
-from robota.policy.shell.runs_anything import runs_anything
+from robota.policy.shell.runs_other_programs import runs_anything
 from robota.workspace.shell.script import Argv, SimpleCommand
 from robota.workspace.shell.wrappers import Unwrapped, program
 
@@ -18,6 +19,9 @@ JOINED: Final = re.compile(r"[=:,;@]")
 WITHIN_A_SCRIPT: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
 BRING_FILES: Final = frozenset("cp mv ln touch mkdir tee curl wget unzip gunzip tar install dd patch rsync".split())
 HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+# `*` and the like at the end: everything in the directory before it.
+ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
+DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
 
 
 class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,37 +68,41 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
             words = (*words, *(name for word in self.command.argv[1:] for name in WITHIN_A_SCRIPT.findall(word)))
         return tuple(dict.fromkeys(piece for word in words for piece in _names_in(word) if piece))
 
-    def locations(self, words: Iterable[str], places: Places) -> list[tuple[str, str]]:
+    def locations(self, words: Iterable[str], resolver: PathResolver) -> list[tuple[str, str]]:
         """Each word with each place it could mean."""
         return [
             (word, location)
             for word in words
             for directory in self.directories
-            for location in places.locations(word, directory)
+            for location in resolver.locations(word, directory)
         ]
 
 
 def command_part(
-    command: SimpleCommand, unwrapped: Unwrapped, directories: tuple[str, ...], label: str, places: Places | None
+    command: SimpleCommand,
+    unwrapped: Unwrapped,
+    directories: tuple[str, ...],
+    label: str,
+    resolver: PathResolver | None,
 ) -> CommandPart:
-    """Without `places` nobody knows which files there will be when the command runs."""
+    """Without `resolver` nobody knows which files there will be when the command runs."""
     inner = unwrapped.inner
     if inner is not None and any(place <= len(command.argv) - len(inner) for place in command.globs):
         # One pattern can become many words, so that another one names what runs.
         unwrapped, inner = Unwrapped(inner=None, wrappers=unwrapped.wrappers, faithful=False), None
     known = inner is None or unwrapped.faithful
-    no_flags = _no_flags(command, directories, places) if places is not None else frozenset()
+    no_flags = _no_flags(command, directories, resolver) if resolver is not None else frozenset()
     looks = only_looks(command, inner or command.argv, no_flags) if known else None
     return CommandPart(command=command, unwrapped=unwrapped, directories=directories, label=label, looks=looks)
 
 
-def _no_flags(command: SimpleCommand, directories: tuple[str, ...], places: Places) -> frozenset[int]:
+def _no_flags(command: SimpleCommand, directories: tuple[str, ...], resolver: PathResolver) -> frozenset[int]:
     """The places of patterns that become no flag wherever the command may run."""
     return frozenset(
         place
         for place in command.globs
         if not command.argv[place].startswith("-")
-        and all(places.becomes_no_flag(command.argv[place], directory) for directory in directories)
+        and all(resolver.becomes_no_flag(command.argv[place], directory) for directory in directories)
     )
 
 
@@ -106,3 +114,24 @@ def _names_in(word: str) -> tuple[str, ...]:
 
 def _is_harmless(target: str) -> bool:
     return posixpath.normpath(target) in HARMLESS_FILES
+
+
+def critical_target(argv: Argv, resolver: PathResolver, directory: str) -> str | None:
+    """The word that tells to delete the root or a child of it, home, the workspace, or a directory above these."""
+    if program(argv) not in DELETING:
+        return None
+    for word in argv[1:]:
+        if word.startswith("-"):
+            continue
+        stripped = ALL_WITHIN.sub("", word).rstrip("/") or ("/" if word.startswith("/") else ".")
+        if any(_is_critical(location, resolver) for location in resolver.locations(stripped, directory)):
+            return word
+    return None
+
+
+def _is_critical(location: str, resolver: PathResolver) -> bool:
+    if location.count("/") <= 1:
+        return True
+    anchors = [resolver.root, *([resolver.home] if resolver.home else [])]
+    above = [str(each) for anchor in anchors for each in (anchor, *anchor.parents)]
+    return any(fnmatch.fnmatchcase(each, location) for each in above)

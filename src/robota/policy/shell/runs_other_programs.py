@@ -1,11 +1,24 @@
-"""Flags with which a harmless program runs another one or writes a file: a rule that ends in `*` does not mean them."""
+"""Programs and flags that run other programs, or write files: no rule that ends in `*` means them."""
 
 import re
 from typing import Final
 
 from robota.workspace.shell.script import Argv, SimpleCommand
-from robota.workspace.shell.wrappers import program
+from robota.workspace.shell.wrappers import WRAPPERS, program
 
+NAMES: Final = WRAPPERS.keys() | frozenset(
+    """
+    sh bash dash zsh fish ksh csh tcsh ash rbash python pypy node nodejs deno bun perl ruby php lua luajit tclsh wish
+    osascript powershell pwsh irb ipython awk gawk mawk nawk Rscript R julia scala groovy jshell java swift ghci runghc
+    erl elixir iex clojure tsx ts-node jrunscript m4 dc ed ex vi vim nvim emacs gdb lldb valgrind perf ltrace
+    eval exec source find parallel entr watchexec nodemon make gmake bmake ninja cmake just task rake ant scons invoke
+    ssh scp sftp rsync docker podman kubectl vagrant ansible ansible-playbook psql mysql sqlite3 mongosh redis-cli
+    tmux screen script expect at batch crontab systemd-run systemctl start-stop-daemon su doas sudo pkexec runuser
+    setpriv unshare nsenter bwrap firejail env rm rmdir shred dd mkfs chmod chown curl wget nc ncat socat telnet ftp
+    kill pkill killall npx uvx pipx bunx pnpx corepack
+    """.split()
+)
+VERSION: Final = re.compile(r"[0-9.]+$")
 # Long flags may be cut short; of git's short ones see `_escapes_git`.
 LONG: Final = {
     "git": "output ext-diff open-files-in-pager upload-pack receive-pack exec exec-path config-env extcmd",
@@ -26,8 +39,13 @@ SHORT: Final = {
     "go": r"--?(?:exec|toolexec|vettool|overlay)(?:=.*)?",
     "find": r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)",
 }
-
 GIT_VALUED: Final = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"})
+
+
+def runs_anything(argv: Argv) -> bool:
+    """Whether a rule for this program would be a rule for everything it can be told to do; `python3.11` is python."""
+    name = program(argv)
+    return not NAMES.isdisjoint({name, VERSION.sub("", name)})
 
 
 def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:

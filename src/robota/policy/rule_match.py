@@ -6,24 +6,24 @@ import msgspec
 
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall
 from robota.contracts.verdict import Decision, Subject
-from robota.policy.judge import Judge
+from robota.policy.decide import SessionPolicy
 from robota.policy.rules.rule import InvalidRule, parse_rule
 from robota.policy.rules.sources import RuleSet
 from robota.protocol.permission_mode import PermissionMode
 
 
-def problem_with_rule(text: str, judge: Judge) -> str | None:
+def problem_with_rule(text: str, policy: SessionPolicy) -> str | None:
     """Why a text is no rule, or nothing."""
-    rule = parse_rule(text, judge.names)
+    rule = parse_rule(text, policy.names)
     return rule.message.rstrip(".") if isinstance(rule, InvalidRule) else None
 
 
-def speaks_of(text: str, tool: AnyTool, call: ToolCall, judge: Judge) -> bool:
+def matches_call(text: str, tool: AnyTool, call: ToolCall, policy: SessionPolicy) -> bool:
     """Whether the rule could speak of anything in the call: as broadly as if it were a denial.
 
     What cannot be told, and what is forbidden anyway, counts as yes.
     """
-    rule = parse_rule(text, judge.names)
+    rule = parse_rule(text, policy.names)
     if isinstance(rule, InvalidRule):
         return True
     try:
@@ -33,7 +33,7 @@ def speaks_of(text: str, tool: AnyTool, call: ToolCall, judge: Judge) -> bool:
     subject = Subject(
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode=""
     )
-    alone = msgspec.structs.replace(judge, rules=RuleSet(deny=(rule,)), trusted=False, sandbox_works=None)
+    alone = msgspec.structs.replace(policy, rules=RuleSet(deny=(rule,)), trusted=False, sandbox_works=None)
     return alone.judge(subject, PermissionMode.BYPASS, NO_GRANTS).decision is Decision.DENY
 
 

@@ -1,0 +1,173 @@
+"""Rules and shell commands: which speak for one, which against it, and which would stop the question about it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from robota.contracts.verdict import Decision, RuleSuggestion, Verdict
+from robota.policy.rules.command_match import begins_with, could_contain, is_plain_word, matches_exactly, pattern_words
+from robota.policy.rules.rule import EDIT, READ, Rule
+from robota.policy.rules.suggest import MAX_RULES
+from robota.policy.shell.command_part import CommandPart
+from robota.policy.shell.readonly import is_known
+from robota.policy.shell.runs_other_programs import escapes, runs_anything
+from robota.policy.stages import PolicyContext
+from robota.protocol.permission_mode import PermissionMode
+from robota.workspace.shell.script import Argv
+from robota.workspace.shell.wrappers import program
+
+# These take their words as text, so a word in them that names a command does not run it.
+TAKE_TEXT: Final = frozenset("rm rmdir cp mv mkdir touch ln chmod chown tee curl wget kill unzip gunzip".split())
+GIT_TAKES_TEXT: Final = frozenset("add commit tag merge stash checkout switch restore reset".split())
+# These reach everything below a directory that they name.
+TAKE_WHOLE_DIRECTORIES: Final = frozenset("rm rmdir mv cp chmod chown shred truncate".split())
+# Here the second word says what is done, and the first alone would allow too much; of `gh`, the second and the third.
+HAS_SUBCOMMANDS: Final = frozenset(
+    """
+    git npm pnpm yarn cargo go pip pip3 uv poetry gh gradle mvn dotnet terraform helm brew apt apt-get rustup ruff
+    """.split()
+)
+HAS_SUBCOMMANDS_OF_THEM: Final = frozenset({"gh"})
+# Sub-commands that run whatever a file of the project, or the next word, says.
+RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
+    "run exec x dlx start config alias extension bisect submodule filter-branch generate tool api".split()
+)
+# With other words these bring foreign code, write anywhere or destroy: only the very command is offered.
+ONLY_EXACTLY: Final = frozenset("cp mv ln tee install truncate tar zip unzip sed less more man patch".split())
+ONLY_EXACTLY_WITHIN: Final = frozenset(
+    """
+    install add i ci create init get update upgrade clone clean reset rebase apply am remote worktree gc prune reflog
+    update-ref difftool mergetool archive destroy publish import pip remove uninstall delete
+    """.split()
+)
+
+
+def rule_against(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> Rule | None:
+    """The first rule that could speak of anything the command runs, writes or names."""
+    return next((rule for rule in rules if _speaks_against(rule, part, context)), None)
+
+
+def rule_for(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> Rule | None:
+    """The first rule that speaks of the command as a whole, provided it may write what it writes."""
+    if not may_write(part, context):
+        return None
+    return next((rule for rule in rules if _speaks_for(rule, part)), None)
+
+
+def may_write(part: CommandPart, context: PolicyContext) -> bool:
+    """Whether every file the shell itself would write may be written without a question."""
+    resolver = context.resolver
+    locations = [location for _, location in part.locations(part.written, resolver)]
+    if context.mode is PermissionMode.ACCEPT_EDITS:
+        return all(resolver.inside(location) is not None for location in locations)
+    if context.mode is PermissionMode.BYPASS:
+        return True
+    edits = [rule for rule in (*context.allow, *context.grants) if rule.tool == EDIT]
+    return all(
+        any(rule.paths is None or resolver.matches(location, rule.paths, broadly=False) for rule in edits)
+        for location in locations
+    )
+
+
+def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[RuleSuggestion, ...]:
+    """One set of rules for just these commands, and one for commands that begin alike, if they are safe to offer."""
+    asking = [(part, verdict) for part, verdict in judged if verdict.decision is Decision.ASK]
+    if any(verdict.rule is not None or part.written or not _may_be_offered(part) for part, verdict in asking):
+        return ()
+    exact = _rules(" ".join(part.command.argv) for part, _ in asking if _can_be_written(part))
+    prefix = _rules(f"{' '.join(_prefix(part.inner))} *" for part, _ in asking)
+    sets = []
+    if len(exact) == len({part.command.argv for part, _ in asking}):
+        sets.append(RuleSuggestion(rules=exact, covers="exactly this"))
+    if all(_may_begin_alike(part) for part, _ in asking):
+        sets.append(RuleSuggestion(rules=prefix, covers="everything that begins like this"))
+    return tuple(each for each in sets if len(each.rules) <= MAX_RULES)
+
+
+def _speaks_against(rule: Rule, part: CommandPart, context: PolicyContext) -> bool:
+    if rule.is_about_commands or rule.tool in {part.label, "*"}:
+        return rule.spec is None or _could_run(part, pattern_words(rule.spec))
+    if rule.paths is None:
+        return (rule.speaks_of_all(EDIT) and bool(part.written)) or (rule.speaks_of_all(READ) and bool(part.looked_at))
+    # What a command does to a file that it names is anybody's guess, unless it only looks.
+    only_reads = part.looks is not None and rule.tool == EDIT
+    words = part.written if only_reads else (*part.written, *part.named)
+    takes_all = program(part.inner) in TAKE_WHOLE_DIRECTORIES
+    return any(
+        context.resolver.matches(location, rule.paths, broadly=True)
+        or context.resolver.holds_matches(location, rule.paths, at_any_depth=takes_all)
+        for _, location in part.locations(words, context.resolver)
+    )
+
+
+def _could_run(part: CommandPart, pattern: Argv) -> bool:
+    if begins_with(part.command.argv, pattern) or begins_with(part.inner, pattern):
+        return True
+    return not _takes_text(part) and could_contain(part.command.text, pattern)
+
+
+def _takes_text(part: CommandPart) -> bool:
+    """Whether the program is known to run none of its words."""
+    if part.looks is not None:
+        return True
+    if not part.unwrapped.inner:
+        return False
+    if part.inner[0] == "git":
+        return len(part.inner) > 1 and part.inner[1] in GIT_TAKES_TEXT
+    return part.inner[0] in TAKE_TEXT
+
+
+def _speaks_for(rule: Rule, part: CommandPart) -> bool:
+    if not rule.is_about_commands and rule.tool != part.label:
+        return False
+    if rule.spec is None:
+        return True
+    pattern = pattern_words(rule.spec)
+    if _means_to_escape(part, pattern):
+        return False
+    if matches_exactly(part.command, part.command.argv, pattern):
+        return True
+    inner = part.unwrapped.inner
+    return part.unwrapped.faithful and inner is not None and matches_exactly(part.command, inner, pattern)
+
+
+def _means_to_escape(part: CommandPart, pattern: Argv) -> bool:
+    """Whether a flag that makes the program run or write something else hides behind a `*` of a rule."""
+    named = {word for word in pattern if "*" not in word}
+    if pattern == ("*",) or len(named) == len(set(pattern)):
+        return False
+    return any(word not in named for word in escapes(part.command, part.inner))
+
+
+def _may_be_offered(part: CommandPart) -> bool:
+    name = program(part.inner)
+    if not part.unwrapped.inner or not part.unwrapped.faithful or runs_anything(part.inner):
+        return False
+    if "/" in part.inner[0]:
+        return False
+    if name in HAS_SUBCOMMANDS:
+        return len(part.inner) > 1 and part.inner[1].isalpha() and part.inner[1] not in RUNS_WHAT_IT_IS_TOLD
+    return True
+
+
+def _may_begin_alike(part: CommandPart) -> bool:
+    """Not for a command that looks: with other flags it can do anything, which is why this one was not simply run."""
+    if is_known(part.inner) or escapes(part.command, part.inner):
+        return False
+    name = program(part.inner)
+    if name in HAS_SUBCOMMANDS and part.inner[:2] != ("git", "add"):
+        return part.inner[1] not in ONLY_EXACTLY_WITHIN
+    return name not in ONLY_EXACTLY
+
+
+def _can_be_written(part: CommandPart) -> bool:
+    return not part.command.globs and all(is_plain_word(word) for word in part.command.argv)
+
+
+def _prefix(argv: Argv) -> Argv:
+    if program(argv) in HAS_SUBCOMMANDS_OF_THEM:
+        return argv[:3]
+    return argv[:2] if program(argv) in HAS_SUBCOMMANDS else argv[:1]
+
+
+def _rules(patterns: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"Bash({pattern})" for pattern in patterns))
