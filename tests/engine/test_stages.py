@@ -173,6 +173,49 @@ def test_a_bug_in_a_tool_does_not_end_the_task(workspace: Path) -> None:
     play(workspace, [{"calls": [call("note")]}, DONE], story)
 
 
+def test_a_bug_in_preparing_a_call_does_not_end_the_task(workspace: Path) -> None:
+    async def prepare(params: Note, context: ToolContext) -> Prepared:
+        raise KeyError("oops")
+
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        return ToolResult(content="never")
+
+    async def story(stage: Stage) -> None:
+        tool = msgspec.structs.replace(make_tool(run, frozenset({Effect.READ})), prepare=prepare)
+        stage = with_services(stage, tools=SessionTools([tool]))
+        await stage.start()
+        await stage.until_ask("completion_result")
+        (result,) = tool_results(stage)
+        assert result.is_error and "KeyError" in result.content
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note")]}, DONE], story)
+
+
+def test_five_reads_of_one_reply_run_at_once(workspace: Path) -> None:
+    running: set[str] = set()
+    most = 0
+
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        nonlocal most
+        running.add(params.text)
+        most = max(most, len(running))
+        for _ in range(200):  # every call that may begin does so meanwhile
+            await asyncio.sleep(0)
+        running.remove(params.text)
+        return ToolResult(content=params.text)
+
+    async def story(stage: Stage) -> None:
+        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert most == 5
+        assert [result.content for result in tool_results(stage)] == [str(number) for number in range(8)]
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note", text=str(number)) for number in range(8)]}, DONE], story)
+
+
 def test_a_tool_that_takes_too_long_is_stopped(workspace: Path) -> None:
     async def run(params: Note, context: ToolContext) -> ToolResult:
         await asyncio.Event().wait()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from robota.contracts.tool import BadArguments, ToolError, ToolResult
 from robota.protocol.views import TerminalView
 from robota.tools.command.execute_command import TOOL, ExecuteCommandParams
-from robota.tools.command.output_text import MAX_CHARACTERS, shortened
+from robota.tools.command.report import MAX_CHARACTERS, shortened
 from robota.workspace.output.capture import HeadAndTail
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits

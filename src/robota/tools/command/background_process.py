@@ -18,8 +18,7 @@ from robota.contracts.tool import (
 )
 from robota.protocol.views import TableView, TerminalView
 from robota.text.visible import printable_name, single_line
-from robota.tools.command.output_text import MAX_CHARACTERS, last_lines, shortened
-from robota.tools.command.report import how_it_ended, how_to_look, keep_output
+from robota.tools.command.report import MAX_CHARACTERS, how_it_ended, how_to_look, keep_output, last_lines, shortened
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.workspace.process.background import BackgroundProcess, InputNotSent
 

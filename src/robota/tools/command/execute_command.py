@@ -18,9 +18,9 @@ from robota.contracts.tool import (
     Touches,
 )
 from robota.protocol.views import TerminalView
-from robota.tools.command.output_text import MAX_CHARACTERS, shortened
 from robota.tools.command.report import (
     FAILED_INSIDE,
+    MAX_CHARACTERS,
     NO_INPUT,
     SANDBOX_NOTE,
     how_it_ended,
@@ -28,6 +28,7 @@ from robota.tools.command.report import (
     keep_output,
     may_be_the_sandbox,
     seems_to_have_asked,
+    shortened,
     was_stopped_by_the_sandbox,
 )
 from robota.tools.presentation import description_beside, titled

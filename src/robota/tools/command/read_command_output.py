@@ -9,7 +9,7 @@ import msgspec
 from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.command.output_text import MAX_CHARACTERS
+from robota.tools.command.report import MAX_CHARACTERS
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 
 if TYPE_CHECKING:

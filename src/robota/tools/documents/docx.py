@@ -6,8 +6,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from robota.tools.documents.document import UnreadableDocument
-from robota.tools.documents.zip import opened_zip
+from robota.tools.documents.opening import UnreadableDocument, opened_zip
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 TEXT = f"{WORD}t"
@@ -15,6 +14,7 @@ BREAKS = {f"{WORD}tab": "\t", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBr
 
 
 def docx_lines(data: bytes) -> Iterator[str]:
+    """A paragraph or a row of a table a line."""
     with opened_zip(data) as archive:
         try:
             body = fromstring(archive.read("word/document.xml")).find(f"{WORD}body")

@@ -7,13 +7,14 @@ from io import BytesIO
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
-from robota.tools.documents.document import UnreadableDocument
+from robota.tools.documents.opening import UnreadableDocument
 
 # What a library of many hands raises on bytes that are no proper PDF.
 BROKEN = (PyPdfError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, NotImplementedError)
 
 
 def pdf_lines(data: bytes) -> Iterator[str]:
+    """The lines of each page, after a line with its number."""
     # Its remarks on odd files would go to the terminal of the person.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:

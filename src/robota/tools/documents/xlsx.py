@@ -10,8 +10,7 @@ from defusedxml.common import DefusedXmlException
 from openpyxl import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
 
-from robota.tools.documents.document import UnreadableDocument
-from robota.tools.documents.zip import opened_zip
+from robota.tools.documents.opening import UnreadableDocument, opened_zip
 
 # What openpyxl raises on a file that is no proper workbook.
 BROKEN = (InvalidFileException, ParseError, DefusedXmlException, ValueError, KeyError, TypeError, AttributeError)

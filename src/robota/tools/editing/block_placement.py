@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 import msgspec
 
-from robota.tools.editing.diff_blocks import Block
+from robota.tools.editing.diff_blocks import DiffBlock
 from robota.tools.editing.matching import LOOSE, Match, SearchedLines, indentations, moved, numbers
 from robota.workspace.text.source import LineEdit
 
@@ -40,7 +40,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
 class Unplaced(msgspec.Struct, frozen=True, kw_only=True):
     """A block that cannot be applied, and why. `is_missing` asks for the nearest text to be shown."""
 
-    block: Block
+    block: DiffBlock
     reason: str
     is_missing: bool = False
 
@@ -54,7 +54,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: str = ""
 
 
-def place_blocks(lines: SearchedLines, blocks: Sequence[Block]) -> tuple[list[Placed], list[Unplaced]]:
+def place_blocks(lines: SearchedLines, blocks: Sequence[DiffBlock]) -> tuple[list[Placed], list[Unplaced]]:
     """Each block with its place, or with the reason why it has none; blocks that overlap have none."""
     outcomes = [_place(lines, block) for block in blocks]
     placed = sorted((each for each in outcomes if isinstance(each, Placed)), key=lambda each: each.start)
@@ -72,7 +72,7 @@ def edits_of(placed: Placed, lines: SearchedLines) -> Iterator[LineEdit]:
             yield LineEdit(start_line=placed.start + i1 + 1, end_line=placed.start + i2, new_lines=new_lines)
 
 
-def _place(lines: SearchedLines, block: Block) -> Placed | Unplaced:
+def _place(lines: SearchedLines, block: DiffBlock) -> Placed | Unplaced:
     if not any(line.strip() for line in block.search):
         return Unplaced(block=block, reason="Its SEARCH part is empty. Repeat some lines next to the place you mean.")
     if block.search == block.replace:
@@ -93,7 +93,7 @@ def _place(lines: SearchedLines, block: Block) -> Placed | Unplaced:
     return Unplaced(block=block, reason=_not_found(lines, block), is_missing=True)
 
 
-def _attempts(block: Block) -> Iterator[tuple[Reading, Match]]:
+def _attempts(block: DiffBlock) -> Iterator[tuple[Reading, Match]]:
     """From the strictest to the loosest. Text that is there as written is never taken for something else."""
     written = Reading(search=block.search, replace=block.replace, hint=block.start_line)
     unnumbered = _without_numbers(block)
@@ -104,7 +104,7 @@ def _attempts(block: Block) -> Iterator[tuple[Reading, Match]]:
         yield from ((_with_fewer_numbers(block), match) for match in Match)
 
 
-def _without_numbers(block: Block) -> Reading | None:
+def _without_numbers(block: DiffBlock) -> Reading | None:
     """The block as copied from a listing: every line of the search begins with its number."""
     found = [NUMBERED.match(line) for line in block.search]
     if not all(found):
@@ -119,7 +119,7 @@ def _without_numbers(block: Block) -> Reading | None:
     )
 
 
-def _with_fewer_numbers(block: Block) -> Reading:
+def _with_fewer_numbers(block: DiffBlock) -> Reading:
     """The last resort: numbers are removed from whichever lines have one."""
     return Reading(
         search=tuple(_unnumbered(line) for line in block.search),
@@ -134,7 +134,7 @@ def _unnumbered(line: str) -> str:
     return match[2] if match else line
 
 
-def _overlapping(placed: Sequence[Placed], blocks: Mapping[int, Block]) -> Iterator[Unplaced]:
+def _overlapping(placed: Sequence[Placed], blocks: Mapping[int, DiffBlock]) -> Iterator[Unplaced]:
     """Those of the blocks, sorted by their place, that begin before an earlier one ends."""
     if not placed:
         return
@@ -176,7 +176,7 @@ def _ambiguous(places: Sequence[int], match: Match) -> str:
     )
 
 
-def _not_found(lines: SearchedLines, block: Block) -> str:
+def _not_found(lines: SearchedLines, block: DiffBlock) -> str:
     if block.start_line is None:
         return "Its SEARCH text is not in the file."
     elsewhere = lines.places(block.search, Match.EXACT)

@@ -33,7 +33,7 @@ LINE_NUMBER = re.compile(r":(start|end)_line:\s*(\d+)\s*")
 ESCAPED = re.compile(r"\\(\\*(?:<<<<<<<|=======|>>>>>>>|-------|:start_line:|:end_line:))")
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True):
+class DiffBlock(msgspec.Struct, frozen=True, kw_only=True):
     """Lines to find and what they become. `number` counts the blocks of a diff from 1."""
 
     number: int
@@ -46,7 +46,7 @@ class BadDiff(Exception):
     """The diff cannot be read. The text is written for the model."""
 
 
-class Place(Enum):
+class BlockSection(Enum):
     """Where in the diff a line stands; the value is the marker that ends this place."""
 
     OUTSIDE = SEARCH
@@ -54,15 +54,19 @@ class Place(Enum):
     IN_REPLACE = REPLACE
 
 
-AFTER = {Place.OUTSIDE: Place.IN_SEARCH, Place.IN_SEARCH: Place.IN_REPLACE, Place.IN_REPLACE: Place.OUTSIDE}
+AFTER = {
+    BlockSection.OUTSIDE: BlockSection.IN_SEARCH,
+    BlockSection.IN_SEARCH: BlockSection.IN_REPLACE,
+    BlockSection.IN_REPLACE: BlockSection.OUTSIDE,
+}
 
 
-def read_blocks(diff: str) -> tuple[Block, ...]:
+def read_blocks(diff: str) -> tuple[DiffBlock, ...]:
     """The blocks of a diff, in its order. What stands between blocks is passed over."""
     lines = diff.replace("\r\n", "\n").split("\n")
-    place = Place.OUTSIDE
-    parts: dict[Place, list[str]] = {each: [] for each in Place}
-    blocks: list[Block] = []
+    place = BlockSection.OUTSIDE
+    parts: dict[BlockSection, list[str]] = {each: [] for each in BlockSection}
+    blocks: list[DiffBlock] = []
     for number, line in enumerate(lines, 1):
         marker = _marker(line)
         if marker is None:
@@ -71,11 +75,11 @@ def read_blocks(diff: str) -> tuple[Block, ...]:
             continue
         if marker != place.value:
             raise _misplaced(marker, place.value, number, lines)
-        if place is Place.IN_REPLACE:
-            blocks.append(_block(len(blocks) + 1, parts[Place.IN_SEARCH], parts[Place.IN_REPLACE]))
-            parts = {each: [] for each in Place}
+        if place is BlockSection.IN_REPLACE:
+            blocks.append(_block(len(blocks) + 1, parts[BlockSection.IN_SEARCH], parts[BlockSection.IN_REPLACE]))
+            parts = {each: [] for each in BlockSection}
         place = AFTER[place]
-    if place is not Place.OUTSIDE:
+    if place is not BlockSection.OUTSIDE:
         raise BadDiff(
             f"Unexpected end of sequence: the diff ended where '{place.value}' was expected.\n{_what_to_do()}"
         )
@@ -94,8 +98,8 @@ def _marker(line: str) -> str | None:
     return None
 
 
-def _check_replacement(line: str, place: Place, number: int) -> None:
-    if place is Place.IN_REPLACE and line.startswith(LINE_MARKS):
+def _check_replacement(line: str, place: BlockSection, number: int) -> None:
+    if place is BlockSection.IN_REPLACE and line.startswith(LINE_MARKS):
         raise BadDiff(
             f"Line {number} of the diff is {line.rstrip()!r}, inside a REPLACE part. Line numbers stand right after "
             f"'{SEARCH}' only; if the line belongs to the file, put a backslash before it.\n{_what_to_do()}"
@@ -119,9 +123,9 @@ def _blocks_are_complete(lines: Sequence[str]) -> bool:
     return searches == markers.count(REPLACE) and markers.count(SEPARATOR) >= searches
 
 
-def _block(number: int, search: list[str], replace: list[str]) -> Block:
+def _block(number: int, search: list[str], replace: list[str]) -> DiffBlock:
     start_line, rest = _header(search, number)
-    return Block(
+    return DiffBlock(
         number=number,
         search=tuple(_unescaped(line) for line in rest),
         replace=tuple(_unescaped(line) for line in replace),

@@ -56,6 +56,6 @@ def _report(unplaced: Unplaced, lines: Sequence[str]) -> str:
     if not unplaced.is_missing:
         return report
     # Only a failed edit needs the library for comparing texts.
-    from robota.tools.editing.nearest import nearest_text
+    from robota.tools.editing.nearest_text import nearest_text
 
     return f"{report}\n{nearest_text(lines, unplaced.block.search)}"

@@ -14,7 +14,7 @@ from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_sour
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
-    from robota.tools.editing.find_text import Ambiguous, Found
+    from robota.tools.editing.find_text import Ambiguous, FoundText
 
 MAX_NAMED_PLACES = 20
 
@@ -42,7 +42,7 @@ def touches(params: EditFileParams) -> Touches:
 
 def _change(params: EditFileParams, files: Files) -> "FileChange":
     from robota.tools.editing.change import changed_file
-    from robota.tools.editing.find_text import Found, find_text
+    from robota.tools.editing.find_text import FoundText, find_text
 
     if params.old_string == params.new_string:
         raise ToolError("old_string and new_string are the same, so there is nothing to change.")
@@ -55,7 +55,7 @@ def _change(params: EditFileParams, files: Files) -> "FileChange":
     old = plain_newlines(params.old_string)
     new = params.new_string if "\r" not in params.old_string else plain_newlines(params.new_string)
     found = find_text(source.text, old, new, everywhere=params.replace_all)
-    if not isinstance(found, Found):
+    if not isinstance(found, FoundText):
         raise _not_replaced(params, source, found)
     return changed_file(params.path, source, found.spans, _remark(found))
 
@@ -73,7 +73,7 @@ def _creation(params: EditFileParams, files: Files) -> "FileChange":
     )
 
 
-def _remark(found: "Found") -> str:
+def _remark(found: "FoundText") -> str:
     if found.loosely:
         return f"old_string is not exactly in the file; it was matched {found.loosely}. Check the result."
     return f"Replaced {len(found.spans)} occurrences." if len(found.spans) > 1 else ""
@@ -97,7 +97,7 @@ def _not_replaced(params: EditFileParams, source: SourceText, found: "Ambiguous 
 
 
 def _not_found(params: EditFileParams, source: SourceText) -> ToolError:
-    from robota.tools.editing.nearest import nearest_text
+    from robota.tools.editing.nearest_text import nearest_text
 
     nearest = nearest_text(source.lines, lines_of(plain_newlines(params.old_string)))
     return ToolError(

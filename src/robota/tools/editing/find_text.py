@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from robota.tools.editing.matching import reindented
 from robota.workspace.text.source import TextSpan, common_prefix, common_suffix
 
 # One character for one character, so that positions stay the same.
@@ -19,7 +20,7 @@ WHITESPACE = re.compile(r"(\s+)")
 WHITESPACE_CHARACTERS = " \t\n\f\v"
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundText(msgspec.Struct, frozen=True, kw_only=True):
     """The replacements to make, and how the text was found if not exactly."""
 
     spans: list[TextSpan]
@@ -33,17 +34,17 @@ class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
     loosely: str = ""
 
 
-def find_text(text: str, old: str, new: str, *, everywhere: bool) -> Found | Ambiguous | None:
+def find_text(text: str, old: str, new: str, *, everywhere: bool) -> FoundText | Ambiguous | None:
     """Replacing `old` by `new` in `text`; None if it is not there. All are plain text with `\\n` endings."""
     exact = list(_occurrences(text, old))
     if len(exact) == 1 or (exact and everywhere):
-        return Found(spans=[TextSpan(start=start, end=start + len(old), new=new) for start in exact])
+        return FoundText(spans=[TextSpan(start=start, end=start + len(old), new=new) for start in exact])
     if exact:
         return Ambiguous(lines=_line_numbers(text, exact))
     for way, search in LOOSE_WAYS:
         spans = search(text, old, new)
         if len(spans) == 1:
-            return Found(spans=spans, loosely=way)
+            return FoundText(spans=spans, loosely=way)
         if spans:
             return Ambiguous(lines=_line_numbers(text, [span.start for span in spans]), loosely=way)
     return None
@@ -102,9 +103,6 @@ def _indexes(lines: list[str], wanted: str) -> Iterator[int]:
 
 
 def _lines_span(lines: list[str], at: int, old: list[str], new: str) -> TextSpan | None:
-    # Only a text that was not found exactly needs what this loads.
-    from robota.tools.editing.reindent import reindented
-
     there = lines[at : at + len(old)]
     replacement = reindented(there, old, new.split("\n") if new else [])
     if replacement is None:

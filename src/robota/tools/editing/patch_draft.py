@@ -187,7 +187,7 @@ def _report(path: str, unplaced: UnplacedChunk, lines: Sequence[str]) -> str:
     if not unplaced.sought:
         return report
     # Only a failed edit needs the library for comparing texts.
-    from robota.tools.editing.nearest import nearest_text
+    from robota.tools.editing.nearest_text import nearest_text
 
     return f"{report}\n{nearest_text(lines, unplaced.sought)}"
 

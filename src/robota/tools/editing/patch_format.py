@@ -68,7 +68,7 @@ def read_patch(patch: str) -> tuple[Operation, ...]:
         raise BadPatch(f"The first line of the patch must be '{BEGIN}', not {lines[0]!r}.{_UNTOUCHED}")
     if lines[-1].strip() != END:
         raise BadPatch(f"The last line of the patch must be '{END}', not {lines[-1]!r}.{_UNTOUCHED}")
-    operations = tuple(_Reader(lines[:-1]).operations())
+    operations = tuple(_PatchReader(lines[:-1]).operations())
     if not operations:
         raise BadPatch(f"The patch names no file.{_UNTOUCHED}")
     return operations
@@ -97,7 +97,7 @@ def _without_heredoc(lines: list[str]) -> list[str]:
     return lines
 
 
-class _Reader:
+class _PatchReader:
     """Goes through the lines once; `_at` is the line that is read next."""
 
     def __init__(self, lines: Sequence[str]) -> None:

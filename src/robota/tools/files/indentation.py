@@ -9,7 +9,7 @@ LEVEL_COLUMNS = 4
 HEADER_MARKS = ("#", "//", "--", "/*", "*", "'''", '"""', "@")
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True):
+class IndentationBlock(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for around `anchor` (counted from 1). `levels` 0 means all the way out."""
 
     anchor: int
@@ -18,7 +18,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     header: bool = True
 
 
-def block_around(lines: list[str], block: Block, budget: int) -> tuple[int, int]:
+def block_around(lines: list[str], block: IndentationBlock, budget: int) -> tuple[int, int]:
     """The first and last line, counted from 1, of the block; never more than `budget` lines."""
     levels = _levels(lines)
     anchor = block.anchor - 1
@@ -36,7 +36,9 @@ def block_around(lines: list[str], block: Block, budget: int) -> tuple[int, int]
 class _Side:
     """The edge of the block that moves away from the anchor, up or down."""
 
-    def __init__(self, lines: list[str], levels: list[int], anchor: int, step: int, lowest: int, block: Block) -> None:
+    def __init__(
+        self, lines: list[str], levels: list[int], anchor: int, step: int, lowest: int, block: IndentationBlock
+    ) -> None:
         self.edge = anchor
         self._lines = lines
         self._levels = levels

@@ -1,8 +1,9 @@
 """Read a file: text, a range of its lines or the block around one, an image, or the text of a document."""
 
 import asyncio
+from base64 import b64encode
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -17,18 +18,20 @@ from robota.contracts.tool import (
     ToolResult,
     Touches,
 )
+from robota.protocol.conversation import ImageSource
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.files.numbered_lines import Shown, numbered, range_notice, shown_lines
+from robota.tools.files.file_kind import Document, image_type, open_document
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.workspace.files.files import FileData
 from robota.workspace.text.encoding import decode, lines_of
 from robota.workspace.text.source import MAX_SOURCE_BYTES
 
-if TYPE_CHECKING:
-    from robota.tools.documents.document import Document
-
 DEFAULT_LINES = 2000
+MAX_LINE_CHARACTERS = 2000
+MAX_CHARACTERS = 90_000  # a little below what the engine gives to a model as one result
+ROOM_FOR_NUMBER = 10
+MAX_IMAGE_BYTES = 5 * 1024 * 1024
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -68,6 +71,18 @@ class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
         return (self.indentation and self.indentation.anchor_line) or self.offset or 1
 
 
+class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
+    """Some lines of a text, the first of which is line `first`; `total` is None if nobody has counted to the end."""
+
+    first: int
+    lines: list[str]
+    total: int | None
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+
 async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
     """What will be read, and where it really is; the file is opened by the run."""
     real = context.files.resolve(params.path)
@@ -100,10 +115,6 @@ def _range_asked_for(params: ReadFileParams) -> str:
 
 
 async def _content(params: ReadFileParams, context: ToolContext, file: FileData) -> ToolResult:
-    # What is neither text nor wanted by most tasks has modules of its own.
-    from robota.tools.documents.document import open_document
-    from robota.tools.files.images import image_type
-
     media_type = image_type(file.data)
     if media_type is not None:
         return _image(params, context, file, media_type)
@@ -117,19 +128,18 @@ async def _content(params: ReadFileParams, context: ToolContext, file: FileData)
 
 
 def _image(params: ReadFileParams, context: ToolContext, file: FileData, media_type: str) -> ToolResult:
-    from robota.tools.files.images import MAX_IMAGE_BYTES, image_source
-
     facts = f"{printable_name(params.path)} ({media_type}, {len(file.data):,} bytes)"
     if not context.sees_images:
         return _result(f"Image: {facts}\nNote: it is not shown, because you cannot see images.", "An image, not shown.")
     if len(file.data) > MAX_IMAGE_BYTES:
         raise ToolError(f"{facts} is larger than {MAX_IMAGE_BYTES:,} bytes and cannot be shown. Make a smaller copy.")
-    shown = image_source(file.data, media_type)
+    shown = ImageSource(media_type=media_type, data=b64encode(file.data).decode("ascii"))
     return ToolResult(content=f"Image: {facts}", view=TextView(text=f"Image {facts}."), images=(shown,))
 
 
-async def _document(params: ReadFileParams, document: "Document") -> ToolResult:
-    from robota.tools.documents.document import UnreadableDocument
+async def _document(params: ReadFileParams, document: Document) -> ToolResult:
+    # Only who reads a document needs what opens it.
+    from robota.tools.documents.opening import UnreadableDocument
 
     first, count = params.offset or 1, params.limit or DEFAULT_LINES
     try:
@@ -147,16 +157,16 @@ async def _document(params: ReadFileParams, document: "Document") -> ToolResult:
 def _slice(params: ReadFileParams, lines: list[str], total: int | None, note: str = "") -> ToolResult:
     first = params.offset or 1
     _check_line(params, first, lines, "offset")
-    shown = shown_lines(lines, first, first - 1 + (params.limit or DEFAULT_LINES), total)
-    return _lines_result(params, shown, note + range_notice(shown))
+    shown = _taken(lines, first, first - 1 + (params.limit or DEFAULT_LINES), total)
+    return _lines_result(params, shown, note + _range_notice(shown))
 
 
 def _block(params: ReadFileParams, lines: list[str]) -> ToolResult:
-    from robota.tools.files.indentation import Block, block_around
+    from robota.tools.files.indentation import IndentationBlock, block_around
 
     _check_line(params, params.anchor, lines, "anchor_line")
     wanted = params.indentation or IndentationParams()
-    block = Block(
+    block = IndentationBlock(
         anchor=params.anchor,
         levels=wanted.max_levels,
         siblings=wanted.include_siblings,
@@ -164,7 +174,7 @@ def _block(params: ReadFileParams, lines: list[str]) -> ToolResult:
     )
     limit = params.limit or DEFAULT_LINES
     first, last = block_around(lines, block, min(limit, wanted.max_lines or limit))
-    shown = shown_lines(lines, first, last, len(lines))
+    shown = _taken(lines, first, last, len(lines))
     place = f"lines {shown.first}-{shown.last} of {len(lines)} total lines"
     return _lines_result(params, shown, f"Showing the block around line {params.anchor}: {place}.\n")
 
@@ -175,13 +185,42 @@ def _check_line(params: ReadFileParams, line: int, lines: list[str], parameter: 
         raise ToolError(f"{name!r} has {len(lines)} lines; there is no line {line}. Use a smaller {parameter}.")
 
 
-def _lines_result(params: ReadFileParams, shown: Shown, notice: str) -> ToolResult:
-    content = f"File: {printable_name(params.path)}\n{notice}{numbered(shown)}"
+def _lines_result(params: ReadFileParams, shown: NumberedLines, notice: str) -> ToolResult:
+    content = f"File: {printable_name(params.path)}\n{notice}{_numbered(shown)}"
     return _result(content, f"Read lines {shown.first}-{shown.last}.")
 
 
 def _result(content: str, summary: str) -> ToolResult:
     return ToolResult(content=content, view=TextView(text=summary))
+
+
+def _taken(lines: list[str], first: int, last: int, total: int | None) -> NumberedLines:
+    """The lines `first` to `last`, or as many of them as a result can hold, each cut if it is very long."""
+    taken: list[str] = []
+    room = MAX_CHARACTERS
+    for line in lines[first - 1 : last]:
+        shown = line if len(line) <= MAX_LINE_CHARACTERS else line[: MAX_LINE_CHARACTERS - 3] + "..."
+        room -= len(shown) + ROOM_FOR_NUMBER
+        if room < 0:
+            break
+        taken.append(shown)
+    return NumberedLines(first=first, lines=taken, total=total)
+
+
+def _numbered(shown: NumberedLines) -> str:
+    width = len(str(shown.last))
+    return "\n".join(f"{number:>{width}} | {line}" for number, line in enumerate(shown.lines, shown.first))
+
+
+def _range_notice(shown: NumberedLines) -> str:
+    """Which lines these are, unless they are all, and how to get those that follow."""
+    if shown.last == shown.total:
+        return "" if shown.first == 1 else f"Showing lines {shown.first}-{shown.last} of {shown.total} total lines.\n"
+    of_all = "of more" if shown.total is None else f"of {shown.total} total lines"
+    return (
+        f"IMPORTANT: content truncated. Showing lines {shown.first}-{shown.last} {of_all}. "
+        f"To read on, use offset={shown.last + 1} and limit={len(shown.lines)}.\n\n"
+    )
 
 
 TOOL = Tool(

@@ -1,10 +1,14 @@
-"""The place in a file that is most like a text which is not there."""
+"""What stands in a file instead of lines that are not there: a paragraph that a model can act on."""
+
+from collections.abc import Sequence
 
 import msgspec
 from rapidfuzz import fuzz, process
 
 CANDIDATES = 20
 MAX_COMPARED = 20_000
+SHOWN_LINES = 30
+SHOWN_CHARACTERS = 500
 
 
 class Nearest(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,7 +19,23 @@ class Nearest(msgspec.Struct, frozen=True, kw_only=True):
     percent: int
 
 
-def nearest_lines(lines: list[str], wanted: list[str]) -> Nearest | None:
+def nearest_text(lines: Sequence[str], wanted: Sequence[str]) -> str:
+    """How alike the nearest lines are, and these lines with their numbers."""
+    near = _nearest_lines(list(lines), list(wanted))
+    if near is None:
+        return "Nothing in the file resembles it."
+    percent = min(near.percent, 99)  # what is not the same is never wholly alike
+    shown = range(near.first, min(near.last, near.first + SHOWN_LINES - 1) + 1)
+    return "\n".join(
+        [
+            f"The nearest text, {percent} % alike, is at lines {near.first}-{near.last}:",
+            *(f"{number} | {lines[number - 1][:SHOWN_CHARACTERS]}" for number in shown),
+            *([f"({near.last - shown[-1]} more lines)"] if near.last > shown[-1] else []),
+        ]
+    )
+
+
+def _nearest_lines(lines: list[str], wanted: list[str]) -> Nearest | None:
     """As many lines as are wanted, or those at the end; None if nothing resembles them at all."""
     if not lines or not any(line.strip() for line in wanted):
         return None

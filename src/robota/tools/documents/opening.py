@@ -1,4 +1,4 @@
-"""Office documents are ZIP files. One that would unpack to far more than it seems is refused before it is opened."""
+"""What the readers of documents share: the error for one that cannot be read, and opening one that is a ZIP file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,13 +6,16 @@ from io import BytesIO
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
-from robota.tools.documents.document import UnreadableDocument
-
 MAX_XML_BYTES = 64 * 1024 * 1024  # pictures and the like are never unpacked
+
+
+class UnreadableDocument(Exception):
+    """The file is damaged, encrypted or too large to be opened."""
 
 
 @contextmanager
 def opened_zip(data: bytes) -> Iterator[ZipFile]:
+    """An Office document, unless it would unpack to far more than it seems."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             size = sum(entry.file_size for entry in archive.infolist() if entry.filename.endswith((".xml", ".rels")))
