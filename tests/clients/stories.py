@@ -31,7 +31,8 @@ from robota.protocol.events import (
     TurnReply,
     TurnResults,
 )
-from robota.protocol.message import Fault, Message
+from robota.protocol.fault import Fault
+from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import View
 from tests.clients.scripted_peer import Await, Step

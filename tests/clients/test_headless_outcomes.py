@@ -11,7 +11,8 @@ from robota.clients.headless.options import HeadlessOptions
 from robota.clients.headless.outcome import ERROR
 from robota.protocol.commands import AskResponse, NewTask, Refused
 from robota.protocol.events import MessageUpdated, TaskAborted
-from robota.protocol.message import Fault, Message
+from robota.protocol.fault import Fault
+from robota.protocol.message import Message
 from tests.clients.headless_run import run_steps
 from tests.clients.scripted_peer import ScriptedSession
 from tests.clients.stories import READ, READ_RESULT, TASK, Story

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.render.call_title import error_in_words
+from robota.clients.render.call_error import error_in_words
 from robota.clients.render.terminal_text import wrapped
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.events import (
+    CallPurpose,
     Notice,
     RetryScheduled,
     TaskSpawned,
@@ -23,11 +24,13 @@ from robota.protocol.events import (
     ToolStart,
 )
 from robota.protocol.message import TodoItem
+from robota.tools.registry import builtin_tools
 from tests.clients.headless_run import run_steps
 from tests.clients.scripted_peer import ScriptedSession
 from tests.clients.stories import READ, TASK, Story
 
 CHILD = "task-2"
+TOOLS = {tool.name: tool for tool in builtin_tools()}
 
 
 class Terminal(io.StringIO):
@@ -42,8 +45,18 @@ def verbose(story: Story) -> str:
 
 
 def started(tool: str, arguments: dict[str, Any], *, call_id: str = "1", task: str = TASK) -> ToolStart:
-    first = str(next(iter(arguments.values())))
-    return ToolStart(task_id=task, call_id=call_id, tool=tool, label=tool, first_arg=first, input=arguments)
+    first, known = str(next(iter(arguments.values()))), TOOLS.get(tool)
+    title = known.title(arguments) if known is not None and known.title is not None else ""
+    return ToolStart(
+        task_id=task,
+        call_id=call_id,
+        tool=tool,
+        label=tool,
+        first_arg=first,
+        input=arguments,
+        title=title,
+        purpose=known.purpose if known is not None else CallPurpose.WORK,
+    )
 
 
 def ended(tool: str, status: str, *, call_id: str = "1", reason: str | None = None) -> ToolEnd:
@@ -86,7 +99,7 @@ def test_what_a_subtask_does_stands_to_the_right_of_its_parent() -> None:
 
 def test_a_search_is_named_by_what_it_looks_for() -> None:
     story = Story().add(started("search_files", {"path": "src", "regex": "TODO"})).done()
-    assert verbose(story).startswith("* search_files TODO src\n")
+    assert verbose(story).startswith("* Grep TODO src\n")
 
 
 def test_a_failed_call_says_why_in_words() -> None:

@@ -5,6 +5,8 @@ import io
 
 from robota.clients.plain.still_running import StillRunning, WaitNotice
 from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.view.model import ViewModel
+from robota.clients.view.reduce import reduce
 from robota.protocol.events import Event, MessageCreated, PartialMessage, TaskAskResponded, ToolEnd, ToolStart
 from robota.protocol.message import Message
 
@@ -25,9 +27,12 @@ def told(*events: Event) -> list[str]:
     screen = io.StringIO()
 
     async def play() -> None:
-        handlers = StillRunning(Diagnostics(screen), AT_ONCE).handlers
+        view = ViewModel()
+        handlers = StillRunning(Diagnostics(screen), lambda: view, AT_ONCE).handlers
         for event in events:
-            handlers[type(event)](event)
+            view = reduce(view, event)
+            if type(event) in handlers:
+                handlers[type(event)](event)
         for _ in range(5):
             await asyncio.sleep(0)
 

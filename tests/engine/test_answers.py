@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from robota.engine.calls.answer_changes import wish_in
+from robota.protocol.asks.answer import Say
+from robota.protocol.asks.seed import answer_in
 from robota.protocol.commands import AskResponse, Refused, SwitchMode
-from robota.protocol.events import Notice, TaskModeSwitched, ToolEnd, TurnReply
+from robota.protocol.events import TaskModeSwitched, ToolEnd, TurnReply
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.hooks.hooked import command, on, play_with_hooks
 
@@ -24,8 +25,8 @@ def test_an_ask_says_why_and_which_rules_would_stop_it(workspace: Path) -> None:
         await stage.start()
         ask = await stage.until_ask("command")
         assert ask.verdict is not None
-        assert "default mode" in ask.verdict["reason"]
-        assert list(ask.verdict["suggestions"][0]["rules"]) == ["Bash(touch one)"]
+        assert "default mode" in ask.verdict.reason
+        assert list(ask.verdict.suggestions[0].rules) == ["Bash(touch one)"]
 
     play(workspace, [run("touch one")], story)
 
@@ -35,7 +36,7 @@ def test_an_ask_shows_characters_that_cannot_be_seen(workspace: Path) -> None:
         await stage.start()
         ask = await stage.until_ask("command")
         assert ask.text == "touch ‹U+202E›txt.exe" and ask.verdict is not None
-        assert "U+202E" in ask.verdict["warnings"][0]
+        assert "U+202E" in ask.verdict.warnings[0]
 
     play(workspace, [run("touch \u202etxt.exe")], story)
 
@@ -172,9 +173,11 @@ def test_a_rule_for_a_scope_there_is_not_is_kept_nowhere_and_that_is_said(worksp
         await stage.start()
         ask = await stage.until_ask("command")
         grant = ("Bash(touch one)",)
-        await stage.submit(AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=grant, grant_scope="galaxy"))
+        galaxy = AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=grant, grant_scope="galaxy")
+        refused = await stage.submit(galaxy)
+        assert isinstance(refused, Refused) and "'galaxy' is neither" in refused.message
+        await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
-        assert any("'galaxy' is neither" in notice.text for notice in stage.events_of(Notice))
         assert not list(workspace.parent.rglob("settings*.json"))
 
     play(workspace, [run("touch one"), DONE], story)
@@ -225,8 +228,8 @@ NO_WISHES = ["", "yes", "[]", "{", '{"input": 3}', '{"hunks": ["a"]}', '{"other"
 
 
 @pytest.mark.parametrize("text", NO_WISHES)
-def test_what_is_no_wish_is_none(text: str) -> None:
-    assert wish_in(text) is None
+def test_an_object_that_cannot_be_read_is_no_approval(text: str) -> None:
+    assert answer_in(AskResponse(ask_response="objectResponse", text=text)) == Say(text=text)
 
 
 SWITCH = {"calls": [call("switch_mode", mode_slug="code", reason="to build it")]}

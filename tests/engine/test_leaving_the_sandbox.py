@@ -42,8 +42,8 @@ def test_a_yes_runs_exactly_that_command_outside_and_the_model_is_told(workspace
         assert not written(outside)
         assert second.text == first.text and second.call_id == first.call_id
         assert second.verdict is not None
-        assert second.verdict["rule"] == "sandbox" and not second.verdict["suggestions"]
-        assert second.verdict["reason"].startswith("The command failed in the sandbox")
+        assert second.verdict.rule == "sandbox" and not second.verdict.suggestions
+        assert second.verdict.reason.startswith("The command failed in the sandbox")
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
         assert written(outside)

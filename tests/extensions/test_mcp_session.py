@@ -73,7 +73,7 @@ def test_a_person_is_asked_in_the_words_of_the_protocol(workspace: Path, tmp_pat
         shown = {"type": "use_mcp_tool", "serverName": "plain", "toolName": "note"}
         assert json.loads(asked.text or "") == {**shown, "arguments": '{"text":"send‹U+202E›me"}'}
         assert asked.verdict is not None
-        assert [offer["rules"] for offer in asked.verdict["suggestions"]] == [("mcp__plain__note",)]
+        assert [offer.rules for offer in asked.verdict.suggestions] == [("mcp__plain__note",)]
         await stage.answer("noButtonClicked")
         await stage.until_ask("completion_result")
 

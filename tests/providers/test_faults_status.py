@@ -8,7 +8,7 @@ import pytest
 
 from robota.protocol.commands import Accepted, CancelTask, RetryNow
 from robota.protocol.events import RetryScheduled, TurnReply
-from robota.protocol.message import Fault
+from robota.protocol.fault import Fault
 from tests.engine.stage import Stage
 from tests.providers.faulty import ANSWER, in_turn, live, status
 from tests.providers.raw_server import RawServer

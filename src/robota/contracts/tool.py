@@ -7,11 +7,13 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from robota.contracts.workspace import Files, Processes
 from robota.protocol.conversation import ImageSource
+from robota.protocol.events import CallPurpose
 from robota.protocol.message import TodoItem
 from robota.protocol.views import View
+from robota.workspace.files.files import Files
 from robota.workspace.problems import CommandNotStarted, FileProblem
+from robota.workspace.process.processes import Processes
 
 
 class Effect(StrEnum):
@@ -214,6 +216,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     editable: str | None = None
     title: Callable[[Mapping[str, Any]], str] | None = None
+    purpose: CallPurpose = CallPurpose.WORK
     hook_names: HookNames = HookNames()
     timeout_s: float | None = None
     narrowed: Callable[[P], frozenset[Effect]] | None = None

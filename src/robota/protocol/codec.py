@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 
+from robota.protocol.asks.ask import Ask
 from robota.protocol.commands import Command
 from robota.protocol.events import Event, SessionState, UnknownEvent
 from robota.protocol.message import Message
@@ -66,7 +67,7 @@ def message_of(raw: Any, where: str = "message") -> Message:
     """A message from parsed JSON."""
     if not isinstance(raw, dict):
         raise ProtocolError(f"{where}: expected a JSON object")
-    return _convert(_fold(raw, Message), Message, where)
+    return _convert(_fold_message(raw), Message, where)
 
 
 def _load(data: bytes | str) -> Any:
@@ -104,17 +105,31 @@ def _fold_event(raw: dict[str, Any], shape: Any) -> dict[str, Any]:
     """The same for an event and the messages inside it."""
     folded = dict(_fold(raw, shape))
     if isinstance(folded.get("message"), dict):
-        folded["message"] = _fold(folded["message"], Message)
+        folded["message"] = _fold_message(folded["message"])
     state = folded.get("state")
     if isinstance(state, dict):
         state = dict(_fold(state, SessionState))
         rows = state.get("clineMessages")
         if isinstance(rows, list):
-            state["clineMessages"] = [_fold(row, Message) if isinstance(row, dict) else row for row in rows]
+            state["clineMessages"] = [_fold_message(row) if isinstance(row, dict) else row for row in rows]
         folded["state"] = state
     if isinstance(folded.get("view"), dict):
         folded["view"] = _fold_view(folded["view"])
     return folded
+
+
+def _fold_message(raw: dict[str, Any]) -> dict[str, Any]:
+    """A message; what it asks is kept as an unknown field if it is of a kind we do not know."""
+    asked = raw.get("asked")
+    if not isinstance(asked, dict):
+        return _fold(raw, Message)
+    if asked.get("kind") not in ASK_TYPES:
+        known = {key: value for key, value in raw.items() if key != "asked"}
+        folded = _fold(known, Message)
+        return {**folded, EXTRA: {**folded.get(EXTRA, {}), "asked": asked}}
+    if isinstance(asked.get("view"), dict):
+        asked = {**asked, "view": _fold_view(asked["view"])}
+    return _fold({**raw, "asked": asked}, Message)
 
 
 def _fold_view(raw: dict[str, Any]) -> dict[str, Any]:
@@ -145,6 +160,7 @@ def _known_fields(shape: Any) -> frozenset[str]:
 
 
 _FIELDS: dict[Any, frozenset[str]] = {}
+ASK_TYPES: Final = frozenset(shape.__struct_config__.tag for shape in get_args(Ask))
 COMMAND_TYPES: Final[dict[str, Any]] = {shape.__struct_config__.tag: shape for shape in get_args(Command)}
 VIEW_TYPES: Final[dict[str, Any]] = {shape.__struct_config__.tag: shape for shape in get_args(View)}
 EVENT_TYPES: Final[dict[str, Any]] = {shape.__struct_config__.tag: shape for shape in get_args(Event)}

@@ -1,5 +1,6 @@
 """What a client may tell the engine."""
 
+from robota.protocol.asks.answer import Answer
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.wire import OpenValue, Value
 
@@ -28,12 +29,14 @@ class CancelTask(ClientCommand, frozen=True, kw_only=True, tag="cancelTask"):
 class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
     """An answer. `ts` names the ask; without it the pending ask is meant, as the seed's clients do.
 
-    With a yes, `grant` names rules of the ask's suggestions that shall allow such calls from now on, for the
-    `grant_scope` session, project or user. An `objectResponse` is a yes to something else: its text is JSON, either
-    `{"input": {…}}` for another input, or `{"hunks": [0, 2]}` for only these changes of the diff.
+    `answer` is the typed value. The other fields are the seed's form of the same, which counts where `answer` is
+    absent: with a yes, `grant` names rules of the ask's suggestions, for the `grant_scope` session, project or user. An
+    `objectResponse` is a yes to something else: its text is JSON, either `{"input": {…}}` for another input, or
+    `{"hunks": [0, 2]}` for only these changes of the diff.
     """
 
-    ask_response: str
+    answer: Answer | None = None
+    ask_response: str = ""
     text: str | None = None
     images: tuple[str, ...] = ()
     ts: int | None = None
@@ -97,9 +100,13 @@ Command = (
 
 
 class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="receipt"):
-    """The command was taken. `id` names what it made: a task, a queued message."""
+    """The command was taken. `id` names what it made: a task, a queued message.
+
+    `is_deferred` says that it takes effect later: before the next request to the model.
+    """
 
     id: str | None = None
+    is_deferred: bool = False
 
 
 class Refused(Value, frozen=True, kw_only=True, tag="refused", tag_field="receipt"):

@@ -1,5 +1,6 @@
 """What the engine tells its clients. Clients never poll."""
 
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -92,12 +93,25 @@ class TurnResults(TaskEvent, frozen=True, kw_only=True, tag="turnResults"):
     results: tuple[ToolResultBlock, ...]
 
 
+class CallPurpose(StrEnum):
+    """What a call is for, as far as clients show it differently."""
+
+    WORK = "work"
+    QUESTION = "question"  # its words come again as an ask
+    COMPLETION = "completion"  # its words come again as the answer
+    SUBTASK = "subtask"  # others work while it runs
+
+
 class ToolStart(TaskEvent, frozen=True, kw_only=True, tag="toolStart"):
+    """A call begins. `title` is the line by which a person knows it again."""
+
     call_id: str
     tool: str
     label: str
     first_arg: str
     input: dict[str, Any]
+    title: str = ""
+    purpose: CallPurpose = CallPurpose.WORK
 
 
 class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):

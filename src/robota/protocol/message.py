@@ -2,16 +2,9 @@
 
 from typing import Any
 
+from robota.protocol.asks.ask import ApprovalVerdict, Ask
+from robota.protocol.fault import Fault
 from robota.protocol.wire import OpenValue, Value
-
-
-class Fault(Value, frozen=True, kw_only=True):
-    """Why a request to a model failed, in a form that scripts can act on."""
-
-    kind: str
-    message: str
-    retryable: bool = False
-    status: int | None = None
 
 
 class Message(OpenValue, frozen=True, kw_only=True):
@@ -38,10 +31,11 @@ class Message(OpenValue, frozen=True, kw_only=True):
     is_protected: bool | None = None
     api_protocol: str | None = None
     is_answered: bool | None = None
-    # Ours, beyond the seed: which tool call a row belongs to, why it is asked and which rules would stop the asking,
-    # what failed, and whether the row was cut short.
+    # Ours, beyond the seed: which tool call a row belongs to, what an ask asks as a typed value, why it is asked and
+    # which rules would stop the asking, what failed, and whether the row was cut short.
     call_id: str | None = None
-    verdict: dict[str, Any] | None = None
+    asked: Ask | None = None
+    verdict: ApprovalVerdict | None = None
     fault: Fault | None = None
     interrupted: bool | None = None
 

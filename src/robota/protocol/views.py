@@ -40,6 +40,20 @@ class DiffsView(OpenValue, frozen=True, kw_only=True, tag="diffs", tag_field="ki
     files: tuple[DiffView, ...]
 
 
+class NamedText(Value, frozen=True, kw_only=True):
+    """A text behind its name."""
+
+    name: str
+    text: str
+
+
+class FieldsView(OpenValue, frozen=True, kw_only=True, tag="fields", tag_field="kind"):
+    """Named texts, such as the arguments of a call."""
+
+    fields: tuple[NamedText, ...]
+    heading: str = ""
+
+
 class TableView(OpenValue, frozen=True, kw_only=True, tag="table", tag_field="kind"):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -59,4 +73,4 @@ class TodoView(OpenValue, frozen=True, kw_only=True, tag="todos", tag_field="kin
     items: tuple[dict[str, Any], ...]
 
 
-View = TextView | DiffView | DiffsView | TableView | TerminalView | TodoView
+View = TextView | DiffView | DiffsView | FieldsView | TableView | TerminalView | TodoView

@@ -13,7 +13,7 @@ import msgspec
 from robota.cli.arguments import PERMISSION_MODES
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
-from robota.clients.render.call_title import error_in_words
+from robota.clients.render.call_error import error_in_words
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
 from robota.log.errors import LogError

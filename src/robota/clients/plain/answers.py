@@ -1,18 +1,24 @@
-"""What a person typed at a question about a permission, and what it means. Pure."""
+"""What a person typed at a request for approval, and what it means. Pure."""
 
-import json
 import re
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from robota.protocol.commands import AskResponse
-from robota.protocol.message import Message
+from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject
+from robota.protocol.asks.ask import ApprovalAsk
 
-PLAIN: Final = dict.fromkeys(("y", "yes"), "yesButtonClicked") | dict.fromkeys(("n", "no"), "noButtonClicked")
-SCOPES: Final = {"": "session", "s": "session", "p": "project", "u": "user"}
+YES: Final = frozenset({"y", "yes"})
+NO: Final = frozenset({"n", "no"})
+SCOPES: Final = {
+    "": GrantScope.SESSION,
+    "s": GrantScope.SESSION,
+    "p": GrantScope.PROJECT,
+    "u": GrantScope.USER,
+}
 RULE_CHOICE: Final = re.compile(r"(\d{1,2})([spu]?)")
 HUNK_CHOICE: Final = re.compile(r"h\s*(\d+(?:[\s,]+\d+)*)")
+HINT: Final = "Type y for yes, n for no, or another of the choices above. Words, with or without n, say no and why."
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -25,65 +31,55 @@ class ShowAll(msgspec.Struct, frozen=True):
     """Show everything again, and what was cut off too."""
 
 
-class ChangeIt(msgspec.Struct, frozen=True):
-    """Let the person change the command or the text first."""
+class EditFirst(msgspec.Struct, frozen=True):
+    """Let the person change the editable field first."""
 
 
-Meaning = AskResponse | Again | ShowAll | ChangeIt
-
-HINT: Final = "Type y for yes, n for no, or another of the choices above. Words, with or without n, say no and why."
+Meaning = Answer | Again | ShowAll | EditFirst
 
 
-def meaning_of(typed: str, ask: Message, hunks: int) -> Meaning:
+def meaning_of(typed: str, asked: ApprovalAsk) -> Meaning:
     """The answer in a line. Nothing but a clear yes is one: an empty line, or words, never allow anything."""
     line = typed.strip()
     word, _, rest = line.partition(" ")
     if "\n" in line:
-        return _several_lines(line, ask)
-    if response := PLAIN.get(word.lower()):
-        return AskResponse(ask_response=response, ts=ask.ts, text=rest.strip() or None)
+        return _several_lines(line)
+    if word.lower() in YES:
+        return Approve(text=rest.strip())
+    if word.lower() in NO:
+        return Reject(text=rest.strip())
     if line in ("e", "edit"):
-        return ChangeIt()
+        return EditFirst()
     if line in ("all", "?"):
         return ShowAll()
+    return _choice(line, asked) or (Reject(text=line) if rest else Again(HINT))
+
+
+def _choice(line: str, asked: ApprovalAsk) -> Meaning | None:
+    """A rule or hunks, chosen by number."""
     if rule := RULE_CHOICE.fullmatch(line):
-        return _with_rule(ask, int(rule[1]), SCOPES[rule[2]])
+        return _with_rule(asked, int(rule[1]), SCOPES[rule[2]])
     if chosen := HUNK_CHOICE.fullmatch(line):
-        return _with_hunks(ask, [int(number) for number in re.findall(r"\d+", chosen[1])], hunks)
-    if rest:
-        return AskResponse(ask_response="noButtonClicked", ts=ask.ts, text=line)
-    return Again(HINT)
+        return _with_hunks([int(number) for number in re.findall(r"\d+", chosen[1])], asked.choosable_hunks)
+    return None
 
 
-def changed_input(ask: Message, arguments: dict[str, Any]) -> AskResponse:
-    """Yes, but with these arguments."""
-    return AskResponse(ask_response="objectResponse", ts=ask.ts, text=json.dumps({"input": arguments}))
-
-
-def suggestions_of(ask: Message) -> list[dict[str, Any]]:
-    """The sets of rules that would stop the question; each has `rules` and what they cover."""
-    return list((ask.verdict or {}).get("suggestions") or ())
-
-
-def _several_lines(text: str, ask: Message) -> Meaning:
+def _several_lines(text: str) -> Meaning:
     """A paste may say no and why at length. It is no clear yes, even if it happens to begin like one."""
     first, rest = text.split(maxsplit=1)
-    response = PLAIN.get(first.lower())
-    if response == "yesButtonClicked":
+    if first.lower() in YES:
         return Again(f"Several lines at once are no yes. {HINT}")
-    return AskResponse(ask_response="noButtonClicked", ts=ask.ts, text=rest if response else text)
+    return Reject(text=rest if first.lower() in NO else text)
 
 
-def _with_rule(ask: Message, number: int, scope: str) -> Meaning:
-    offered = suggestions_of(ask)
+def _with_rule(asked: ApprovalAsk, number: int, scope: GrantScope) -> Meaning:
+    offered = asked.verdict.suggestions
     if not 1 <= number <= len(offered):
         return Again(f"There is no choice {number}. {HINT}")
-    rules = tuple(offered[number - 1]["rules"])
-    return AskResponse(ask_response="yesButtonClicked", ts=ask.ts, grant=rules, grant_scope=scope)
+    return Approve(grant=offered[number - 1].rules, grant_scope=scope)
 
 
-def _with_hunks(ask: Message, numbers: list[int], hunks: int) -> Meaning:
+def _with_hunks(numbers: list[int], hunks: int) -> Meaning:
     if not all(1 <= number <= hunks for number in numbers):
         return Again(f"The changes are numbered 1 to {hunks}. {HINT}" if hunks else f"There is no diff. {HINT}")
-    chosen = sorted({number - 1 for number in numbers})
-    return AskResponse(ask_response="objectResponse", ts=ask.ts, text=json.dumps({"hunks": chosen}))
+    return ApproveHunks(hunks=tuple(sorted({number - 1 for number in numbers})))

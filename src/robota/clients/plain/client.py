@@ -7,18 +7,25 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.clients.plain.answers import HINT, Again, ChangeIt, ShowAll, changed_input, meaning_of
-from robota.clients.plain.permission import Line, Shown, choices_of, cut, reasons_of, subject_of
+from robota.clients.plain.answers import HINT, Again, EditFirst, ShowAll, meaning_of
+from robota.clients.plain.approval_lines import choice_lines, cut, reason_lines, subject_lines
 from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.slash_commands import HELP, order_in
 from robota.clients.plain.still_running import StillRunning
-from robota.clients.plain.talk import answer_to, words_for
+from robota.clients.plain.talk import TalkAsk, answer_to, words_for
 from robota.clients.plain.transcript import Transcript
-from robota.clients.render.diagnostics import BOLD, DIM, RED, Diagnostics
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.line import BOLD, DIM, RED, Line
 from robota.clients.render.safe_text import TextOutput
 from robota.clients.render.signals import signals_to
+from robota.clients.view.model import ViewModel
+from robota.clients.view.reduce import reduce
+from robota.protocol.asks.answer import Answer, ApproveEdited, Reject
+from robota.protocol.asks.ask import ApprovalAsk, Ask, CompletionAsk, QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
+from robota.protocol.asks.seed import ask_of
 from robota.protocol.commands import (
+    Accepted,
     AskResponse,
     CancelTask,
     Command,
@@ -28,24 +35,23 @@ from robota.protocol.commands import (
     Refused,
     SetPermissionMode,
 )
-from robota.protocol.events import Event, MessageCreated, TaskAborted, TaskAskResponded, ToolEnd, ToolStart
+from robota.protocol.events import Event, MessageCreated, TaskAborted, TaskAskResponded
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 
-PERMISSIONS: Final = frozenset({"command", "tool", "use_mcp_server", "browser_action_launch"})
-# Of each tool the argument that a person may want to change before it runs.
-CHANGEABLE: Final = ("command", "content", "new_string", "patch", "diff", "url")
-
-NEXT_TASK: Final = "next_task"  # no ask of the engine: it has none where there is no task
-# At these nothing runs that could be stopped.
-AT_REST: Final = frozenset({"completion_result", "resume_task", NEXT_TASK})
-# At these the engine shortens the conversation at once, and then asks the same again.
-CONDENSES_AT_ONCE: Final = frozenset({"completion_result", "api_req_failed"})
 # The Ctrl-C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
 LEAVING: Final = "(Ctrl-C again or Ctrl-D leaves)"
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
 INSTEAD: Final = "Nothing was changed. Say n and what should be different instead."
+
+
+class NextTask(msgspec.Struct, frozen=True):
+    """What is asked where there is no task, and so no ask of the engine."""
+
+
+# At these nothing runs that could be stopped.
+AT_REST: Final = (CompletionAsk, ResumeAsk, NextTask)
 
 
 class NotEdited(msgspec.Struct, frozen=True):
@@ -80,17 +86,17 @@ class Conversation:
         self._session = session
         self._edit = terminal.edit
         self._lines = Diagnostics(terminal.out)
+        self._view = ViewModel()
         self._transcript = Transcript(self._lines)
-        self._handlers = (self._transcript.handlers, StillRunning(self._lines).handlers)
+        still_running = StillRunning(self._lines, lambda: self._view)
+        self._handlers = (self._transcript.handlers, still_running.handlers)
         self.prompter = Prompter(terminal.input, self._lines, self._queue)
-        self._inputs: dict[str, dict[str, Any]] = {}
         self._asking: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[Any]] = set()
         self._over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._pressed = False
         self._is_editing = False
-        self._asked: str | None = NEXT_TASK  # what the person is asked now
-        self._failed = False
+        self._asked: Ask | NextTask | None = NextTask()  # what the person is asked now
 
     async def run(self, prompt: str | None) -> int:
         self._start(self._follow(prompt))
@@ -120,35 +126,37 @@ class Conversation:
         self._start(self._cancel())
 
     async def _cancel(self) -> None:
-        if self._asked in AT_REST or isinstance(await self._session.submit(CancelTask()), Refused):
+        if isinstance(self._asked, AT_REST) or isinstance(await self._session.submit(CancelTask()), Refused):
             self._lines.line(LEAVING, DIM)
             self.prompter.show_again()
 
     async def _follow(self, prompt: str | None) -> None:
         events = self._session.events()
-        await anext(events)
+        self._view = reduce(self._view, await anext(events))
         self._put(self._next_task(prompt))
         async for event in events:
             self._take(event)
         self._leave(0)
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, ToolStart):
-            self._inputs[event.call_id] = event.input
-        elif isinstance(event, ToolEnd):
-            self._inputs.pop(event.call_id, None)
+        self._view = reduce(self._view, event)
         for handlers in self._handlers:
             if handle := handlers.get(type(event)):
                 handle(event)
         if isinstance(event, MessageCreated):
-            self._failed = event.message.say == "error" and event.message.call_id is None
             if event.message.ask and not is_non_blocking_ask(event.message.ask):
                 self._put(self._question(event.message))
         elif isinstance(event, TaskAskResponded):
             self._pressed = False
-        elif isinstance(event, TaskAborted) and self._failed:
+        elif isinstance(event, TaskAborted) and self._has_failed:
             self._put(self._next_task())  # it ended by an error, so nothing more will be asked
         self.prompter.show_again()
+
+    @property
+    def _has_failed(self) -> bool:
+        """Whether the newest row is an error of the task itself, not of a call."""
+        last = self._view.rows.last()
+        return last is not None and last.say == "error" and last.call_id is None
 
     def _put(self, question: Coroutine[Any, Any, None]) -> None:
         """Ask this from now on, and nothing that was asked before."""
@@ -156,49 +164,51 @@ class Conversation:
             self._asking.cancel()
         self._asking = self._start(question)
 
-    async def _question(self, ask: Message) -> None:
-        self._asked = ask.ask
-        if ask.ask in PERMISSIONS:
-            answered = await self._permission(ask)
-            self._asked = None
-            await self._submit(answered)
-            return
-        if ask.ask == "completion_result":
-            self._transcript.cost()
-        self._lines.gap()
-        for words in words_for(ask):
-            self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")
-        answer = None
-        while answer is None:
-            typed = await self._typed(is_answer=ask.ask != "completion_result")
-            answer = None if typed is None else answer_to(ask, typed)
+    async def _question(self, message: Message) -> None:
+        # Of an ask of a newer engine only the words are known, and words allow nothing.
+        asked = ask_of(message) or QuestionAsk(question=message.text or "")
+        self._asked = asked
+        answer = await (self._approval(asked) if isinstance(asked, ApprovalAsk) else self._talk(asked))
         self._asked = None
-        await self._submit(answer)
-        if answer.ask_response == "noButtonClicked":
+        await self._submit(AskResponse(answer=answer, ts=message.ts))
+        if isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk):
             await self._next_task()  # that was the end of this one
 
-    async def _permission(self, ask: Message) -> AskResponse:
-        shown, arguments = subject_of(ask), self._inputs.get(ask.call_id or "", {})
-        changeable = next((name for name in CHANGEABLE if isinstance(arguments.get(name), str)), None)
-        self._show(ask, shown, cut(shown), can_change=changeable is not None)
+    async def _talk(self, asked: TalkAsk) -> Answer:
+        if isinstance(asked, CompletionAsk):
+            self._transcript.tell_usage(self._view.usage)
+        self._lines.gap()
+        for words in words_for(asked):
+            self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")
+        while True:
+            typed = await self._typed(is_answer=not isinstance(asked, CompletionAsk))
+            answer = None if typed is None else answer_to(asked, typed)
+            if answer is not None:
+                return answer
+
+    async def _approval(self, asked: ApprovalAsk) -> Answer:
+        subject = subject_lines(asked)
+        self._show(asked, cut(subject))
         while True:
             typed = await self._typed(is_answer=True)
-            meaning = Again(HINT) if typed is None else meaning_of(typed, ask, shown.hunks)
-            if isinstance(meaning, AskResponse):
-                return meaning
-            if isinstance(meaning, ShowAll):
-                self._show(ask, shown, shown.lines, can_change=changeable is not None)
-            elif isinstance(meaning, ChangeIt) and changeable is not None:
-                changed = await self._edited(arguments[changeable])
-                if changed is not None:
-                    return changed_input(ask, {**arguments, changeable: changed})
-            else:
-                self._lines.prose(meaning.hint if isinstance(meaning, Again) else HINT, DIM)
+            match Again(HINT) if typed is None else meaning_of(typed, asked):
+                case ShowAll():
+                    self._show(asked, subject)
+                case EditFirst() if asked.editable is not None:
+                    changed = await self._edited(asked.editable.text)
+                    if changed is not None:
+                        return ApproveEdited(edited=changed)
+                case EditFirst():
+                    self._lines.prose(HINT, DIM)
+                case Again(hint):
+                    self._lines.prose(hint, DIM)
+                case answer:
+                    return answer
 
-    def _show(self, ask: Message, shown: Shown, lines: tuple[Line, ...], *, can_change: bool) -> None:
-        for line in lines:
+    def _show(self, asked: ApprovalAsk, subject: tuple[Line, ...]) -> None:
+        for line in subject:
             self._lines.line(line.text, line.colour)
-        for line in (*reasons_of(ask), *choices_of(ask, shown.hunks, can_change=can_change)):
+        for line in (*reason_lines(asked.verdict), *choice_lines(asked)):
             self._lines.prose(line.text, line.colour)
 
     async def _edited(self, text: str) -> str | None:
@@ -242,32 +252,34 @@ class Conversation:
             await self._order(order)
 
     async def _order(self, order: Command) -> None:
-        if not await self._submit(order):
+        accepted = await self._submit(order)
+        if accepted is None:
             return
         if isinstance(order, SetPermissionMode):
             self._lines.line(f"    permission mode: {order.permission_mode}", DIM)
-        elif isinstance(order, CondenseContext) and self._asked in CONDENSES_AT_ONCE:
-            await asyncio.Future()  # until the same is asked again, which is when it is done
-        elif isinstance(order, CondenseContext):
+        elif isinstance(order, CondenseContext) and accepted.is_deferred:
             self._lines.line("    the conversation is shortened before the next request", DIM)
+        elif isinstance(order, CondenseContext) and self._asked is not None:
+            await asyncio.Future()  # until the same is asked again, which is when it is done
 
     async def _next_task(self, prompt: str | None = None) -> None:
         while True:
-            self._asked = NEXT_TASK
+            self._asked = NextTask()
             typed = prompt if prompt is not None else await self._typed()
             if typed is not None and typed.strip():
                 self._asked = None  # what a task needs may take a while to start
-                if await self._submit(NewTask(text=typed)):
+                if await self._submit(NewTask(text=typed)) is not None:
                     return
             prompt = None
 
-    async def _submit(self, command: Command) -> bool:
-        """Whether the session took it; if not, the person learns why."""
+    async def _submit(self, command: Command) -> Accepted | None:
+        """The receipt if the session took it; if not, the person learns why."""
         receipt = await self._session.submit(command)
-        if isinstance(receipt, Refused):
-            why = NO_TASK_YET if receipt.code == "no_active_task" else receipt.message
-            self._lines.prose(f"! {why}", RED, indent="  ")
-        return not isinstance(receipt, Refused)
+        if isinstance(receipt, Accepted):
+            return receipt
+        why = NO_TASK_YET if receipt.code == "no_active_task" else receipt.message
+        self._lines.prose(f"! {why}", RED, indent="  ")
+        return None
 
     def _queue(self, line: str | None) -> None:
         """Words typed while the agent works wait their turn; Ctrl-D does not."""

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from robota.clients.plain.console import LONGEST_LINE_BYTES, Console, was_cut
-from robota.clients.render.diagnostics import DIM, RED, Diagnostics
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.line import DIM, RED
 
 SIGN: Final = "> "
 FORGOTTEN_SHOWN: Final = 200

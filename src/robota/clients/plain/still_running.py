@@ -1,16 +1,18 @@
 """A line now and then about what takes long, so that a person knows that it goes on."""
 
 import asyncio
+from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
 import msgspec
 
-from robota.clients.render.diagnostics import DIM, Diagnostics
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.line import DIM, INSET
 from robota.clients.render.safe_text import Handlers
+from robota.clients.view.model import ViewModel
 from robota.protocol.events import (
     MessageCreated,
-    PartialMessage,
     TaskAskResponded,
     TextDelta,
     Thinking,
@@ -18,7 +20,6 @@ from robota.protocol.events import (
     ToolStart,
 )
 
-INSET: Final = "    "
 LONGEST: Final = 100
 
 
@@ -36,14 +37,15 @@ WITH_THE_MODEL: Final = WaitNotice(words="waiting for the model", seconds=(10, 3
 class StillRunning:
     """Watches the newest call, or the model. Whoever is asked something is not told that it takes long."""
 
-    def __init__(self, diagnostics: Diagnostics, with_calls: WaitNotice = WITH_CALLS) -> None:
+    def __init__(
+        self, diagnostics: Diagnostics, view: Callable[[], ViewModel], with_calls: WaitNotice = WITH_CALLS
+    ) -> None:
         self._diagnostics = diagnostics
+        self._view = view
         self._with_calls = with_calls
         self._wait_notice = with_calls
         self._timer: asyncio.TimerHandle | None = None
         self._call: str | None = None
-        self._output = ""
-        self._output_row: int | None = None
         self._since = 0.0
 
     @property
@@ -55,7 +57,6 @@ class StillRunning:
             Thinking: lambda event: self._begin(WITH_THE_MODEL, None) if event.is_thinking else self.stop(),
             TextDelta: lambda event: self.stop(),
             MessageCreated: self._created,
-            PartialMessage: self._grew,
         }
 
     def stop(self) -> None:
@@ -72,14 +73,8 @@ class StillRunning:
         row = event.message
         if row.ask is not None:
             self._pause()  # until it is answered
-        elif row.say == "command_output" and row.call_id == self._call:
-            self._output, self._output_row = row.text or "", row.ts
         elif row.say == "text":
             self.stop()
-
-    def _grew(self, event: PartialMessage) -> None:
-        if event.ts == self._output_row:
-            self._output = (self._output + event.delta)[-10 * LONGEST :]
 
     def _wait(self, told: int) -> None:
         seconds = self._wait_notice.seconds
@@ -87,7 +82,9 @@ class StillRunning:
         self._timer = asyncio.get_running_loop().call_later(pause, self._tell, told + 1)
 
     def _tell(self, told: int) -> None:
-        lines = [line for line in self._output.replace("\r", "\n").split("\n") if line.strip()]
+        call = self._view().tools.get(self._call or "")
+        output = call.output if call is not None else ""
+        lines = [line for line in output.replace("\r", "\n").split("\n") if line.strip()]
         last, passed = lines[-1][:LONGEST] if lines else "", round(monotonic() - self._since)
         said = f"| {last}  ({passed} s)" if last else f"({self._wait_notice.words}, {passed} s)"
         self._diagnostics.line(INSET + said, DIM)

@@ -1,53 +1,69 @@
-"""Asks that are no question of permission: what is shown, and what a typed line means. Pure."""
+"""Asks that want no approval: what is shown, and what a typed line means. Pure."""
 
-from typing import Final
+from typing import assert_never
 
-from robota.clients.plain.ask_text import object_in
-from robota.protocol.commands import AskResponse
-from robota.protocol.message import Message
+from robota.protocol.asks.answer import Answer, Approve, Reject, Say
+from robota.protocol.asks.ask import (
+    CompletionAsk,
+    FailureAsk,
+    LimitAsk,
+    LimitKind,
+    MistakesAsk,
+    QuestionAsk,
+    ResumeAsk,
+)
 
-GO_ON: Final = {
-    "resume_task": "Interrupted. Enter goes on, words say how, Ctrl-D leaves.",
-    "api_req_failed": "Enter tries again, n gives up.",
-    "mistake_limit_reached": "Enter goes on, words say how, n gives up.",
-}
+TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
 
 
-def words_for(ask: Message) -> list[str]:
+def words_for(asked: TalkAsk) -> list[str]:
     """What the person reads before they answer."""
-    if ask.ask == "followup":
-        question = object_in(ask)
-        suggested = [str(each.get("answer", "")) for each in question.get("suggest", ()) if isinstance(each, dict)]
-        numbered = [f"  {number} {answer}" for number, answer in enumerate(suggested, start=1)]
-        return [f"? {question.get('question', ask.text or '')}", *numbered]
-    if ask.ask == "auto_approval_max_req_reached":
-        limit = object_in(ask)
-        what = f"{limit.get('count')} requests" if limit.get("type") == "requests" else f"${limit.get('count')}"
-        return [f"! The limit of {what} is reached. y goes on for as much again, n stops."]
-    if ask.ask == "completion_result":
-        return []
-    return [line for line in (f"! {ask.text}" if ask.text else "", GO_ON.get(ask.ask or "", "")) if line]
+    match asked:
+        case QuestionAsk():
+            numbered = [f"  {number} {each.answer}" for number, each in enumerate(asked.suggestions, start=1)]
+            return [f"? {asked.question}", *numbered]
+        case LimitAsk():
+            what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
+            return [f"! The limit of {what} is reached. y goes on for as much again, n stops."]
+        case MistakesAsk():
+            return [*_warning(asked.message), "Enter goes on, words say how, n gives up."]
+        case FailureAsk():
+            return [*_warning(asked.message), "Enter tries again, n gives up."]
+        case ResumeAsk():
+            return ["Interrupted. Enter goes on, words say how, Ctrl-D leaves."]
+        case CompletionAsk():
+            return []
+        case never:
+            assert_never(never)
 
 
-def answer_to(ask: Message, typed: str) -> AskResponse | None:
+def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
     """The answer in what was typed; None if it is none and has to be asked again."""
     line = typed.strip()
-    if ask.ask == "followup":
-        return _chosen(ask, line)
-    if ask.ask == "completion_result":
-        return AskResponse(ask_response="messageResponse", ts=ask.ts, text=typed) if line else None
+    match asked:
+        case QuestionAsk():
+            return _chosen(asked, line)
+        case CompletionAsk():
+            return Say(text=typed) if line else None
+        case LimitAsk():
+            return _yes_or_no(line)
+        case MistakesAsk() | FailureAsk() | ResumeAsk():
+            return _yes_or_no(line) or (Say(text=typed) if line else Approve())
+        case never:
+            assert_never(never)
+
+
+def _yes_or_no(line: str) -> Approve | Reject | None:
     if line.lower() in ("n", "no"):
-        return AskResponse(ask_response="noButtonClicked", ts=ask.ts)
-    if line.lower() in ("y", "yes") or (not line and ask.ask in GO_ON):
-        return AskResponse(ask_response="yesButtonClicked", ts=ask.ts)
-    if not line or ask.ask == "auto_approval_max_req_reached":
-        return None
-    return AskResponse(ask_response="messageResponse", ts=ask.ts, text=typed)
+        return Reject()
+    return Approve() if line.lower() in ("y", "yes") else None
 
 
-def _chosen(ask: Message, line: str) -> AskResponse | None:
-    suggested = object_in(ask).get("suggest", [])
-    text = line
-    if line.isascii() and line.isdecimal() and 1 <= int(line) <= len(suggested):
-        text = str(suggested[int(line) - 1].get("answer", line))
-    return AskResponse(ask_response="messageResponse", ts=ask.ts, text=text) if text else None
+def _chosen(asked: QuestionAsk, line: str) -> Say | None:
+    if line.isascii() and line.isdecimal() and 1 <= int(line) <= len(asked.suggestions):
+        line = asked.suggestions[int(line) - 1].answer
+    return Say(text=line) if line else None
+
+
+def _warning(message: str) -> list[str]:
+    return [f"! {message}"] if message else []

@@ -1,16 +1,18 @@
 """The conversation on the screen: the model's words as they come, what is done, and what went wrong."""
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from robota.clients.render.diagnostics import DIM, RED, Diagnostics
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.line import DIM, RED
 from robota.clients.render.progress import Progress
 from robota.clients.render.safe_text import Handlers
 from robota.protocol.events import (
+    CallPurpose,
     MessageCreated,
     MessageUpdated,
-    TaskTokenUsageUpdated,
     TextDelta,
     TokenUsage,
     ToolEnd,
@@ -22,8 +24,7 @@ from robota.protocol.views import DiffsView, DiffView
 
 SPOKEN: Final = frozenset({"text", "completion_result"})
 # Their words are shown anyhow: in the ask that follows, or as an answer.
-SPEAKING: Final = frozenset({"ask_followup_question", "attempt_completion"})
-SUBTASK: Final = "new_task"
+SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
 
 
 class Transcript:
@@ -34,7 +35,8 @@ class Transcript:
         self._streaming: int | None = None
         self._begun: set[str] = set()
         self._asked: set[str] = set()
-        self._usage = self._told_usage = TokenUsage()
+        self._subtasks: set[str] = set()
+        self._told_usage = TokenUsage()
 
     @property
     def handlers(self) -> Handlers:
@@ -43,17 +45,15 @@ class Transcript:
         start, end = progress[ToolStart], progress[ToolEnd]
         return {
             **progress,
-            ToolStart: lambda event: None if event.tool in SPEAKING else start(event),
+            ToolStart: lambda event: self._started(event, start),
             ToolEnd: lambda event: end(self._without_what_is_known(event)),
             MessageCreated: self._created,
             MessageUpdated: lambda event: self._updated(event.message),
             TextDelta: self._delta,
-            TaskTokenUsageUpdated: self._used,
         }
 
-    def cost(self) -> None:
+    def tell_usage(self, used: TokenUsage) -> None:
         """What the task has taken so far, in a line, if that is news."""
-        used = self._usage
         if used != self._told_usage and (used.total_tokens_in or used.total_tokens_out):
             self._told_usage = used
             price = f", ${used.total_cost:.4f}" if used.total_cost else ""
@@ -77,9 +77,15 @@ class Transcript:
         elif row.say == "condense_context":
             self._diagnostics.line("    (shortening the conversation)", DIM)
 
+    def _started(self, event: ToolStart, show: Callable[[ToolStart], None]) -> None:
+        if event.purpose is CallPurpose.SUBTASK:
+            self._subtasks.add(event.call_id)
+        if event.purpose not in SPEAKING:
+            show(event)
+
     def _without_what_is_known(self, event: ToolEnd) -> ToolEnd:
         """Of a call that was asked about the person has seen the diff, and the time was mostly their own."""
-        if event.tool == SUBTASK:
+        if event.call_id in self._subtasks:
             return msgspec.structs.replace(event, duration_ms=0)
         if event.call_id not in self._asked:
             return event
@@ -95,9 +101,6 @@ class Transcript:
             self._finish()
         elif row.say == "condense_context_error":
             self._diagnostics.prose(f"! {row.text}", RED, indent="  ")
-
-    def _used(self, event: TaskTokenUsageUpdated) -> None:
-        self._usage = event.token_usage
 
     def _finish(self) -> None:
         if self._diagnostics.is_open:

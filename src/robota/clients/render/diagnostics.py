@@ -3,15 +3,11 @@
 import contextlib
 import os
 
+from robota.clients.render.line import RED
 from robota.clients.render.safe_text import TextOutput
 from robota.clients.render.terminal_text import wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
 from robota.text.visible import without_controls, without_surrogates
-
-BOLD = "1"
-RED = "31"
-GREEN = "32"
-DIM = "2"
 
 
 class Diagnostics:

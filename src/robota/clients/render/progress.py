@@ -2,11 +2,15 @@
 
 from typing import Final
 
-from robota.clients.render.call_title import call_title, error_in_words
-from robota.clients.render.diagnostics import BOLD, DIM, GREEN, RED, Diagnostics
+from robota.clients.render.call_error import error_in_words
+from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.render.line import BOLD, DIM, INSET, RED
 from robota.clients.render.retry_words import retry_in_words
 from robota.clients.render.safe_text import Handlers
+from robota.clients.render.todo_list import todo_lines
+from robota.clients.render.view_lines import short_view
 from robota.protocol.events import (
+    CallPurpose,
     ContextReduced,
     Notice,
     RetryScheduled,
@@ -19,18 +23,10 @@ from robota.protocol.events import (
     ToolStart,
     TurnReply,
 )
-from robota.protocol.views import DiffsView, DiffView, TerminalView, View
 
-DIFF_LINES_SHOWN: Final = 20
-OUTPUT_LINES_SHOWN: Final = 10
 REASON_SHOWN: Final = 400
 WORTH_TELLING_MS: Final = 1000
-DIFF_SIGNS: Final = {"add": ("+", GREEN), "remove": ("-", RED)}
-TODO_SIGNS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
-INSET: Final = "    "
 STEP: Final = "  "
-# Its words are the answer, which goes to standard output.
-COMPLETION: Final = "attempt_completion"
 
 
 class Progress:
@@ -77,9 +73,9 @@ class Progress:
 
     def _tool_start(self, event: ToolStart) -> None:
         self._turn_to(event.task_id)
-        if event.tool == COMPLETION and not self._margin:
-            return
-        title = call_title(event)
+        if event.purpose is CallPurpose.COMPLETION and not self._margin:
+            return  # its words are the answer, which goes to standard output
+        title = event.title or f"{event.label} {event.first_arg}".rstrip()
         self._titles[event.call_id] = title
         self._newest_call = event.call_id
         self._prose(f"{self._diagnostics.bullet} {title}", BOLD, indent=STEP)
@@ -94,7 +90,8 @@ class Progress:
             if event.reason or event.status != "error":
                 why = f": {_shortened(event.reason)}" if event.reason else ""
                 self._prose(f"{INSET}{self._failed}{why}", RED)
-        self._view(event.view)
+        for line in short_view(event.view):
+            self._line(line.text, line.colour)
         if event.duration_ms >= WORTH_TELLING_MS:
             self._line(f"{INSET}{event.duration_ms / 1000:.1f} s", DIM)
 
@@ -112,43 +109,11 @@ class Progress:
 
     def _todos(self, event: TodosUpdated) -> None:
         self._turn_to(event.task_id)
-        for item in event.todos:
-            sign, colour = TODO_SIGNS.get(item.status, ("[ ]", None))
-            self._prose(f"{INSET}{sign} {item.content}", colour, indent=INSET * 2)
+        for line in todo_lines(event.todos):
+            self._prose(line.text, line.colour, indent=INSET * 2)
 
     def _mode_switched(self, event: TaskModeSwitched) -> None:
         self._line(f"{INSET}mode: {event.mode}", DIM)
-
-    def _view(self, view: View | None) -> None:
-        if isinstance(view, DiffView):
-            self._diff(view)
-        elif isinstance(view, DiffsView):
-            for file in view.files:
-                self._diff(file)
-        elif isinstance(view, TerminalView):
-            self._terminal(view)
-
-    def _diff(self, view: DiffView) -> None:
-        self._line(f"{INSET}{view.path} +{view.added} -{view.removed}", DIM)
-        lines = [line for hunk in view.hunks for line in hunk.lines]
-        for line in lines[:DIFF_LINES_SHOWN]:
-            sign, colour = DIFF_SIGNS.get(line.kind, (" ", None))
-            self._line(f"{INSET}{sign} {line.text}".rstrip("\r\n"), colour)
-        if len(lines) > DIFF_LINES_SHOWN:
-            self._line(f"{INSET}({len(lines) - DIFF_LINES_SHOWN} more lines)", DIM)
-
-    def _terminal(self, view: TerminalView) -> None:
-        lines = view.output.splitlines()
-        if len(lines) > OUTPUT_LINES_SHOWN:
-            self._line(f"{INSET}({len(lines) - OUTPUT_LINES_SHOWN} lines before)", DIM)
-        for line in lines[-OUTPUT_LINES_SHOWN:]:
-            self._line(f"{INSET}| {line}".rstrip(), DIM)
-        if view.timed_out:
-            self._line(f"{INSET}timed out", RED)
-        elif view.exit_code:
-            self._line(f"{INSET}exit code {view.exit_code}", RED)
-        elif view.signal is not None:
-            self._line(f"{INSET}ended by {view.signal}", RED)
 
     def _context_reduced(self, event: ContextReduced) -> None:
         self._turn_to(event.task_id)

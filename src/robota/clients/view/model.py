@@ -6,7 +6,9 @@ import msgspec
 
 from robota.clients.view.rows import Rows
 from robota.clients.view.streamed import StreamedText
-from robota.protocol.events import ContextUpdate, Notice, RetryScheduled, SessionState, TokenUsage
+from robota.protocol.asks.ask import Ask
+from robota.protocol.asks.seed import ask_of
+from robota.protocol.events import CallPurpose, ContextUpdate, Notice, RetryScheduled, SessionState, TokenUsage
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.state import AgentStateInfo, RequiredAction, state_of
 from robota.protocol.views import View
@@ -21,6 +23,8 @@ class LiveTool(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     label: str
     first_arg: str
+    title: str = ""
+    purpose: CallPurpose = CallPurpose.WORK
     status: str = RUNNING
     output: str = ""
     duration_ms: int = 0
@@ -37,11 +41,12 @@ class CallBeingWritten(msgspec.Struct, frozen=True, kw_only=True):
     arguments: StreamedText = StreamedText()
 
 
-class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent wants from a person now."""
+class OpenAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """What the agent wants from a person now. `asked` is absent if it is of a kind that we do not know."""
 
     message: Message
     required_action: RequiredAction
+    asked: Ask | None = None
 
 
 class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,13 +78,13 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
         return state_of(self.rows.last(), self.request)
 
     @property
-    def pending_ask(self) -> PendingAsk | None:
+    def pending_ask(self) -> OpenAsk | None:
         """The ask at the end of the rows, unless somebody has answered it."""
         last = self.rows.last()
         agent = self.agent
         if last is None or agent.current_ask is None or last.is_answered or last.ts == self.answered_ts:
             return None
-        return PendingAsk(message=last, required_action=agent.required_action)
+        return OpenAsk(message=last, required_action=agent.required_action, asked=ask_of(last))
 
     def text_of(self, row: Message) -> str:
         """A row's text with everything that has streamed in so far."""

@@ -9,6 +9,7 @@ from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, ViewM
 from robota.clients.view.rows import rows_of
 from robota.clients.view.streamed import StreamedText
 from robota.protocol.events import (
+    CallPurpose,
     ContextUpdate,
     Event,
     MessageCreated,
@@ -136,7 +137,14 @@ def _turn_reply(view: ViewModel, event: TurnReply) -> ViewModel:
 
 
 def _tool_start(view: ViewModel, event: ToolStart) -> ViewModel:
-    tool = LiveTool(call_id=event.call_id, tool=event.tool, label=event.label, first_arg=event.first_arg)
+    tool = LiveTool(
+        call_id=event.call_id,
+        tool=event.tool,
+        label=event.label,
+        first_arg=event.first_arg,
+        title=event.title,
+        purpose=event.purpose,
+    )
     return replace(view, tools={**view.tools, event.call_id: tool}, writing=_without(view.writing, event.call_id))
 
 
@@ -147,6 +155,8 @@ def _tool_end(view: ViewModel, event: ToolEnd) -> ViewModel:
         tool=event.tool,
         label=event.label,
         first_arg=event.first_arg,
+        title=before.title if before is not None else "",
+        purpose=before.purpose if before is not None else CallPurpose.WORK,
         status=event.status,
         output=before.output if before is not None else "",
         duration_ms=event.duration_ms,

@@ -14,9 +14,8 @@ from robota.engine.calls.call_context import CallContext
 from robota.engine.calls.call_stopped import CallStopped, TaskHalted, denied
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.calls import VerdictRecord
-
-FIRST_ARGUMENT_HEAD: Final = 47
-FIRST_ARGUMENT_TAIL: Final = 30
+from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.ask import MistakesAsk
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,11 +88,11 @@ class Admission:
             return
         told = f"Tool call repetition limit reached for {call.name}. Please try a different approach."
         if self._runtime.options.attended:
-            answer = await self._runtime.ask("mistake_limit_reached", REPEATING)
+            answer = await self._runtime.ask(MistakesAsk(message=REPEATING))
             if answer.has_words:
                 self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
                 told = f"{told} The user says: {answer.text}"
-            elif not answer.is_yes:
+            elif not isinstance(answer, Approve):
                 raise TaskHalted("The user gave up, because the model made the same call over and over.")
         raise _mistake(told)
 
@@ -256,18 +255,6 @@ class RepetitionGuard:
 
 
 REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
-
-
-def first_argument(arguments: dict[str, Any]) -> str:
-    """The first argument as one short line, for a list of calls."""
-    if not arguments:
-        return ""
-    value = next(iter(arguments.values()))
-    text = value if isinstance(value, str) else _json(value)
-    text = " ".join(text.split())
-    if len(text) <= FIRST_ARGUMENT_HEAD + FIRST_ARGUMENT_TAIL + 3:
-        return text
-    return f"{text[:FIRST_ARGUMENT_HEAD]}...{text[-FIRST_ARGUMENT_TAIL:]}"
 
 
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:

@@ -1,15 +1,26 @@
 """The approval of a call: what a person is shown, and what their answer makes of it."""
 
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
 from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall
 from robota.contracts.verdict import Verdict
-from robota.engine.calls.answer_changes import ChangedInput, ChosenHunks
 from robota.engine.calls.call_stopped import CallStopped, denied
-from robota.engine.session.asks import Answer
+from robota.engine.calls.call_title import call_title
 from robota.engine.task.runtime import TaskRuntime
+from robota.protocol.asks.answer import (
+    Answer,
+    Approve,
+    ApproveEdited,
+    ApproveHunks,
+    ApproveInput,
+    GrantScope,
+    Reject,
+    Say,
+)
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, JudgedPart, OfferedRules
+from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.events import Notice
 from robota.protocol.views import DiffView
 from robota.text.visible import visible_with_warnings
@@ -45,42 +56,61 @@ class Approval:
         """Ask. A no stops the call, and what was planned after it in the same reply."""
         preview = prepared.preview
         shown = visible_with_warnings(preview.text)
-        text = shown.text if preview.ask == "command" else preview.text
-        why = _explained(verdict, shown.warnings)
-        answer = await self._runtime.ask(preview.ask, text, call_id=call.id, verdict=why)
-        if isinstance(answer.wish, ChangedInput):
-            return _changed(tool.name, answer.wish.input)
-        if isinstance(answer.wish, ChosenHunks) and isinstance(preview.view, DiffView):
-            return _with_chosen_hunks(prepared, preview.view, answer.wish)
+        is_command = preview.ask == "command"
+        seed = SeedAsk(preview.ask, shown.text if is_command else preview.text)
+        asked = ApprovalAsk(
+            title=call_title(tool, call.name, call.input),
+            view=view_in(seed) if is_command or preview.view is None else preview.view,
+            verdict=_explained(verdict, shown.warnings),
+            editable=_editable(tool, call),
+            choosable_hunks=_choosable_hunks(prepared),
+        )
+        answer = await self._runtime.ask(asked, seed=seed, call_id=call.id)
+        match answer:
+            case Approve():
+                self._say(answer)
+                self._grant(answer, verdict)
+                return ApprovedCall(prepared=prepared, feedback=answer.text)
+            case ApproveEdited():
+                changed = {asked.editable.name: answer.edited} if asked.editable is not None else {}
+                return _changed(tool.name, {**call.input, **changed})
+            case ApproveInput():
+                return _changed(tool.name, answer.input)
+            case ApproveHunks():
+                return _with_chosen_hunks(prepared, answer.hunks)
+            case Reject() | Say():
+                self._say(answer)
+                said = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
+                raise CallStopped("denied", "The user said no.", denied(**said), closes_reply=REJECTED)
+            case never:
+                assert_never(never)
+
+    def _say(self, answer: Answer) -> None:
         if answer.has_words:
             self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-        if answer.is_yes:
-            self._grant(answer, verdict)
-            return ApprovedCall(prepared=prepared, feedback=answer.text)
-        said = denied(feedback=answer.text) if answer.text else denied(message="The user denied this operation.")
-        raise CallStopped("denied", "The user said no.", said, closes_reply=REJECTED)
 
-    def _grant(self, answer: Answer, verdict: Verdict) -> None:
+    def _grant(self, answer: Approve, verdict: Verdict) -> None:
         """Let such calls run from now on. Only rules that were offered count: a client cannot make up wider ones."""
         offered = {rule for suggestion in verdict.suggestions for rule in suggestion.rules}
         rules = [rule for rule in answer.grant if rule in offered]
         if not rules:
             return
         self._runtime.grants.extend(rules)
-        if answer.grant_scope != "session":
+        if answer.grant_scope is not GrantScope.SESSION:
             problem = self._runtime.services.policy.remember(answer.grant_scope, rules)
             if problem:
                 self._runtime.bus.emit(Notice(level="warning", text=problem))
 
 
-def _with_chosen_hunks(prepared: Prepared, view: DiffView, chosen: ChosenHunks) -> ApprovedCall:
+def _with_chosen_hunks(prepared: Prepared, chosen: tuple[int, ...]) -> ApprovedCall:
     """The person wants only some of the changes: the file is written with those and no others."""
-    if prepared.with_hunks is None:
+    view = prepared.preview.view
+    if prepared.with_hunks is None or not isinstance(view, DiffView):
         raise CallStopped("denied", "The user chose hunks of a change that has none.", denied(message=ONE_PIECE))
-    kept = sum(number in chosen.hunks for number in range(len(view.hunks)))
+    kept = sum(number in chosen for number in range(len(view.hunks)))
     note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
     try:
-        return ApprovedCall(prepared=prepared.with_hunks(chosen.hunks), feedback=note)
+        return ApprovedCall(prepared=prepared.with_hunks(chosen), feedback=note)
     except REPORTED_TO_MODEL as error:
         raise CallStopped("error", str(error)) from error
 
@@ -91,7 +121,27 @@ def _changed(tool: str, changed: dict[str, Any]) -> ChangedCall:
     return ChangedCall(tool=tool, input=changed, note=note)
 
 
-def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> dict[str, Any]:
+def _editable(tool: AnyTool, call: ToolCall) -> EditableField | None:
+    text = None if tool.editable is None else call.input.get(tool.editable)
+    return EditableField(name=tool.editable, text=text) if tool.editable and isinstance(text, str) else None
+
+
+def _choosable_hunks(prepared: Prepared) -> int:
+    """How many hunks one can choose from; of a single one there is no choice."""
+    view = prepared.preview.view
+    count = len(view.hunks) if isinstance(view, DiffView) and prepared.with_hunks is not None else 0
+    return count if count > 1 else 0
+
+
+def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> ApprovalVerdict:
     """Why it is asked, and which rules would stop the asking."""
-    told: dict[str, Any] = msgspec.to_builtins(verdict)
-    return {name: told[name] for name in ("reason", "rule", "parts", "suggestions")} | {"warnings": list(warnings)}
+    return ApprovalVerdict(
+        reason=verdict.reason,
+        rule=verdict.rule,
+        parts=tuple(
+            JudgedPart(text=part.text, decision=part.decision, reason=part.reason, rule=part.rule)
+            for part in verdict.parts
+        ),
+        suggestions=tuple(OfferedRules(rules=each.rules, covers=each.covers) for each in verdict.suggestions),
+        warnings=warnings,
+    )

@@ -14,11 +14,12 @@ import msgspec
 
 from robota.contracts.hook import CompletedCall, Halt
 from robota.contracts.tool import REPORTED_TO_MODEL, Alternative, Complete, Control, Delegate, ToolCall, ToolResult
-from robota.engine.calls.admission import Admission, Admitted, first_argument
+from robota.engine.calls.admission import Admission, Admitted
 from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted
+from robota.engine.calls.call_title import call_title, first_argument
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
-from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
+from robota.protocol.events import CallPurpose, TaskToolFailed, ToolEnd, ToolStart
 
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
@@ -85,7 +86,16 @@ class ToolExecutor:
         label, first = (tool.label if tool else call.name), first_argument(call.input)
         task, started = self._runtime.task_id, monotonic()
         self._runtime.bus.emit(
-            ToolStart(task_id=task, call_id=call.id, tool=call.name, label=label, first_arg=first, input=call.input)
+            ToolStart(
+                task_id=task,
+                call_id=call.id,
+                tool=call.name,
+                label=label,
+                first_arg=first,
+                input=call.input,
+                title=call_title(tool, call.name, call.input),
+                purpose=tool.purpose if tool else CallPurpose.WORK,
+            )
         )
         executed = Executed(call=call, result=ToolResult(content="", is_error=True), status="interrupted")
         try:

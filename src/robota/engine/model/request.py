@@ -7,24 +7,23 @@ from itertools import count
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
-import msgspec
-
 from robota.engine.model.call_format import CallFormat
 from robota.engine.model.reply import Reply, ReplyReader
 from robota.engine.record.meter import total_in
-from robota.engine.session.asks import Answer
 from robota.engine.task.runtime import TaskRuntime
+from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.ask import FailureAsk
+from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
 from robota.protocol.events import Notice, RetryScheduled, Thinking, TurnReply
-from robota.protocol.message import Fault, Message
-from robota.providers.chunks import ModelRequest, ToolSpec
+from robota.protocol.fault import Fault
+from robota.protocol.message import Message
+from robota.providers.chunks import ModelRequest
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.retry import delay, most_retries
 
 NO_ANSWER: Final = "MODEL_NO_ASSISTANT_MESSAGES"
 EMPTY_REPLIES: Final = 3
-# The answer to an ask that wants the conversation condensed before it is asked again.
-CONDENSE: Final = "condenseTaskContextRequest"
 
 T = TypeVar("T")
 
@@ -75,7 +74,6 @@ class Requester:
         self._bus = runtime.bus
         self._meter = runtime.meter
         self._specs = tuple(runtime.services.tools.specs)
-        self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
 
     def retry_now(self) -> None:
@@ -97,7 +95,6 @@ class Requester:
                 return reply
 
     async def _attempt(self) -> Reply:
-        self._record_contents()
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
         reader = ReplyReader(self._rows, self._bus, self._call_format.reader(self._specs, self._new_id), self._new_id)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
@@ -117,14 +114,6 @@ class Requester:
         self._history.add_reply(reply.turn)
         self._bus.emit(TurnReply(task_id=self._rows.task_id, reply=reply.turn))
         return reply
-
-    def _record_contents(self) -> None:
-        """Log what requests are made of besides the turns, when it is not what the last one was made of."""
-        contents = (self._request_retry.model, self._system, self._call_format.offered(self._specs))
-        if contents != self._recorded_contents:
-            self._recorded_contents = contents
-            model, system, tools = contents
-            self._runtime.journal.write_request(self._rows.task_id, model, system, msgspec.json.encode(tools))
 
     async def _read(self, reader: ReplyReader) -> None:
         request = ModelRequest(
@@ -176,17 +165,15 @@ class Requester:
             )
 
     async def _ask_to_retry(self, fault: ProviderFault) -> None:
-        answer = await self._ask_about(fault)
-        while answer.response == CONDENSE:
-            await self._context.condense_now(answer.text)
-            answer = await self._ask_about(fault)
-        if not answer.is_yes:
+        details = Fault(kind=fault.kind, message=fault.message, retryable=fault.retryable, status=fault.status)
+        asked = FailureAsk(message=fault.message, fault=details)
+        answer = await self._runtime.ask_or_command(asked)
+        while isinstance(answer, CondenseContext):
+            await self._context.condense_now(answer.text or "")
+            answer = await self._runtime.ask_or_command(asked)
+        if not isinstance(answer, Approve):
             raise RequestGivenUp(fault.message)
         self._rows.say("api_req_retried")
-
-    async def _ask_about(self, fault: ProviderFault) -> Answer:
-        details = Fault(kind=fault.kind, message=fault.message, retryable=fault.retryable, status=fault.status)
-        return await self._runtime.ask("api_req_failed", fault.message, fault=details)
 
 
 class RequestRetry:

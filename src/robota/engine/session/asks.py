@@ -1,43 +1,26 @@
 """Questions that wait for an answer: a table of futures. The first valid answer wins."""
 
 import asyncio
-from typing import Final
 
 import msgspec
 
-from robota.engine.calls.answer_changes import ChangedInput, ChosenHunks, wish_in
-from robota.protocol.commands import Accepted, AskResponse, Receipt, Refused
+from robota.protocol.asks.answer import Answer
+from robota.protocol.asks.seed import UnknownResponse, answer_in
+from robota.protocol.commands import Accepted, AskResponse, CondenseContext, Receipt, Refused
 from robota.protocol.message import Message
-
-RESPONSES: Final = frozenset({"yesButtonClicked", "noButtonClicked", "messageResponse", "objectResponse"})
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back for an ask."""
-
-    response: str
-    text: str = ""
-    images: tuple[str, ...] = ()
-    grant: tuple[str, ...] = ()
-    grant_scope: str = "session"
-
-    @property
-    def wish(self) -> ChangedInput | ChosenHunks | None:
-        """What the person wants instead of what they were asked about."""
-        return wish_in(self.text) if self.response == "objectResponse" else None
-
-    @property
-    def is_yes(self) -> bool:
-        return self.response == "yesButtonClicked"
-
-    @property
-    def has_words(self) -> bool:
-        return bool(self.text.strip() or self.images)
 
 
 class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """An ask that waits. `takes_commands` if it can be interrupted by a command, after which it is asked again."""
+
     message: Message
-    future: asyncio.Future[Answer]
+    future: asyncio.Future[Answer | CondenseContext]
+    takes_commands: bool = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether something has come for it that the task has not taken yet."""
+        return self.future.done()
 
 
 class AskTable:
@@ -50,10 +33,10 @@ class AskTable:
     def newest(self) -> PendingAsk | None:
         return next(reversed(self._pending.values()), None)
 
-    async def wait(self, message: Message) -> Answer:
-        """Wait for the answer to this ask. However the wait ends, the ask is then no longer answerable."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._pending[message.ts] = PendingAsk(message=message, future=future)
+    async def wait(self, message: Message, *, takes_commands: bool = False) -> Answer | CondenseContext:
+        """Wait for what comes for this ask. However the wait ends, the ask is then no longer answerable."""
+        future: asyncio.Future[Answer | CondenseContext] = asyncio.get_running_loop().create_future()
+        self._pending[message.ts] = PendingAsk(message=message, future=future, takes_commands=takes_commands)
         try:
             return await future
         finally:
@@ -61,23 +44,14 @@ class AskTable:
 
     def answer(self, command: AskResponse) -> Receipt:
         """Hand an answer to the ask it names, or refuse it and change nothing."""
-        if command.ask_response not in RESPONSES:
-            return Refused(
-                code="unknown_response",
-                message=f"{command.ask_response!r} is not an answer; answers are {', '.join(sorted(RESPONSES))}.",
-            )
+        try:
+            answer = answer_in(command)
+        except UnknownResponse as unknown:
+            return Refused(code="unknown_response", message=str(unknown))
         pending = self.newest if command.ts is None else self._pending.get(command.ts)
-        if pending is None or pending.future.done():
+        if pending is None or pending.is_settled:
             return Refused(code="stale_ask", message=_why_stale(command.ts, self.newest))
-        pending.future.set_result(
-            Answer(
-                response=command.ask_response,
-                text=command.text or "",
-                images=command.images,
-                grant=command.grant,
-                grant_scope=command.grant_scope,
-            )
-        )
+        pending.future.set_result(answer)
         return Accepted(id=str(pending.message.ts))
 
 

@@ -8,11 +8,10 @@ import msgspec
 
 from robota.contracts.hook import HookContext, HookEvent
 from robota.engine.model.call_format import CallFormat, NativeCallFormat, XmlCallFormat
-from robota.engine.model.request import CONDENSE
 from robota.engine.record.history import History
 from robota.engine.record.journal import Journal
 from robota.engine.record.rows import Rows
-from robota.engine.session.asks import Answer, AskTable
+from robota.engine.session.asks import AskTable
 from robota.engine.session.bus import EventBus
 from robota.engine.session.options import Completion, Options, ToolFormat
 from robota.engine.session.queue import MessageQueue
@@ -21,6 +20,7 @@ from robota.engine.task.runner import TaskRunner
 from robota.engine.task.runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.task.task import Task
 from robota.log.kinds.session import SessionHeader, TaskRecord
+from robota.protocol.asks.answer import Say
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.commands import (
     Accepted,
@@ -55,7 +55,6 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
 GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
-CONDENSES_AT_ONCE: Final = frozenset({"completion_result", "api_req_failed"})
 BYPASS_FORBIDDEN: Final = (
     "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
     "The mode is as it was."
@@ -161,10 +160,12 @@ class Session:
             return await self._runner.has_ended()
         if pending.message.ask not in GIVES_WAY:
             return False
-        if not pending.future.done():
+        if not pending.is_settled:
             await self._runner.stop()
-        elif pending.future.result().has_words or pending.future.result().response == CONDENSE:
-            return False
+        else:
+            settled = pending.future.result()
+            if isinstance(settled, CondenseContext) or settled.has_words:
+                return False
         return await self._runner.has_ended(wait=True)
 
     async def _clear_task(self, command: ClearTask) -> Receipt:
@@ -190,9 +191,8 @@ class Session:
     async def _queue_message(self, command: QueueMessage) -> Receipt:
         """A message that something waits for is delivered at once; any other waits its turn."""
         pending = self._asks.newest
-        if pending is not None and pending.message.ask in ANSWERED_BY_QUEUE:
-            answer = AskResponse(ask_response="messageResponse", text=command.text, images=command.images)
-            return self._asks.answer(answer)
+        if pending is not None and isinstance(pending.message.asked, ANSWERED_BY_QUEUE):
+            return self._asks.answer(AskResponse(answer=Say(text=command.text, images=command.images)))
         return self._queue.add(command.text, command.images)
 
     async def _edit_queued(self, command: EditQueuedMessage) -> Receipt:
@@ -240,14 +240,13 @@ class Session:
         task, pending = self._runner.current, self._asks.newest
         if task is None or await self._runner.has_ended():
             return NO_TASK
-        focus = command.text or ""
-        if task.runtime.rows.info.is_streaming or (pending is not None and pending.future.done()):
+        if task.runtime.rows.info.is_streaming or (pending is not None and pending.is_settled):
             return Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
-        if pending is not None and pending.message.ask in CONDENSES_AT_ONCE:
-            pending.future.set_result(Answer(response=CONDENSE, text=focus))
-        else:
-            task.context.request_condensing(focus)
-        return Accepted()
+        if pending is not None and pending.takes_commands:
+            pending.future.set_result(command)
+            return Accepted()
+        task.context.request_condensing(command.text or "")
+        return Accepted(is_deferred=True)
 
     async def _retry_now(self, command: RetryNow) -> Receipt:
         task = self._runner.current

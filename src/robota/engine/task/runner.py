@@ -10,6 +10,8 @@ from robota.engine.record.journal import Journal
 from robota.engine.session.bus import EventBus
 from robota.engine.task.task import Ended, Task
 from robota.log.kinds.session import EndRecord
+from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.events import Notice, TaskAborted, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
@@ -133,8 +135,8 @@ class TaskRunner:
                 return self._outcome_of(task, self._work)
             self._close_books(task)
             self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
-            answer = await task.runtime.ask("resume_task")
-            if not answer.is_yes and not answer.has_words:
+            answer = await task.runtime.ask(ResumeAsk())
+            if not isinstance(answer, Approve) and not answer.has_words:
                 return "abandoned"
             if answer.has_words:
                 task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)

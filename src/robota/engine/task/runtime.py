@@ -10,7 +10,7 @@ from robota.engine.record.history import History
 from robota.engine.record.journal import Journal
 from robota.engine.record.meter import Meter
 from robota.engine.record.rows import Rows
-from robota.engine.session.asks import Answer, AskTable
+from robota.engine.session.asks import AskTable
 from robota.engine.session.bus import EventBus
 from robota.engine.session.notification import notification_of
 from robota.engine.session.options import Options
@@ -18,7 +18,11 @@ from robota.engine.session.queue import MessageQueue
 from robota.engine.session.services import SessionServices
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
+from robota.protocol.asks.answer import Answer, Say
+from robota.protocol.asks.ask import ApprovalAsk, Ask, CompletionAsk, FailureAsk, QuestionAsk
 from robota.protocol.asks.kinds import is_idle_ask, is_resumable_ask
+from robota.protocol.asks.seed import SeedAsk, seed_ask, seed_form
+from robota.protocol.commands import CondenseContext
 from robota.protocol.events import (
     ContextUpdate,
     Event,
@@ -31,11 +35,12 @@ from robota.protocol.events import (
     TaskResumable,
     TaskTokenUsageUpdated,
 )
-from robota.protocol.message import Fault
 from robota.protocol.permission_mode import PermissionMode
 
 # A queued message may answer these. It never answers a request for permission.
-ANSWERED_BY_QUEUE: Final = frozenset({"followup", "completion_result"})
+ANSWERED_BY_QUEUE: Final = (QuestionAsk, CompletionAsk)
+# What other clients are told became of an ask that a command interrupted.
+CONDENSED: Final = "condenseTaskContextRequest"
 
 
 class TaskRuntime(msgspec.Struct, kw_only=True):
@@ -103,37 +108,49 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             return EMPTY_HOOK_RESULT
         return await hooks.fire(event, target, context=self.hook_context, **fields)
 
-    async def ask(
-        self,
-        kind: str,
-        text: str | None = None,
-        *,
-        call_id: str | None = None,
-        fault: Fault | None = None,
-        verdict: dict[str, Any] | None = None,
-    ) -> Answer:
-        """Ask, and wait until somebody answers."""
-        row = self.rows.ask(kind, text, call_id=call_id, fault=fault, verdict=verdict)
-        self.bus.emit(self._waiting_event(kind))
-        self._notify(kind, text or "")
-        queued = self.queue.take() if kind in ANSWERED_BY_QUEUE else None
-        if queued is not None:
-            answer = Answer(response="messageResponse", text=queued.text, images=queued.images)
-        else:
-            answer = await self.asks.wait(row)
-        self.journal.write(
-            AnswerRecord(task_id=self.task_id, ts=row.ts, response=answer.response, text=answer.text or None)
-        )
-        self.rows.change(row, is_answered=True)
-        self.bus.emit(TaskActive(task_id=self.task_id))
-        self.bus.emit(TaskAskResponded(task_id=self.task_id, ts=row.ts, response=answer.response))
+    async def ask(self, asked: Ask, *, seed: SeedAsk | None = None, call_id: str | None = None) -> Answer:
+        """Ask, and wait until somebody answers. `seed` is the form of the ask for clients that know only that."""
+        answer = await self._ask(asked, seed or seed_ask(asked), call_id=call_id)
+        assert not isinstance(answer, CondenseContext)
         return answer
 
-    def _notify(self, kind: str, text: str) -> None:
+    async def ask_or_command(self, asked: Ask) -> Answer | CondenseContext:
+        """Ask where a client may give a command instead of an answer; whoever obeys it asks again."""
+        return await self._ask(asked, seed_ask(asked), takes_commands=True)
+
+    async def _ask(
+        self, asked: Ask, seed: SeedAsk, *, call_id: str | None = None, takes_commands: bool = False
+    ) -> Answer | CondenseContext:
+        row = self.rows.ask(
+            seed.kind,
+            seed.text,
+            call_id=call_id,
+            asked=asked,
+            fault=asked.fault if isinstance(asked, FailureAsk) else None,
+            verdict=asked.verdict if isinstance(asked, ApprovalAsk) else None,
+        )
+        self.bus.emit(self._waiting_event(seed.kind))
+        self._notify(asked)
+        queued = self.queue.take() if isinstance(asked, ANSWERED_BY_QUEUE) else None
+        if queued is not None:
+            answer: Answer | CondenseContext = Say(text=queued.text, images=queued.images)
+        else:
+            answer = await self.asks.wait(row, takes_commands=takes_commands)
+        response, text = CONDENSED, ""
+        if not isinstance(answer, CondenseContext):
+            response, text = seed_form(answer)
+            record = AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None)
+            self.journal.write(record)
+        self.rows.change(row, is_answered=True)
+        self.bus.emit(TaskActive(task_id=self.task_id))
+        self.bus.emit(TaskAskResponded(task_id=self.task_id, ts=row.ts, response=response))
+        return answer
+
+    def _notify(self, asked: Ask) -> None:
         """Tell hooks that a person is waited for, while we wait."""
         if self.services.hooks.lifecycle is None or not self.options.attended:
             return
-        told = notification_of(kind, text)
+        told = notification_of(asked)
         job = asyncio.create_task(self.fire(HookEvent.NOTIFICATION, told["notification_type"], **told))
         self.background.add(job)
         job.add_done_callback(self.background.discard)

@@ -13,12 +13,15 @@ from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.call_format import CallFormat
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import Reply
-from robota.engine.model.request import CONDENSE, Requester, RequestRetry
+from robota.engine.model.request import Requester, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, system_prompt
-from robota.engine.session.asks import Answer
 from robota.engine.session.options import Completion
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.session import TodosRecord
+from robota.protocol.asks.answer import Answer, Approve
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk
+from robota.protocol.asks.seed import SeedAsk, question_in, view_in
+from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
 from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
 from robota.protocol.message import TodoItem
@@ -212,10 +215,10 @@ class Task:
         runtime.journal.sync_soon()
         if self.is_subtask:
             return Ended(result)
-        answer = await runtime.ask("completion_result", "")
-        while answer.response == CONDENSE:
-            await self.context.condense_now(answer.text)
-            answer = await runtime.ask("completion_result", "")
+        answer = await runtime.ask_or_command(CompletionAsk())
+        while isinstance(answer, CondenseContext):
+            await self.context.condense_now(answer.text or "")
+            answer = await runtime.ask_or_command(CompletionAsk())
         return self._after(answer, Ended(result))
 
     async def _held_back_by_hook(self, result: str) -> bool:
@@ -284,33 +287,32 @@ class Task:
         """Whether the loop may go on; asks if a limit is reached."""
         options = self.runtime.options
         if 0 < options.mistake_limit <= self._mistakes:
-            answer = await self.runtime.ask("mistake_limit_reached", MISTAKES_TEXT)
-            if not answer.is_yes and not answer.has_words:
+            answer = await self.runtime.ask(MistakesAsk(message=MISTAKES_TEXT))
+            if not isinstance(answer, Approve) and not answer.has_words:
                 return False
             self._mistakes = 0
             if answer.has_words:
                 self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
         spent = self.runtime.meter.spent
-        if not await self._within(options.max_turns, spent.turns, "requests"):
+        if not await self._within(options.max_turns, spent.turns, LimitKind.REQUESTS):
             return False
-        return await self._within(options.max_cost, spent.cost, "cost")
+        return await self._within(options.max_cost, spent.cost, LimitKind.COST)
 
-    async def _within(self, limit: float | None, used: float, kind: str) -> bool:
+    async def _within(self, limit: float | None, used: float, kind: LimitKind) -> bool:
         """Whether there is room under a limit; a yes of the person makes new room."""
         if limit is None or used < limit:
             return True
-        count = limit if kind == "requests" else f"{limit:.2f}"
-        answer = await self.runtime.ask("auto_approval_max_req_reached", json.dumps({"count": count, "type": kind}))
-        if answer.is_yes:
+        answer = await self.runtime.ask(LimitAsk(limit=kind, count=limit))
+        if isinstance(answer, Approve):
             self._turns = self.runtime.meter.spent.turns = 0
             self.runtime.meter.spent.cost = 0.0
-        return answer.is_yes
+        return isinstance(answer, Approve)
 
     async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
         """What a tool asked of the engine."""
         match control:
             case Question():
-                answer = await self.runtime.ask("followup", control.text, call_id=call.id)
+                answer = await self.runtime.ask(question_in(control.text), call_id=call.id)
                 self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
                 return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
             case Plan():
@@ -337,7 +339,9 @@ class Task:
             order.mode, runtime.mode
         ):
             text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
-            refusal = await self._refusal_of(text, call, f"do it yourself in {runtime.mode} mode")
+            refusal = await self._refusal_of(
+                f"Subtask in {order.mode} mode", text, call, f"do it yourself in {runtime.mode} mode"
+            )
             if refusal is not None:
                 return refusal
         return ToolResult(content=await self._delegate(order))
@@ -351,7 +355,7 @@ class Task:
             return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
         if runtime.permission_mode is not PermissionMode.BYPASS:
             text = json.dumps({"tool": "switchMode", "mode": change.mode, "reason": change.reason})
-            refusal = await self._refusal_of(text, call, f"stay in {before} mode")
+            refusal = await self._refusal_of(f"Mode {change.mode}", text, call, f"stay in {before} mode")
             if refusal is not None:
                 return refusal
         runtime.switch_mode(change.mode)
@@ -359,12 +363,13 @@ class Task:
         switched = f"Successfully switched from {before} mode to {change.mode} mode because: {change.reason}"
         return ToolResult(content="\n".join(part for part in (switched, role) if part))
 
-    async def _refusal_of(self, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
+    async def _refusal_of(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
         """Ask whether another mode may be used; what the model is told if not."""
         if not self.runtime.options.attended:
             return ToolResult(content=f"Nobody is there to approve it; {otherwise}.", is_error=True)
-        answer = await self.runtime.ask("tool", text, call_id=call.id)
-        if answer.is_yes:
+        seed = SeedAsk("tool", text)
+        answer = await self.runtime.ask(ApprovalAsk(title=title, view=view_in(seed)), seed=seed, call_id=call.id)
+        if isinstance(answer, Approve):
             return None
         said = f": {answer.text}" if answer.text else "."
         return ToolResult(content=f"The user wants you to {otherwise}{said}", is_error=True)

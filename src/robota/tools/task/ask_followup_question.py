@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from robota.contracts.tool import Effect, Prepared, Preview, Question, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.protocol.events import CallPurpose
 from robota.protocol.wire import Value
 from robota.tools.presentation import description_beside, titled
 
@@ -61,4 +62,5 @@ TOOL = Tool(
     touches=touches,
     prepare=prepare,
     title=titled("Question", "question"),
+    purpose=CallPurpose.QUESTION,
 )

@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from robota.contracts.tool import Complete, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.protocol.events import CallPurpose
 from robota.tools.presentation import description_beside, titled
 
 
@@ -35,4 +36,5 @@ TOOL = Tool(
     touches=touches,
     prepare=prepare,
     title=titled("Result", "result"),
+    purpose=CallPurpose.COMPLETION,
 )

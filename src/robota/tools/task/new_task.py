@@ -15,6 +15,7 @@ from robota.contracts.tool import (
     ToolResult,
     Touches,
 )
+from robota.protocol.events import CallPurpose
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
 from robota.tools.task.checklist import as_rows, parse_checklist
 
@@ -51,4 +52,5 @@ TOOL = Tool(
     prepare=prepare,
     hook_names=HookNames(arguments={"message": "prompt", "mode": "subagent_type"}),
     title=titled("Subtask", "message"),
+    purpose=CallPurpose.SUBTASK,
 )

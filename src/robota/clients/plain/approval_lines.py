@@ -1,0 +1,53 @@
+"""A request for approval, as lines: what would happen, why it is asked, and the answers there are. Pure."""
+
+from typing import Final
+
+from robota.clients.render.line import DIM, INSET, RED, Line
+from robota.clients.render.view_lines import whole_view
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
+
+LINES_SHOWN: Final = 200
+CHARACTERS_SHOWN: Final = 2000  # of a line
+
+
+def subject_lines(asked: ApprovalAsk) -> tuple[Line, ...]:
+    """The command, the call of another's tool, or the change to a file, whole."""
+    return tuple(whole_view(asked.view, choosable_hunks=asked.choosable_hunks))
+
+
+def cut(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """At most a few screens; how much more there is, is said."""
+    left_out = len(lines) - LINES_SHOWN
+    shown = tuple(piece for line in lines[:LINES_SHOWN] for piece in _cut_line(line))
+    if left_out <= 0:
+        return shown
+    return (*shown, Line(f"{INSET}({left_out:,} more lines: type all to see them)", RED))
+
+
+def reason_lines(verdict: ApprovalVerdict) -> tuple[Line, ...]:
+    """Why it is asked, what is said of each part of a command, and what cannot be seen in the text."""
+    lines = [Line(f"  {verdict.reason}", DIM)] if verdict.reason else []
+    if len(verdict.parts) > 1:
+        lines += [Line(f"{INSET}{part.decision:5}  {part.text}", DIM) for part in verdict.parts]
+    return (*lines, *(Line(f"  ! {warning}", RED) for warning in verdict.warnings))
+
+
+def choice_lines(asked: ApprovalAsk) -> tuple[Line, ...]:
+    """The answers, the usual ones first."""
+    edit = "   e change it first" if asked.editable is not None else ""
+    lines = [f"  y yes   n no (n and some words: no, and why){edit}"]
+    for number, offered in enumerate(asked.verdict.suggestions, start=1):
+        lines.append(f"  {number} yes, and from now on in this session: {' '.join(offered.rules)} ({offered.covers})")
+    if len(lines) > 1:
+        lines.append("  1p the same for this project, 1u for you everywhere")
+    if hunks := asked.choosable_hunks:
+        lines.append(f"  h 1,{hunks} only these of the {hunks} changes")
+    return tuple(Line(line) for line in lines)
+
+
+def _cut_line(line: Line) -> tuple[Line, ...]:
+    left_out = len(line.text) - CHARACTERS_SHOWN
+    if left_out <= 0:
+        return (line,)
+    more = Line(f"{INSET}({left_out:,} more characters in this line: type all to see them)", RED)
+    return Line(line.text[:CHARACTERS_SHOWN], line.colour), more

@@ -1,0 +1,104 @@
+"""A view as lines: what has happened in short, or whole where a person decides about it."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final, assert_never
+
+from robota.clients.render.diff import TAB, short_diff, whole_diff
+from robota.clients.render.line import BOLD, DIM, INSET, RED, Line
+from robota.protocol.views import (
+    DiffsView,
+    DiffView,
+    FieldsView,
+    NamedText,
+    TableView,
+    TerminalView,
+    TextView,
+    TodoView,
+    View,
+)
+from robota.text.visible import visible
+
+SHORT_OUTPUT_LINES: Final = 10
+
+
+def short_view(view: View | None) -> Iterator[Line]:
+    """What is worth showing of a result: changes, and the end of what a command printed."""
+    match view:
+        case DiffView():
+            yield from short_diff(view)
+        case DiffsView():
+            for file in view.files:
+                yield from short_diff(file)
+        case TerminalView():
+            yield from _short_output(view)
+        case TextView() | FieldsView() | TableView() | TodoView() | None:
+            return
+        case never:
+            assert_never(never)
+
+
+def whole_view(view: View | None, *, choosable_hunks: int = 0) -> Iterable[Line]:
+    """Everything, with what cannot be seen made visible."""
+    match view:
+        case DiffView():
+            return whole_diff(view, is_numbered=choosable_hunks > 0)
+        case DiffsView():
+            return chain.from_iterable(map(whole_diff, view.files))
+        case TerminalView():
+            return _command(view.command)
+        case FieldsView():
+            return _fields(view)
+        case TextView():
+            return _text(view.text)
+        case TableView():
+            return _text("\n".join("  ".join(row) for row in (view.columns, *view.rows)))
+        case TodoView():
+            return _text("\n".join(str(item.get("content", "")) for item in view.items))
+        case None:
+            return ()
+        case never:
+            assert_never(never)
+
+
+def visible_lines(text: str) -> list[str]:
+    """The lines of a text, with what cannot be seen made visible."""
+    return [visible(line.removesuffix("\r"), TAB) for line in text.split("\n")]
+
+
+def _text(text: str) -> Iterator[Line]:
+    return (Line(INSET + line) for line in visible_lines(text))
+
+
+def _command(command: str) -> Iterator[Line]:
+    first, *more = visible_lines(command)
+    yield Line(f"{INSET}$ {first}", BOLD)
+    yield from (Line(f"{INSET}  {line}", BOLD) for line in more)
+
+
+def _fields(view: FieldsView) -> Iterator[Line]:
+    if view.heading:
+        yield Line(f"{INSET}{visible(view.heading, TAB)}", BOLD)
+    for field in view.fields:
+        yield from _named(field)
+
+
+def _named(field: NamedText) -> Iterator[Line]:
+    """A text behind its name; its further lines stand indented beneath, so that none looks like another name."""
+    first, *more = visible_lines(field.text)
+    yield Line(f"{INSET}{visible(field.name, TAB)}: {first}")
+    yield from (Line(f"{INSET}  {line}") for line in more)
+
+
+def _short_output(view: TerminalView) -> Iterator[Line]:
+    lines = view.output.splitlines()
+    if len(lines) > SHORT_OUTPUT_LINES:
+        yield Line(f"{INSET}({len(lines) - SHORT_OUTPUT_LINES} lines before)", DIM)
+    for line in lines[-SHORT_OUTPUT_LINES:]:
+        yield Line(f"{INSET}| {line}".rstrip(), DIM)
+    if view.timed_out:
+        yield Line(f"{INSET}timed out", RED)
+    elif view.exit_code:
+        yield Line(f"{INSET}exit code {view.exit_code}", RED)
+    elif view.signal is not None:
+        yield Line(f"{INSET}ended by {view.signal}", RED)
