@@ -7,7 +7,7 @@ from weakref import ref
 import pytest
 
 from robota.engine.session.bus import EventBus
-from robota.protocol.events import Notice
+from robota.protocol.events import Event, Notice, TextDelta
 from robota.secrets.redaction import Redactor
 
 
@@ -37,3 +37,30 @@ def test_a_client_that_closes_its_events_reads_no_more_and_the_others_go_on() ->
         assert [event async for event in stays] == [notice("first"), notice("second")]
 
     asyncio.run(story())
+
+
+def events_of(*emitted: Event) -> list[Event]:
+    """What a client reads that was busy while all of it was emitted."""
+
+    async def story() -> list[Event]:
+        bus = EventBus(Redactor())
+        client = bus.subscribe()
+        for event in emitted:
+            bus.emit(event)
+        bus.close()
+        return [event async for event in client]
+
+    return asyncio.run(story())
+
+
+def delta(ts: int, text: str) -> TextDelta:
+    return TextDelta(task_id="t", ts=ts, delta=text)
+
+
+def test_a_slow_client_gets_the_deltas_of_one_row_in_one_piece() -> None:
+    assert events_of(delta(1, "Hel"), delta(1, "lo")) == [delta(1, "Hello")]
+
+
+def test_deltas_of_different_rows_stay_apart() -> None:
+    apart = [delta(1, "one"), delta(2, "two"), delta(1, "more")]
+    assert events_of(*apart) == apart

@@ -20,8 +20,18 @@ SNAPSHOT_SECONDS: Final = 0.5
 class Rows:
     """The one owner of a task's messages. Log first, then show."""
 
-    def __init__(self, task_id: str, journal: Journal, bus: EventBus, messages: Sequence[Message] = ()) -> None:
+    def __init__(
+        self,
+        task_id: str,
+        journal: Journal,
+        bus: EventBus,
+        messages: Sequence[Message] = (),
+        *,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """`clock` gives seconds; it decides when a streaming row is written to the log again."""
         self.task_id = task_id
+        self._clock = clock
         self._journal = journal
         self._bus = bus
         self._tracker = StateTracker(messages)
@@ -106,8 +116,9 @@ class StreamingRow:
             self._appear()
             return
         self._send(shown)
-        if monotonic() - self._saved_at > SNAPSHOT_SECONDS:
-            self._saved_at = monotonic()
+        now = self._rows._clock()
+        if now - self._saved_at > SNAPSHOT_SECONDS:
+            self._saved_at = now
             self._rows._journal.write(MessageRecord(task_id=self._rows.task_id, message=self.snapshot()))
 
     def snapshot(self) -> Message:
@@ -130,7 +141,7 @@ class StreamingRow:
     def _appear(self) -> None:
         self._message = self._rows.say(self._kind, self._decided_text(), partial=True, **self._fields)
         self._rows._open[self._message.ts] = self
-        self._saved_at = monotonic()
+        self._saved_at = self._rows._clock()
 
     def _send(self, delta: str) -> None:
         assert self._message is not None

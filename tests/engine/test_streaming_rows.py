@@ -1,0 +1,46 @@
+"""A row that streams is kept in the log now and then: a crash loses little of it, and the log does not fill up."""
+
+import json
+from pathlib import Path
+
+from robota.engine.record.journal import Journal
+from robota.engine.record.rows import Rows
+from robota.engine.session.bus import EventBus
+from robota.log.chain.reader import load
+from robota.log.chain.writer import SessionLog
+from robota.secrets.redaction import Redactor
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def logged_texts(log: SessionLog) -> list[str]:
+    """The text of the row, each time that it was written."""
+    payloads = (json.loads(record.payload) for record in load(log.path).records if record.kind == "message")
+    return [payload["message"]["text"] for payload in payloads]
+
+
+def test_a_streaming_row_is_logged_at_most_twice_a_second(tmp_path: Path) -> None:
+    clock, bus = Clock(), EventBus(Redactor())
+    log = SessionLog.create(tmp_path / "session", lambda: 1)
+    row = Rows("task", Journal(log, bus), bus, clock=clock).stream("text")
+    row.append("a")
+    for piece in "bcd":
+        clock.now += 0.2
+        row.append(piece)
+    assert logged_texts(log) == ["a", "abcd"]
+    clock.now += 0.4
+    row.append("e")
+    assert logged_texts(log) == ["a", "abcd"]
+    clock.now += 0.2
+    row.append("f")
+    assert logged_texts(log) == ["a", "abcd", "abcdef"]
+    row.finish()
+    log.close()
