@@ -23,7 +23,7 @@ class Clock:
 
 def logged_texts(log: SessionLog) -> list[str]:
     """The text of the row, each time that it was written."""
-    payloads = (json.loads(record.payload) for record in load(log.path).records if record.kind == "message")
+    payloads = (json.loads(bytes(record.payload)) for record in load(log.path).records if record.kind == "message")
     return [payload["message"]["text"] for payload in payloads]
 
 

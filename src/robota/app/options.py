@@ -28,7 +28,7 @@ def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Prof
         completion=Completion(settings.completion or Completion.IMPLICIT),
         tool_format=_tool_format(profile),
         auto_compact_threshold=_threshold(settings.auto_compact_threshold),
-        max_turns=launch.max_turns,
+        max_requests=launch.max_turns,
         max_cost=launch.max_cost,
         system_prompt=launch.system_prompt,
         append_system_prompt="\n\n".join(text for text in appended if text) or None,

@@ -8,7 +8,7 @@ class Spent:
     """What a task and its subtasks together used since the person last said that they may."""
 
     def __init__(self) -> None:
-        self.turns = 0
+        self.requests = 0
         self.cost = 0.0
 
 

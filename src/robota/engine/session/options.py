@@ -39,7 +39,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     may_bypass: bool = True  # whether the mode bypassPermissions can be chosen at all
     completion: Completion = Completion.IMPLICIT
     tool_format: ToolFormat = ToolFormat.NATIVE
-    max_turns: int | None = None
+    max_requests: int | None = None
     max_cost: float | None = None  # US dollars
     mistake_limit: int = MISTAKE_LIMIT
     auto_compact_threshold: float | None = AUTO_COMPACT_THRESHOLD  # share of the window; None: never

@@ -94,7 +94,7 @@ class Task:
         self._halted: str | None = None
         self._held_back = 0
         self._mistakes = 0
-        self._turns = 0
+        self._requests = 0
         self._cut_text = ""
         role = runtime.services.modes.roles.get(runtime.mode, "")
         system = system_prompt(runtime.options, call_format, tuple(runtime.services.tools.specs), role)
@@ -145,13 +145,13 @@ class Task:
         if self._halted is not None:
             reason, self._halted = self._halted, None
             return _halted(reason)
-        if was_refused and self._turns == 0 and not self.runtime.history.awaits_reply:
+        if was_refused and self._requests == 0 and not self.runtime.history.awaits_reply:
             return await self._give_floor("")
         self.runtime.history.add_user(self._pending)
         self._pending.clear()
         self.runtime.journal.sync_soon()
-        self._turns += 1
-        self.runtime.meter.spent.turns += 1
+        self._requests += 1
+        self.runtime.meter.spent.requests += 1
         reply = await self.requester.reply()
         if reply.calls:
             self._cut_text = ""
@@ -245,8 +245,8 @@ class Task:
         """Words keep the task going; a plain yes or no ends it."""
         if not answer.has_words:
             return otherwise
-        self._turns, self.is_complete = 0, False
-        self.runtime.meter.spent.turns = 0
+        self._requests, self.is_complete = 0, False
+        self.runtime.meter.spent.requests = 0
         self._feedback(answer.text, answer.images)
         return AskModel()
 
@@ -294,7 +294,7 @@ class Task:
             if answer.has_words:
                 self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
         spent = self.runtime.meter.spent
-        if not await self._within(options.max_turns, spent.turns, LimitKind.REQUESTS):
+        if not await self._within(options.max_requests, spent.requests, LimitKind.REQUESTS):
             return False
         return await self._within(options.max_cost, spent.cost, LimitKind.COST)
 
@@ -304,7 +304,7 @@ class Task:
             return True
         answer = await self.runtime.ask(LimitAsk(limit=kind, count=limit))
         if isinstance(answer, Approve):
-            self._turns = self.runtime.meter.spent.turns = 0
+            self._requests = self.runtime.meter.spent.requests = 0
             self.runtime.meter.spent.cost = 0.0
         return isinstance(answer, Approve)
 
