@@ -13,6 +13,7 @@ from robota.tools.task import ask_followup_question, attempt_completion, new_tas
 from robota.tools.web import web_fetch
 
 REFERENCE = "#/$defs/"
+SHELL_TOOL = execute_command.TOOL.name
 
 
 def builtin_tools() -> tuple[AnyTool, ...]:

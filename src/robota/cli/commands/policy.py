@@ -24,7 +24,6 @@ EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 TEST_FILES: Final = (".robota/policy-tests.yaml", ".robota/policy-tests.yml", ".robota/policy-tests.json")
-SHELL: Final = "execute_command"
 LONGEST_LINE: Final = 100
 
 
@@ -80,12 +79,13 @@ def _mode(options: argparse.Namespace) -> PermissionMode | None:
 
 def _explain(options: argparse.Namespace) -> int:
     from robota.cli.commands.policy_bench import PolicyBench
+    from robota.tools.registry import SHELL_TOOL
 
     if bool(options.tool) == bool(options.words):
         raise ConfigError("Give either a command after -- or --tool NAME with --args JSON. Nothing was judged.")
     bench = PolicyBench.open(options.cwd, os.environ, options.rules)
     command = options.words[0] if len(options.words) == 1 else shlex.join(options.words)
-    tool = options.tool or SHELL
+    tool = options.tool or SHELL_TOOL
     arguments = _arguments(options.args) if options.tool else {"command": command}
     verdict = bench.judge(tool, arguments, _mode(options))
     if options.json:
@@ -97,6 +97,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _test(options: argparse.Namespace) -> int:
     from robota.cli.commands.policy_bench import PolicyBench
+    from robota.tools.registry import SHELL_TOOL
 
     path = options.file or _default_test_file(options.cwd)
     cases = _read_case_file(path)
@@ -106,7 +107,7 @@ def _test(options: argparse.Namespace) -> int:
 
     def judge(case: Case) -> Verdict:
         arguments = {"command": case.command} if case.command is not None else case.args
-        return bench.judge(case.tool or SHELL, arguments, case.mode or _mode(options) or cases.mode)
+        return bench.judge(case.tool or SHELL_TOOL, arguments, case.mode or _mode(options) or cases.mode)
 
     outcomes = run_cases(cases.tests, judge)
     failed = [outcome for outcome in outcomes if not outcome.passed]

@@ -8,12 +8,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import groupby
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
 from robota.contracts.hook import CompletedCall, Halt
-from robota.contracts.tool import REPORTED_TO_MODEL, Alternative, Complete, Control, Delegate, ToolCall, ToolResult
+from robota.contracts.tool import (
+    REPORTED_TO_MODEL,
+    Alternative,
+    ChangeMode,
+    Complete,
+    Control,
+    Delegate,
+    Plan,
+    Question,
+    ToolCall,
+    ToolResult,
+)
 from robota.engine.calls.admission import Admission, Admitted
 from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted
 from robota.engine.calls.call_title import call_title, first_argument
@@ -129,7 +140,7 @@ class ToolExecutor:
             admitted, result = await self._offer(result.alternative, admitted, result)
         if isinstance(result.control, Complete) and failed_before:
             result = ToolResult(content=COMPLETED_DESPITE_ERROR, is_error=True)
-        closes = CLOSING.get(type(result.control))
+        closes = _closing(result.control, call)
         if result.control is not None:
             result = await self._handle(result.control, call)
         duration_ms = round((monotonic() - started) * 1000)
@@ -238,10 +249,19 @@ class ToolExecutor:
 COMPLETED_DESPITE_ERROR: Final = (
     "The task was not completed, because another call of the same reply failed. Look at its result first."
 )
-CLOSING: Final[dict[Any, str]] = {
-    Delegate: "This call was not run because new_task was called in the same reply. Call new_task last.",
-    Complete: "This call was not run because the task was completed before it.",
-}
+
+
+def _closing(control: Control | None, call: ToolCall) -> str | None:
+    """Why the calls after this one must not run, if they must not."""
+    match control:
+        case Delegate():
+            return f"This call was not run because {call.name} was called in the same reply. Call {call.name} last."
+        case Complete():
+            return "This call was not run because the task was completed before it."
+        case Question() | Plan() | ChangeMode() | None:
+            return None
+        case _:
+            assert_never(control)
 
 
 def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
