@@ -70,6 +70,7 @@ def read_artifact(directory: Path, name: str) -> bytes:
 
 
 def artifact_name(data: bytes) -> str:
+    """The name of an artifact: the beginning of the SHA-256 of its content."""
     return sha256(data).hexdigest()[:NAME_LENGTH]
 
 
@@ -114,3 +115,12 @@ def _write_private(path: Path, data: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(data)
+
+
+def force_path_to_disk(path: Path) -> None:
+    """For a file its content, for a directory its names."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -7,6 +7,8 @@ from itertools import count
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
+import msgspec
+
 from robota.engine.model.call_format import CallFormat
 from robota.engine.model.reply import Reply, ReplyReader
 from robota.engine.record.meter import total_in
@@ -18,7 +20,7 @@ from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
 from robota.protocol.events import Notice, RetryScheduled, Thinking, TurnReply
 from robota.protocol.fault import Fault
 from robota.protocol.message import Message
-from robota.providers.chunks import ModelRequest
+from robota.providers.chunks import ModelRequest, ToolSpec
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.retry import delay, most_retries
 
@@ -74,6 +76,7 @@ class Requester:
         self._bus = runtime.bus
         self._meter = runtime.meter
         self._specs = tuple(runtime.services.tools.specs)
+        self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
 
     def retry_now(self) -> None:
@@ -95,6 +98,7 @@ class Requester:
                 return reply
 
     async def _attempt(self) -> Reply:
+        self._record_contents()
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
         reader = ReplyReader(self._rows, self._bus, self._call_format.reader(self._specs, self._new_id), self._new_id)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
@@ -114,6 +118,14 @@ class Requester:
         self._history.add_reply(reply.turn)
         self._bus.emit(TurnReply(task_id=self._rows.task_id, reply=reply.turn))
         return reply
+
+    def _record_contents(self) -> None:
+        """Log what requests are made of besides the turns, when it is not what the last one was made of."""
+        contents = (self._request_retry.model, self._system, self._call_format.offered(self._specs))
+        if contents != self._recorded_contents:
+            self._recorded_contents = contents
+            model, system, tools = contents
+            self._runtime.journal.write_request(self._rows.task_id, model, system, msgspec.json.encode(tools))
 
     async def _read(self, reader: ReplyReader) -> None:
         request = ModelRequest(

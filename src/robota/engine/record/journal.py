@@ -6,6 +6,7 @@ from typing import Protocol
 from robota.engine.session.bus import EventBus
 from robota.log.errors import LogWriteError
 from robota.log.kinds.registry import Payload
+from robota.log.kinds.requests import RequestRecord
 from robota.protocol.events import Notice
 
 
@@ -21,6 +22,8 @@ class LogPort(Protocol):
     def sync_soon(self) -> None: ...
 
     def keep(self, data: bytes) -> str: ...
+
+    def keep_text(self, text: str) -> str: ...
 
     async def keep_file(self, path: Path) -> str: ...
 
@@ -67,6 +70,21 @@ class Journal:
         except LogWriteError as error:
             self._fail(error)
             return None
+
+    def write_request(self, task_id: str, model: str, system: str, tools: bytes) -> None:
+        """Record what the requests of a task are made of from here on; equal texts are stored once."""
+        if self.trouble is not None:
+            return
+        try:
+            record = RequestRecord(
+                task_id=task_id,
+                model=model,
+                system=self._log.keep_text(system),
+                tools=self._log.keep_text(tools.decode("utf-8", "replace")),
+            )
+            self._log.append(record)
+        except LogWriteError as error:
+            self._fail(error)
 
     async def keep_file(self, path: Path) -> str | None:
         """The same for a file, which is moved."""

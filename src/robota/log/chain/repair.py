@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from robota.log.artifacts import artifact_name, write_whole
-from robota.log.chain.durability import force_path_to_disk
+from robota.log.artifacts import artifact_name, force_path_to_disk, write_whole
 from robota.log.chain.reader import Loaded
 from robota.log.errors import LogWriteError
 from robota.log.kinds.session import RepairRecord

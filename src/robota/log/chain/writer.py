@@ -1,4 +1,4 @@
-"""The one writer of a session's log."""
+"""The one writer of a session's log: append, fsync, keep artifacts."""
 
 import asyncio
 import errno
@@ -10,17 +10,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file, read_artifact
-from robota.log.chain.durability import Durability
+from robota.log.artifacts import (
+    artifact_name,
+    artifact_path,
+    force_path_to_disk,
+    keep_artifact,
+    keep_artifact_file,
+    read_artifact,
+)
 from robota.log.chain.reader import LOG_NAME, Loaded, load
-from robota.log.chain.record import seal
+from robota.log.chain.record import Record, seal
 from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
-from robota.log.kinds.registry import Payload, kind_of
+from robota.log.kinds.registry import Payload, PayloadError, kind_of, payload_of
+from robota.log.kinds.requests import ContentRecord
 from robota.secrets.redaction import Redactor
 
 ARTIFACTS_NAME: Final = "artifacts"
 LOCK_TRIES: Final = 10
+# A longer text would make the log slow to read; it becomes an artifact.
+INLINE_TEXT_BYTES: Final = 64 * 1024
 LOCK_PAUSE_S: Final = 0.05
 
 Clock = Callable[[], int]
@@ -46,6 +55,7 @@ class SessionLog:
         self._end = os.fstat(descriptor).st_size
         self._durability = Durability(descriptor)
         self._stopped: str | None = None
+        self._contents = {payload.hash for payload in map(_content, loaded.records) if payload is not None}
 
     @classmethod
     def create(cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None) -> "SessionLog":
@@ -122,6 +132,19 @@ class SessionLog:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
 
+    def keep_text(self, text: str) -> str:
+        """Put a text into the log once, however often it is kept; returns the hash by which records name it."""
+        data = self._redactor(text.encode("utf-8", "replace"))
+        name = artifact_name(data)
+        if name not in self._contents:
+            if len(data) > INLINE_TEXT_BYTES:
+                self.keep(data)
+                self.append(ContentRecord(hash=name))
+            else:
+                self.append(ContentRecord(hash=name, text=data.decode("utf-8", "replace")))
+            self._contents.add(name)
+        return name
+
     async def keep_file(self, path: Path) -> str:
         """The same for a file, which is moved; returns its name. A big one takes seconds, so others go on meanwhile."""
         name, is_new = await asyncio.to_thread(self._cover_and_move, path)
@@ -187,6 +210,17 @@ class SessionLog:
         )
 
 
+def _content(record: Record) -> ContentRecord | None:
+    """The payload of a content record; other records are not decoded."""
+    if record.kind != "content":
+        return None
+    try:
+        payload = payload_of(record)
+    except PayloadError:
+        return None
+    return payload if isinstance(payload, ContentRecord) else None
+
+
 def _write_all(descriptor: int, line: bytes) -> None:
     written = os.write(descriptor, line)
     while written < len(line):
@@ -249,3 +283,62 @@ def _cannot_open(path: Path, reason: str) -> LogUnreadable:
 def wall_clock_ms() -> int:
     """The `Clock` of a real session."""
     return time.time_ns() // 1_000_000
+
+
+class Durability:
+    """Counts what was written to a descriptor and what is known to be on disk."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._written = 0
+        self._safe = 0
+        self._beside: set[Path] = set()
+        self._flush: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        # Final: the kernel may forget unwritten pages once it has reported them, so a second fsync proves nothing.
+        self.failure: OSError | None = None
+
+    def wrote(self) -> None:
+        """Something was written to the descriptor."""
+        self._written += 1
+
+    def wrote_beside(self, *paths: Path) -> None:
+        """Other files or directories belong to what must be safe."""
+        self._beside.update(paths)
+        self._written += 1
+
+    async def sync(self) -> None:
+        """Return when everything written before the call is on disk, or `failure` says why not."""
+        wanted = self._written
+        while self._safe < wanted and self.failure is None:
+            if self._flush is None:
+                self._flush = asyncio.create_task(self._flush_now())
+            # A caller that is cancelled must not take the others' fsync with it.
+            await asyncio.shield(self._flush)
+
+    def sync_soon(self) -> None:
+        """The same without waiting."""
+        task = asyncio.create_task(self.sync())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _flush_now(self) -> None:
+        covered = self._written
+        beside, self._beside = self._beside, set()
+        try:
+            # A copy of the descriptor lets the log be closed while the thread still runs.
+            await asyncio.to_thread(_force_to_disk, os.dup(self._descriptor), beside)
+            self._safe = covered
+        except OSError as error:
+            self.failure = error
+        finally:
+            self._flush = None
+
+
+def _force_to_disk(descriptor: int, beside: set[Path]) -> None:
+    try:
+        for path in beside:
+            force_path_to_disk(path)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

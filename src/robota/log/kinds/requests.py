@@ -1,0 +1,27 @@
+"""Records of what requests to a model are made of besides the turns: system prompt, tools, model."""
+
+from robota.log.kinds.registry import Payload, record_kind
+
+
+@record_kind("content")
+class ContentRecord(Payload, frozen=True, kw_only=True):
+    """A text that other records name by its hash; a log holds each text once.
+
+    `hash` is the name that an artifact of this content has. A large text is such an artifact, and `text` is absent.
+    """
+
+    hash: str
+    text: str | None = None
+
+
+@record_kind("request")
+class RequestRecord(Payload, frozen=True, kw_only=True):
+    """The requests of a task from here on, until its next such record, are made with these.
+
+    `system` and `tools` are hashes of contents: the system prompt, and the JSON array of the tools that are offered.
+    """
+
+    task_id: str
+    model: str
+    system: str
+    tools: str
