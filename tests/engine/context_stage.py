@@ -11,7 +11,7 @@ import msgspec
 from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.engine.session.session import Session
-from robota.log.replay.pairing import ORPHAN_INTRODUCTION
+from robota.log.replay.context import ORPHAN_INTRODUCTION
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, Turn, UserTurn
 from robota.protocol.message import Message
 from robota.providers.chunks import Chunk, ModelRequest, Provider

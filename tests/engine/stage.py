@@ -9,7 +9,7 @@ from robota.app.session import OpenSession, open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.log.chain.reader import load
-from robota.log.replay.projection import Projection, project
+from robota.log.replay.session import ReplayedSession, replay
 from robota.protocol.commands import Accepted, AskResponse, Command, NewTask, Receipt
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, State
@@ -69,9 +69,9 @@ class Stage:
     def events_of(self, kind: type[E]) -> list[E]:
         return [event for event in self.seen if isinstance(event, kind)]
 
-    def logged(self) -> Projection:
+    def logged(self) -> ReplayedSession:
         """What the log alone tells."""
-        return project(load(self.opened.log.path).records)
+        return replay(load(self.opened.log.path).records)
 
     def _take(self, event: Event) -> None:
         self.seen.append(event)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from robota.log.chain.reader import load
-from robota.log.replay.projection import TaskHistory, project
+from robota.log.replay.session import ReplayedTask, replay
 from tests.engine.context_stage import DONE, NEARLY_FULL, SUMMARY, WINDOW, reading, words, write_files
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.log.test_log_pairing import check_valid
@@ -22,9 +22,9 @@ def prepare(robota: Robota, *turns: dict[str, Any]) -> None:
     (home / "settings.json").write_text(json.dumps({"providers": {"s": profile}, "currentProvider": "s"}))
 
 
-def logged(workspace: Path) -> TaskHistory:
+def logged(workspace: Path) -> ReplayedTask:
     (log,) = workspace.glob(".robota/sessions/*/log.jsonl")
-    task = project(load(log).records).current
+    task = replay(load(log).records).current
     assert task is not None
     return task
 

@@ -12,8 +12,8 @@ from robota.engine.context.kept import bounded
 from robota.engine.context.window import Gauge
 from robota.engine.record.history import characters_of
 from robota.log.chain.reader import load
-from robota.log.replay.pairing import mend
-from robota.log.replay.projection import project
+from robota.log.replay.context import mend
+from robota.log.replay.session import replay
 from robota.protocol.conversation import Turn
 from robota.protocol.events import MessageCreated
 from tests.engine.context_stage import (
@@ -79,7 +79,7 @@ def check_every_moment_to_die(stage: ContextStage) -> None:
     """A killed process leaves the beginning of its log, which is enough to go on with."""
     records = load(stage.opened.log.path).records
     for end in range(0, len(records), 3):
-        for task in project(records[:end]).tasks.values():
+        for task in replay(records[:end]).tasks.values():
             check_valid(task.conversation().turns)
 
 

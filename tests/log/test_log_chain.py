@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.log.chain.reader import Handling, Loaded, load
-from robota.log.chain.record import Flaw, seal
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogUnreadable
@@ -18,6 +17,7 @@ from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
 from robota.log.kinds.conversation import MessageRecord, TurnRecord
 from robota.log.kinds.registry import Payload, payload_of
 from robota.log.kinds.session import EndRecord
+from robota.log.record import RecordFlaw, seal
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.protocol.message import Message
 
@@ -157,7 +157,7 @@ def test_a_bad_line_in_the_middle_is_skipped_and_named(garbage: bytes) -> None:
     assert "Line 2" in loaded.problems[0].text
 
 
-def verified(tmp_path: Path, lines: Sequence[bytes]) -> tuple[int, int, Flaw] | None:
+def verified(tmp_path: Path, lines: Sequence[bytes]) -> tuple[int, int, RecordFlaw] | None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"".join(lines))
     broken = verify(path).broken
@@ -167,26 +167,26 @@ def verified(tmp_path: Path, lines: Sequence[bytes]) -> tuple[int, int, Flaw] | 
 def test_verify_names_the_first_broken_record_and_why(tmp_path: Path) -> None:
     lines = sound_log(4)
     assert verified(tmp_path, lines) is None
-    assert verified(tmp_path, [lines[0], *lines[2:]]) == (2, 3, Flaw.WRONG_PREV)
-    assert verified(tmp_path, [lines[0], lines[2], lines[1], lines[3]]) == (2, 3, Flaw.WRONG_PREV)
-    assert verified(tmp_path, [*lines[:2], *lines[1:]]) == (3, 2, Flaw.WRONG_PREV)
-    assert verified(tmp_path, [lines[0], lines[1].replace(b"done", b"lost"), *lines[2:]]) == (2, 2, Flaw.BAD_HASH)
-    assert verified(tmp_path, [lines[0], b"{}\n", *lines[1:]]) == (2, 2, Flaw.BAD_JSON)
-    assert verified(tmp_path, [*lines[:3], lines[3][:-9]]) == (4, 4, Flaw.TORN_TAIL)
+    assert verified(tmp_path, [lines[0], *lines[2:]]) == (2, 3, RecordFlaw.WRONG_PREV)
+    assert verified(tmp_path, [lines[0], lines[2], lines[1], lines[3]]) == (2, 3, RecordFlaw.WRONG_PREV)
+    assert verified(tmp_path, [*lines[:2], *lines[1:]]) == (3, 2, RecordFlaw.WRONG_PREV)
+    assert verified(tmp_path, [lines[0], lines[1].replace(b"done", b"lost"), *lines[2:]]) == (2, 2, RecordFlaw.BAD_HASH)
+    assert verified(tmp_path, [lines[0], b"{}\n", *lines[1:]]) == (2, 2, RecordFlaw.BAD_JSON)
+    assert verified(tmp_path, [*lines[:3], lines[3][:-9]]) == (4, 4, RecordFlaw.TORN_TAIL)
     assert verified(tmp_path, []) is None
 
 
 def test_a_forged_number_with_a_correct_hash_is_found(tmp_path: Path) -> None:
     first, digest = seal(1, 1, "end", b"{}", "")
     second, _ = seal(3, 2, "end", b"{}", digest)
-    assert verified(tmp_path, [first, second]) == (2, 3, Flaw.WRONG_SEQ)
+    assert verified(tmp_path, [first, second]) == (2, 3, RecordFlaw.WRONG_SEQ)
 
 
 def test_a_removed_record_is_reported_and_the_rest_is_kept() -> None:
     lines = sound_log(3)
     loaded = loaded_from(lines[0] + lines[2])
     assert [record.seq for record in loaded.records] == [1, 3]
-    assert [(p.line, p.flaw, p.handling) for p in loaded.problems] == [(2, Flaw.WRONG_PREV, Handling.KEPT)]
+    assert [(p.line, p.flaw, p.handling) for p in loaded.problems] == [(2, RecordFlaw.WRONG_PREV, Handling.KEPT)]
 
 
 def test_records_of_a_future_version_are_kept() -> None:

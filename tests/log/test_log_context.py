@@ -5,8 +5,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TruncateRecord, TurnRecord
-from robota.log.replay.context import Reduced, Reduction, conversation_of
+from robota.log.kinds.conversation import (
+    CondenseRecord,
+    MessageRecord,
+    Reduction,
+    RestoreRecord,
+    TruncateRecord,
+    TurnRecord,
+)
+from robota.log.replay.context import Reduced, conversation_of
 from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import Message
 from tests.log.test_log_pairing import (
@@ -19,7 +26,7 @@ from tests.log.test_log_pairing import (
     user,
     valid_histories,
 )
-from tests.log.test_log_projection import projected, task
+from tests.log.test_replay import projected, task
 
 TURNS: list[Turn] = [
     user(text("the task")),

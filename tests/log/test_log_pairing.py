@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.log.replay.pairing import INTERRUPTED, LOST_BEGINNING, Mend, mend, unanswered
+from robota.log.replay.context import INTERRUPTED, LOST_BEGINNING, Mend, mend, unanswered
 from robota.protocol.conversation import (
     AssistantTurn,
     ImageBlock,

@@ -14,7 +14,7 @@ from robota.log.chain.writer import SessionLog
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
 from robota.log.kinds.session import EndRecord, SessionHeader
 from robota.log.store import (
-    Place,
+    SessionPlace,
     fallback_directory,
     find_session,
     is_valid_session_id,
@@ -157,7 +157,7 @@ def test_r13_several_that_begin_at_once_hide_the_same_directory(tmp_path: Path) 
     """What git sees must not depend on who came first."""
     together = threading.Barrier(4)
 
-    def begin(root: Path) -> Place:
+    def begin(root: Path) -> SessionPlace:
         together.wait()
         return prepare_project_directory(root, tmp_path / "fallback")
 

@@ -11,7 +11,7 @@ from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.registry import Payload, kind_of, payload_of, record_kind, registered_kinds
 from robota.log.kinds.session import TaskRecord
-from robota.log.replay.projection import project
+from robota.log.replay.session import replay
 
 # Another program, which knows a kind that this one has never heard of.
 WRITER = """
@@ -67,7 +67,7 @@ def test_records_of_an_unknown_kind_are_read_and_verified_but_mean_nothing(forei
     assert loaded.problems == ()
     assert verify(foreign_log / LOG_NAME).broken is None
     assert payload_of(loaded.records[1]) is None
-    session = project(loaded.records)
+    session = replay(loaded.records)
     assert session.problems == ()
     assert session.tasks["t1"].mode == "plan"
 

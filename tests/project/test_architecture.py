@@ -86,6 +86,16 @@ PLANTS = {
         line="import robota.workspace.shell.reading",
         contract="Reading shell commands ends in plain data",
     ),
+    "a kind of record that reads the chain": Plant(
+        file="log/kinds/planted.py",
+        line="import robota.log.chain.reader",
+        contract="Log: replay over the chain, the chain over kinds of records",
+    ),
+    "a wire format that knows a vendor": Plant(
+        file="providers/wire/planted.py",
+        line="import robota.providers.kinds.openai",
+        contract="Providers: kinds over wire formats, wire formats over HTTP",
+    ),
     "an engine that draws": Plant(
         file="engine/planted.py", line="from rich import print", contract="No UI library outside the TUI"
     ),

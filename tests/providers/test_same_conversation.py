@@ -12,7 +12,7 @@ import pytest
 from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
-from robota.log.replay.projection import TaskHistory
+from robota.log.replay.session import ReplayedTask
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn, Usage
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ModelRequest
@@ -42,7 +42,7 @@ STORY = [
 ]
 
 
-async def told(profile: Profile, workspace: Path) -> TaskHistory:
+async def told(profile: Profile, workspace: Path) -> ReplayedTask:
     """The task as the log has it, once the story has come to its end."""
     launch = LaunchOptions(cwd=workspace, profile=profile, permission_mode=PermissionMode.BYPASS)
     opened = open_session(launch, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
@@ -57,7 +57,7 @@ async def told(profile: Profile, workspace: Path) -> TaskHistory:
     return task
 
 
-def turns_of(task: TaskHistory) -> list[Any]:
+def turns_of(task: ReplayedTask) -> list[Any]:
     """The turns without what differs by nature: ids and tokens. Calls are named by their place."""
     places = [block.id for turn in task.turns for block in turn.content if isinstance(block, ToolUseBlock)]
     return [msgspec.to_builtins(plain(turn, places)) for turn in task.turns]
@@ -76,13 +76,13 @@ def plain(turn: Turn, places: Sequence[str]) -> Turn:
     return msgspec.structs.replace(turn, content=tuple(content))
 
 
-def rows_of(task: TaskHistory, directory: Path) -> list[tuple[str | None, str]]:
+def rows_of(task: ReplayedTask, directory: Path) -> list[tuple[str | None, str]]:
     """What a person saw, without the rows that count tokens, and without where the project lay."""
     rows = [(row.ask or row.say, (row.text or "").replace(str(directory), "")) for row in task.messages]
     return [row for row in rows if row[0] != "api_req_started"]
 
 
-def play(dialect: str, directory: Path) -> TaskHistory:
+def play(dialect: str, directory: Path) -> ReplayedTask:
     workspace = directory / dialect / "project"
     workspace.mkdir(parents=True)
     (workspace / "grüße.txt").write_text("hello\n")
@@ -186,7 +186,7 @@ def test_thoughts_come_back_as_they_were_sealed_and_survive_the_log(dialect: str
     workspace = tmp_path / "project"
     workspace.mkdir()
 
-    async def run() -> tuple[ShapeServer, TaskHistory]:
+    async def run() -> tuple[ShapeServer, ReplayedTask]:
         async with shape_server(shape(name), completion(dialect)) as server:
             return server, await told(profile_of(dialect, server.url), workspace)
 
@@ -203,7 +203,7 @@ def test_no_vendor_is_sent_the_seals_of_another(dialect: str, other: str, tmp_pa
     workspace = tmp_path / "project"
     workspace.mkdir()
 
-    async def run() -> TaskHistory:
+    async def run() -> ReplayedTask:
         async with shape_server(shape(SEALED_PARTS[dialect][0]), completion(dialect)) as server:
             return await told(profile_of(dialect, server.url), workspace)
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from robota.log.chain.record import Flaw, unseal
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.registry import PayloadError, payload_of
+from robota.log.record import RecordFlaw, unseal
 
 # The prompt is the third record; a log that begins otherwise is not searched.
 RECORDS_READ: Final = 8
@@ -28,7 +28,7 @@ def first_prompt(log: Path) -> str:
 
 def _said(line: bytes) -> str:
     record = unseal(line)
-    if isinstance(record, Flaw):
+    if isinstance(record, RecordFlaw):
         return ""
     try:
         payload = payload_of(record)

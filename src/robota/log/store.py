@@ -9,10 +9,10 @@ from typing import Final
 import msgspec
 
 from robota.log.chain.reader import LOG_NAME
-from robota.log.chain.record import Record, unseal
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
 from robota.log.kinds.registry import PayloadError, payload_of
 from robota.log.kinds.session import SessionHeader
+from robota.log.record import Record, unseal
 
 PROJECT_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"
@@ -23,7 +23,7 @@ SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 HEADER_LIMIT: Final = 65_536
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class SessionPlace(msgspec.Struct, frozen=True, kw_only=True):
     """The directory that holds `sessions/`. `reason` says why it is not the project's own, if it is not."""
 
     directory: Path
@@ -55,11 +55,11 @@ def fallback_directory(user_directory: Path, workspace_root: Path) -> Path:
     return user_directory / "projects" / f"{name}-{digest}"
 
 
-def prepare_project_directory(root: Path, fallback: Path) -> Place:
+def prepare_project_directory(root: Path, fallback: Path) -> SessionPlace:
     """Make the place for sessions: in the project, hidden from git, or in `fallback` if that cannot be."""
     reason = _prepare_in_project(root / PROJECT_DIRECTORY)
     if reason is None:
-        return Place(directory=root / PROJECT_DIRECTORY)
+        return SessionPlace(directory=root / PROJECT_DIRECTORY)
     try:
         (fallback / SESSIONS).mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -67,7 +67,7 @@ def prepare_project_directory(root: Path, fallback: Path) -> Place:
             f"There is no place for the session log: {reason}, and {fallback} cannot be made ({error.strerror}). "
             "Nothing was changed. Make one of them writable, or set ROBOTA_HOME to a directory that is."
         ) from error
-    return Place(directory=fallback, reason=reason)
+    return SessionPlace(directory=fallback, reason=reason)
 
 
 def is_valid_session_id(text: str) -> bool:

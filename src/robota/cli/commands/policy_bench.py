@@ -16,7 +16,7 @@ from robota.config.settings.schema import Permissions, SettingsFile
 from robota.contracts.tool import AnyTool, BadArguments
 from robota.contracts.verdict import Subject, Verdict
 from robota.log.chain.reader import LOG_NAME, load
-from robota.log.chain.record import Record
+from robota.log.record import Record
 from robota.log.store import fallback_directory, list_sessions
 from robota.policy.decide import SessionPolicy
 from robota.policy.testing.replay import RecordedCall

@@ -13,7 +13,7 @@ from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.log.chain.reader import LOG_NAME
-from robota.log.chain.verify import Break, Report, verify
+from robota.log.chain.verify import ChainBreak, VerifyReport, verify
 from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
 from robota.log.session_title import first_prompt
 from robota.log.store import SessionEntry, fallback_directory, find_session, list_sessions
@@ -76,7 +76,7 @@ def _verify(options: argparse.Namespace) -> int:
     return EXIT_SOUND if report.broken is None else EXIT_BROKEN
 
 
-def _print_report(path: Path, report: Report) -> None:
+def _print_report(path: Path, report: VerifyReport) -> None:
     rows = [("log", str(path)), ("records", str(report.records))]
     if report.broken is None:
         print_columns([*rows, ("chain", "ok"), ("head", report.head_hash)])
@@ -126,7 +126,7 @@ def _entry_json(entry: SessionEntry) -> dict[str, Any]:
     }
 
 
-def _report_json(path: Path, report: Report) -> dict[str, Any]:
+def _report_json(path: Path, report: VerifyReport) -> dict[str, Any]:
     return {
         "ok": report.broken is None,
         "path": str(path),
@@ -136,5 +136,5 @@ def _report_json(path: Path, report: Report) -> dict[str, Any]:
     }
 
 
-def _break_json(broken: Break) -> dict[str, Any]:
+def _break_json(broken: ChainBreak) -> dict[str, Any]:
     return {"line": broken.line, "seq": broken.seq, "reason": broken.flaw, "text": broken.explanation}

@@ -9,7 +9,7 @@ import msgspec
 from robota.contracts.tool import AnyTool, BadArguments, Effect
 from robota.engine.context.cut import SHORTEST, middle_cut
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT
-from robota.log.replay.pairing import LOST_BEGINNING, ORPHAN_INTRODUCTION
+from robota.log.replay.context import LOST_BEGINNING, ORPHAN_INTRODUCTION
 from robota.protocol.conversation import (
     AssistantTurn,
     ImageBlock,

@@ -5,9 +5,8 @@ from typing import Final, assert_never
 
 from robota.engine.model.call_format import CallFormat
 from robota.engine.record.journal import Journal
-from robota.log.kinds.conversation import TurnRecord
-from robota.log.replay.context import Conversation, Piece, Reduction
-from robota.log.replay.pairing import interrupted_result, unanswered
+from robota.log.kinds.conversation import Reduction, TurnRecord
+from robota.log.replay.context import Conversation, Piece, interrupted_result, unanswered
 from robota.protocol.conversation import (
     AssistantBlock,
     AssistantTurn,

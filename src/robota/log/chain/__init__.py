@@ -1,1 +1,1 @@
-"""The hash-chained log file: records, writing, reading, repair, verification, fsync."""
+"""The hash-chained log file: writing, reading, repair, verification, fsync."""

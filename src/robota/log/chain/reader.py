@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from robota.log.chain.record import FIRST_PREV, Flaw, Record, link_flaw, unseal
 from robota.log.errors import LogUnreadable
+from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, unseal
 
 LOG_NAME: Final = "log.jsonl"
 
@@ -23,11 +23,11 @@ class Handling(StrEnum):
     DROPPED = "dropped"
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class LoadProblem(msgspec.Struct, frozen=True, kw_only=True):
     """A line that is not as it was written, or not where it was written."""
 
     line: int
-    flaw: Flaw
+    flaw: RecordFlaw
     handling: Handling
     seq: int | None = None
 
@@ -45,7 +45,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     records: tuple[Record, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LoadProblem, ...] = ()
     head_hash: str = FIRST_PREV
     last_seq: int = 0
     last_ts: int = 0
@@ -90,7 +90,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.records: list[Record] = []
-        self.problems: list[Problem] = []
+        self.problems: list[LoadProblem] = []
         self.line = 0
         self.length = 0
         self.good_length = 0
@@ -110,7 +110,7 @@ class _Reading:
             self._report(record, Handling.SKIPPED)
             self.after_gap = True
         else:
-            self._report(Flaw.TORN_TAIL, Handling.DROPPED)
+            self._report(RecordFlaw.TORN_TAIL, Handling.DROPPED)
 
     def _keep(self, record: Record, is_terminated: bool) -> None:
         # A skipped line has been reported; that the next record does not link to the one before it is no news.
@@ -124,8 +124,8 @@ class _Reading:
         self.good_line = self.line
         self.is_terminated = is_terminated
 
-    def _report(self, flaw: Flaw, handling: Handling, seq: int | None = None) -> None:
-        self.problems.append(Problem(line=self.line, flaw=flaw, handling=handling, seq=seq))
+    def _report(self, flaw: RecordFlaw, handling: Handling, seq: int | None = None) -> None:
+        self.problems.append(LoadProblem(line=self.line, flaw=flaw, handling=handling, seq=seq))
 
     @property
     def _head_hash(self) -> str:

@@ -5,60 +5,60 @@ from pathlib import Path
 import msgspec
 
 from robota.log.chain.reader import open_log
-from robota.log.chain.record import FIRST_PREV, Flaw, Record, link_flaw, unseal
 from robota.log.errors import LogUnreadable
+from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, unseal
 
 
-class Break(msgspec.Struct, frozen=True, kw_only=True):
+class ChainBreak(msgspec.Struct, frozen=True, kw_only=True):
     """The first record that is not as it was written. `seq` is its number, or the one it should have had."""
 
     line: int
     seq: int
-    flaw: Flaw
+    flaw: RecordFlaw
 
     @property
     def explanation(self) -> str:
         return EXPLANATIONS[self.flaw]
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """`records` and `head_hash` are those of the unbroken part."""
 
     records: int
     head_hash: str
-    broken: Break | None = None
+    broken: ChainBreak | None = None
 
 
 EXPLANATIONS = {
-    Flaw.BAD_JSON: "the line is not a record",
-    Flaw.BAD_HASH: "the record was changed after it was written",
-    Flaw.WRONG_PREV: "the record does not follow the one before it: records were removed, added or reordered",
-    Flaw.WRONG_SEQ: "the record does not have the next number",
-    Flaw.TORN_TAIL: "the last record is incomplete: its writer was stopped in the middle",
+    RecordFlaw.BAD_JSON: "the line is not a record",
+    RecordFlaw.BAD_HASH: "the record was changed after it was written",
+    RecordFlaw.WRONG_PREV: "the record does not follow the one before it: records were removed, added or reordered",
+    RecordFlaw.WRONG_SEQ: "the record does not have the next number",
+    RecordFlaw.TORN_TAIL: "the last record is incomplete: its writer was stopped in the middle",
 }
 
 
-def verify(path: Path) -> Report:
+def verify(path: Path) -> VerifyReport:
     """Check every record up to the first broken one. Reads only."""
     head_hash, seq, line_number = FIRST_PREV, 0, 0
     try:
         with open_log(path) as stream:
             for line_number, line in enumerate(stream, start=1):
                 record = _next_record(line, head_hash, seq)
-                if isinstance(record, Break):
+                if isinstance(record, ChainBreak):
                     found = msgspec.structs.replace(record, line=line_number)
-                    return Report(records=line_number - 1, head_hash=head_hash, broken=found)
+                    return VerifyReport(records=line_number - 1, head_hash=head_hash, broken=found)
                 head_hash, seq = record.hash, record.seq
     except OSError as error:
         raise LogUnreadable(f"Cannot read {path} to its end: {error.strerror}. Nothing was changed.") from error
-    return Report(records=line_number, head_hash=head_hash)
+    return VerifyReport(records=line_number, head_hash=head_hash)
 
 
-def _next_record(line: bytes, head_hash: str, seq: int) -> Record | Break:
+def _next_record(line: bytes, head_hash: str, seq: int) -> Record | ChainBreak:
     if not line.endswith(b"\n"):
-        return Break(line=0, seq=seq + 1, flaw=Flaw.TORN_TAIL)
+        return ChainBreak(line=0, seq=seq + 1, flaw=RecordFlaw.TORN_TAIL)
     record = unseal(line[:-1])
-    if isinstance(record, Flaw):
-        return Break(line=0, seq=seq + 1, flaw=record)
+    if isinstance(record, RecordFlaw):
+        return ChainBreak(line=0, seq=seq + 1, flaw=record)
     flaw = link_flaw(record, head_hash, seq)
-    return record if flaw is None else Break(line=0, seq=record.seq, flaw=flaw)
+    return record if flaw is None else ChainBreak(line=0, seq=record.seq, flaw=flaw)

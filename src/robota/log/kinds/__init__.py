@@ -1,1 +1,1 @@
-"""The kinds of records by family, and the registry in which rooms above add their own. May use chain.record."""
+"""The kinds of records by family, and the registry in which rooms above add their own. May use log.record."""

@@ -6,7 +6,7 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from robota.log.chain.record import Record
+from robota.log.record import Record
 from robota.protocol.codec import ProtocolError
 from robota.protocol.wire import Value
 from robota.text.surrogate_pairs import with_whole_characters

@@ -1,1 +1,1 @@
-"""From the records of a log back to tasks, rows, turns and model context."""
+"""Replay of a log: `session.replay` gives tasks, rows, turns, queue, modes; `context` what the model is shown."""

@@ -1,14 +1,213 @@
-"""What a model is shown of a task's turns: a fold over turns, condensations and truncations. Nothing is deleted."""
+"""What a model is shown of a task's turns: reductions applied, every tool call followed by exactly one result."""
 
 from collections.abc import Sequence
+from enum import StrEnum
+from itertools import count
+from typing import Final
 
 import msgspec
 
-from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
-from robota.log.replay.pairing import mend, unanswered
-from robota.protocol.conversation import AssistantTurn, Turn
+from robota.log.kinds.conversation import CondenseRecord, Reduction
+from robota.protocol.conversation import (
+    AssistantTurn,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Turn,
+    UserBlock,
+    UserTurn,
+)
 
-Reduction = CondenseRecord | TruncateRecord
+INTERRUPTED: Final = "The task was interrupted before this call finished."
+LOST_BEGINNING: Final = "(The beginning of this conversation was lost.)"
+ORPHAN_INTRODUCTION: Final = "Result of a tool call that is no longer part of this conversation:\n"
+NO_RESULTS: Final = UserTurn(content=())
+
+
+class Mend(StrEnum):
+    """What had to be done."""
+
+    BEGINNING_ADDED = "the history began with an answer; a first turn was put before it"
+    EMPTY_TURN_DROPPED = "a turn without content was left out"
+    TURNS_MERGED = "two turns of the same side were merged"
+    TURN_ADDED = "a turn with the results of tool calls was missing and was added"
+    CALL_RENAMED = "a tool call had the id of another call and got one of its own"
+    RESULT_ADDED = "a tool call had no result and was marked as interrupted"
+    RESULT_DROPPED = "a second result for the same tool call was left out"
+    RESULT_MADE_TEXT = "a result without its tool call was made plain text"
+    RESULTS_MOVED = "results were put first, in the order of their calls"
+
+
+class PairingProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """`place` is the position in the mended history."""
+
+    place: int
+    mend: Mend
+    call_id: str | None = None
+
+
+class Mended(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid history, and what had to be done for it."""
+
+    turns: tuple[Turn, ...]
+    problems: tuple[PairingProblem, ...] = ()
+
+
+def mend(turns: Sequence[Turn], trusted: int = 0) -> Mended:
+    """The history with calls and results paired. Deterministic, and a second time it changes nothing.
+
+    Turns that need no change are the same objects. The first `trusted` turns must come from an earlier mend;
+    they are not looked at again, except the last, to which a turn of the same side may have to be joined.
+    """
+    start = max(trusted - 1, 0)
+    mended: list[Turn] = list(turns[:start])
+    problems: list[PairingProblem] = []
+    calls = _calls_of(mended[-1]) if mended else ()
+    for turn in _alternating(turns[start:], start, problems):
+        notes = _Notes(len(mended), problems)
+        if isinstance(turn, AssistantTurn):
+            calls = _calls_of(turn)
+            mended.append(_renamed(turn, calls, notes))
+        else:
+            mended.append(_answered(turn, calls, notes))
+            calls = ()
+    return Mended(turns=tuple(mended), problems=tuple(problems))
+
+
+def unanswered(last_turn: Turn | None) -> tuple[ToolUseBlock, ...]:
+    """The calls that wait for results when this is the last turn."""
+    return last_turn.tool_uses if isinstance(last_turn, AssistantTurn) else ()
+
+
+def interrupted_result(call_id: str) -> ToolResultBlock:
+    """The result of a call that was cut off."""
+    return ToolResultBlock(tool_use_id=call_id, content=INTERRUPTED, is_error=True)
+
+
+class _Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A call under the id the history gave it, and under the one it has of its own."""
+
+    given_id: str
+    id: str
+
+
+class _Notes:
+    """Collects what is done at one place."""
+
+    def __init__(self, place: int, problems: list[PairingProblem]) -> None:
+        self._place = place
+        self._problems = problems
+
+    def add(self, mend: Mend, call_id: str | None = None) -> None:
+        self._problems.append(PairingProblem(place=self._place, mend=mend, call_id=call_id))
+
+
+def _alternating(turns: Sequence[Turn], start: int, problems: list[PairingProblem]) -> list[Turn]:
+    """The turns with sides taking turns, and room for results after every turn with calls."""
+    joined: list[Turn] = []
+    for turn in turns:
+        notes = _Notes(start + len(joined), problems)
+        last = joined[-1] if joined else None
+        if not turn.content:
+            notes.add(Mend.EMPTY_TURN_DROPPED)
+        elif isinstance(last, UserTurn) and isinstance(turn, UserTurn):
+            joined[-1] = UserTurn(content=last.content + turn.content)
+            notes.add(Mend.TURNS_MERGED)
+        elif isinstance(last, AssistantTurn) and isinstance(turn, AssistantTurn):
+            joined[-1:] = [last, NO_RESULTS, turn] if last.tool_uses else [_merged(last, turn)]
+            notes.add(Mend.TURN_ADDED if last.tool_uses else Mend.TURNS_MERGED)
+        else:
+            joined.append(turn)
+    if joined and unanswered(joined[-1]):
+        joined.append(NO_RESULTS)
+        _Notes(start + len(joined) - 1, problems).add(Mend.TURN_ADDED)
+    if start == 0 and joined and isinstance(joined[0], AssistantTurn):
+        joined.insert(0, UserTurn(content=(TextBlock(text=LOST_BEGINNING),)))
+        _Notes(0, problems).add(Mend.BEGINNING_ADDED)
+    return joined
+
+
+def _merged(first: AssistantTurn, second: AssistantTurn) -> AssistantTurn:
+    return msgspec.structs.replace(second, content=first.content + second.content, usage=first.usage + second.usage)
+
+
+def _calls_of(turn: Turn) -> tuple[_Call, ...]:
+    """The calls of a turn, each with an id that no other call of the turn has."""
+    uses = unanswered(turn)
+    taken = {use.id for use in uses}
+    calls: list[_Call] = []
+    given: set[str] = set()
+    for use in uses:
+        own_id = use.id if use.id and use.id not in given else _fresh_id(use.id or "call", taken)
+        given.add(use.id)
+        taken.add(own_id)
+        calls.append(_Call(given_id=use.id, id=own_id))
+    return tuple(calls)
+
+
+def _fresh_id(base: str, taken: set[str]) -> str:
+    return next(name for name in (f"{base}_{number}" for number in count(2)) if name not in taken)
+
+
+def _renamed(turn: AssistantTurn, calls: tuple[_Call, ...], notes: _Notes) -> AssistantTurn:
+    if all(call.id == call.given_id for call in calls):
+        return turn
+    for call in calls:
+        if call.id != call.given_id:
+            notes.add(Mend.CALL_RENAMED, call.id)
+    names = iter(calls)
+    content = tuple(
+        msgspec.structs.replace(block, id=next(names).id) if isinstance(block, ToolUseBlock) else block
+        for block in turn.content
+    )
+    return msgspec.structs.replace(turn, content=content)
+
+
+def _answered(turn: UserTurn, calls: tuple[_Call, ...], notes: _Notes) -> UserTurn:
+    """The turn with exactly one result for each call, in order and first."""
+    results, others = _sorted_out(turn, calls, notes)
+    for call in calls:
+        if call.id not in results:
+            results[call.id] = interrupted_result(call.id)
+            notes.add(Mend.RESULT_ADDED, call.id)
+    content = (*(results[call.id] for call in calls), *others)
+    if len(content) != len(turn.content):
+        return UserTurn(content=content)
+    if all(new is old for new, old in zip(content, turn.content, strict=True)):
+        return turn
+    if set(map(id, content)) == set(map(id, turn.content)):
+        notes.add(Mend.RESULTS_MOVED)
+    return UserTurn(content=content)
+
+
+def _sorted_out(
+    turn: UserTurn, calls: tuple[_Call, ...], notes: _Notes
+) -> tuple[dict[str, ToolResultBlock], list[UserBlock]]:
+    """The results by the id of their call, and everything else. Calls that shared an id get theirs by order."""
+    waiting: dict[str, list[str]] = {}
+    for call in calls:
+        waiting.setdefault(call.given_id, []).append(call.id)
+    results: dict[str, ToolResultBlock] = {}
+    others: list[UserBlock] = []
+    for block in turn.content:
+        if not isinstance(block, ToolResultBlock):
+            others.append(block)
+        elif block.tool_use_id not in waiting:
+            others += _as_text(block)
+            notes.add(Mend.RESULT_MADE_TEXT, block.tool_use_id)
+        elif not waiting[block.tool_use_id]:
+            notes.add(Mend.RESULT_DROPPED, block.tool_use_id)
+        else:
+            call_id = waiting[block.tool_use_id].pop(0)
+            is_same = block.tool_use_id == call_id
+            results[call_id] = block if is_same else msgspec.structs.replace(block, tool_use_id=call_id)
+    return results, others
+
+
+def _as_text(result: ToolResultBlock) -> list[UserBlock]:
+    images = [ImageBlock(source=source) for source in result.images]
+    return [TextBlock(text=ORPHAN_INTRODUCTION + result.content), *images]
 
 
 class Reduced(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,4 +283,5 @@ def conversation_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> Con
 
 
 def reduction_id(reduction: Reduction) -> str:
+    """The id by which a restore names the reduction."""
     return reduction.condense_id if isinstance(reduction, CondenseRecord) else reduction.truncation_id

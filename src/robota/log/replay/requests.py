@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from robota.log.chain.record import Record
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.registry import PayloadError, payload_of
 from robota.log.kinds.requests import ContentRecord, RequestRecord
+from robota.log.record import Record
 from robota.protocol.state import is_request_row
 
 

@@ -1,24 +1,40 @@
-"""What a session looks like after its records: tasks, rows, turns, queue."""
+"""From the records of a log back to the session: the one place that says what a log means for its state."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
-from robota.log.chain.record import Record
+from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TruncateRecord, TurnRecord
 from robota.log.kinds.registry import Payload, PayloadError, payload_of
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
+from robota.log.record import Record
 from robota.log.replay.context import Conversation, Reduced, conversation_of, reduction_id
 from robota.protocol.conversation import Turn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import is_request_row
 
 INTERRUPTED: Final = "interrupted"
 
+# What changes the state of one task while it runs.
+TaskPayload = (
+    MessageRecord
+    | TurnRecord
+    | CondenseRecord
+    | TruncateRecord
+    | RestoreRecord
+    | TodosRecord
+    | AnswerRecord
+    | ToolStartRecord
+    | ToolEndRecord
+)
 
-class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
+
+class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     """One task. `messages` are in the order of `ts`, each in its newest version; `outcome` is None until it ends.
+    `answers` are those of persons by the `ts` of the ask; `interrupted_calls` were started and have no end.
 
     `mode` is empty if the record that began the task was lost. `turns` are all that were ever recorded; `conversation`
     is what the model is shown of them.
@@ -32,9 +48,27 @@ class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
     reductions: tuple[Reduced, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     outcome: str | None = None
+    answers: dict[int, AnswerRecord] = {}
+    interrupted_calls: tuple[ToolStartRecord, ...] = ()
+
+    @property
+    def pending_ask(self) -> Message | None:
+        """The last row, if it asks something that nobody answered before the task stopped."""
+        last = self.messages[-1] if self.messages else None
+        if last is None or last.ask is None or last.interrupted or last.is_answered or last.ts in self.answers:
+            return None
+        return last
 
     def conversation(self) -> Conversation:
+        """What the model is shown of the turns."""
         return conversation_of(self.turns, self.reductions)
+
+    @property
+    def cost(self) -> float:
+        """US dollars that the requests of the task cost, as far as prices are known."""
+        infos = [_request_info(row.text) for row in self.messages if is_request_row(row)]
+        costs = [info.get("cost") for info in infos if info]
+        return sum(cost for cost in costs if isinstance(cost, int | float))
 
     @property
     def context_tokens(self) -> int:
@@ -42,7 +76,7 @@ class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
         return next((tokens for tokens in map(_context_tokens, reversed(self.messages)) if tokens), 0)
 
 
-class UnreadPayload(msgspec.Struct, frozen=True, kw_only=True):
+class UnreadableRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record whose payload could not be understood; it was left out."""
 
     seq: int
@@ -50,18 +84,24 @@ class UnreadPayload(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Projection(msgspec.Struct, frozen=True, kw_only=True):
+class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as its records tell it. The current task is the newest that runs, or else the one that ended last."""
 
     header: SessionHeader | None = None
-    tasks: dict[str, TaskHistory] = {}
+    tasks: dict[str, ReplayedTask] = {}
     queue: tuple[QueuedMessage, ...] = ()
     current_task_id: str | None = None
-    problems: tuple[UnreadPayload, ...] = ()
+    problems: tuple[UnreadableRecord, ...] = ()
 
     @property
-    def current(self) -> TaskHistory | None:
+    def current(self) -> ReplayedTask | None:
+        """The task that was current in the end."""
         return self.tasks.get(self.current_task_id or "")
+
+    @property
+    def permission_mode(self) -> PermissionMode | None:
+        """The permission mode that was set last."""
+        return self.header.permission_mode if self.header else None
 
     @property
     def ended(self) -> bool:
@@ -69,19 +109,22 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
         return self.current is None or self.current.outcome is not None
 
 
-def project(records: Iterable[Record]) -> Projection:
-    """Read the records of a session that nobody runs now: what was under way in the end is closed."""
+def replay(records: Iterable[Record]) -> ReplayedSession:
+    """The session after these records, if nobody runs it now: what was under way in the end is closed.
+
+    Approvals are not part of it: an answered ask was answered for that call only.
+    """
     fold = _Fold()
-    problems: list[UnreadPayload] = []
+    problems: list[UnreadableRecord] = []
     for record in records:
         try:
             payload = payload_of(record)
         except PayloadError as error:
-            problems.append(UnreadPayload(seq=record.seq, kind=record.kind, reason=str(error)))
+            problems.append(UnreadableRecord(seq=record.seq, kind=record.kind, reason=str(error)))
             continue
         if payload is not None:
             fold.take(payload)
-    return Projection(
+    return ReplayedSession(
         header=fold.header,
         tasks={task_id: task.history() for task_id, task in fold.tasks.items()},
         queue=fold.queue,
@@ -109,18 +152,20 @@ class _Fold:
                 self._begin(payload)
             case EndRecord():
                 self._end(payload)
-            case MessageRecord():
-                self._task(payload.task_id).messages[payload.message.ts] = payload.message
-            case TurnRecord():
-                self._task(payload.task_id).turns.append(payload.turn)
-            case CondenseRecord() | TruncateRecord():
-                self._task(payload.task_id).reduce(payload)
-            case RestoreRecord():
-                self._task(payload.task_id).restore(payload.id)
-            case TodosRecord():
-                self._task(payload.task_id).todos = payload.todos
+            case (
+                MessageRecord()
+                | TurnRecord()
+                | CondenseRecord()
+                | TruncateRecord()
+                | RestoreRecord()
+                | TodosRecord()
+                | AnswerRecord()
+                | ToolStartRecord()
+                | ToolEndRecord()
+            ):
+                self._task(payload.task_id).take(payload)
             case _:
-                pass  # The audit trail: what was asked, decided and run. No part of the conversation.
+                pass  # The audit trail and kinds of other rooms: no part of the session's state.
 
     def _task(self, task_id: str) -> "_OpenTask":
         """The task; one whose beginning was lost is taken up where its first record shows it."""
@@ -156,15 +201,32 @@ class _OpenTask:
         self.reductions: list[Reduced] = []
         self.todos: tuple[TodoItem, ...] = ()
         self.outcome: str | None = None
+        self.answers: dict[int, AnswerRecord] = {}
+        self.running: dict[str, ToolStartRecord] = {}
 
-    def reduce(self, reduction: CondenseRecord | TruncateRecord) -> None:
-        self.reductions.append(Reduced(after=len(self.turns), reduction=reduction))
+    def take(self, payload: TaskPayload) -> None:
+        match payload:
+            case MessageRecord():
+                self.messages[payload.message.ts] = payload.message
+            case TurnRecord():
+                self.turns.append(payload.turn)
+            case CondenseRecord() | TruncateRecord():
+                self.reductions.append(Reduced(after=len(self.turns), reduction=payload))
+            case RestoreRecord():
+                self.reductions = [each for each in self.reductions if reduction_id(each.reduction) != payload.id]
+            case TodosRecord():
+                self.todos = payload.todos
+            case AnswerRecord():
+                self.answers[payload.ts] = payload
+            case ToolStartRecord():
+                self.running[payload.call_id] = payload
+            case ToolEndRecord():
+                self.running.pop(payload.call_id, None)
+            case _:
+                assert_never(payload)
 
-    def restore(self, id: str) -> None:
-        self.reductions = [reduced for reduced in self.reductions if reduction_id(reduced.reduction) != id]
-
-    def history(self) -> TaskHistory:
-        return TaskHistory(
+    def history(self) -> ReplayedTask:
+        return ReplayedTask(
             task_id=self.task_id,
             mode=self.mode,
             parent_task_id=self.parent_task_id,
@@ -173,6 +235,8 @@ class _OpenTask:
             reductions=tuple(self.reductions),
             todos=self.todos,
             outcome=self.outcome,
+            answers=self.answers,
+            interrupted_calls=tuple(self.running.values()),
         )
 
 

@@ -23,7 +23,7 @@ class Record(msgspec.Struct, frozen=True):
     hash: str
 
 
-class Flaw(StrEnum):
+class RecordFlaw(StrEnum):
     """What is wrong with a line."""
 
     BAD_JSON = "bad JSON"
@@ -46,24 +46,24 @@ def seal(seq: int, ts: int, kind: str, payload: bytes, prev: str) -> tuple[bytes
     return b'%s%s%s"}\n' % (body[:-1], HASH_FIELD, digest.encode()), digest
 
 
-def unseal(line: bytes) -> Record | Flaw:
+def unseal(line: bytes) -> Record | RecordFlaw:
     """The record on a line (without its newline), if the line is exactly what was written."""
     try:
         record = msgspec.json.decode(line, type=Record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Flaw.BAD_JSON
+        return RecordFlaw.BAD_JSON
     body = line[:-SEAL_LENGTH] + b"}"
     digest = sha256(body).hexdigest()
     # Comparing the whole seal, not only the parsed hash, catches a change between the fields as well.
     if line[-SEAL_LENGTH:] != b'%s%s"}' % (HASH_FIELD, digest.encode()):
-        return Flaw.BAD_HASH
+        return RecordFlaw.BAD_HASH
     return record
 
 
-def link_flaw(record: Record, prev: str, seq: int) -> Flaw | None:
+def link_flaw(record: Record, prev: str, seq: int) -> RecordFlaw | None:
     """Whether a sound record follows the one with hash `prev` and number `seq`."""
     if record.prev != prev:
-        return Flaw.WRONG_PREV
+        return RecordFlaw.WRONG_PREV
     if record.seq != seq + 1:
-        return Flaw.WRONG_SEQ
+        return RecordFlaw.WRONG_SEQ
     return None

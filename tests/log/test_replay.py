@@ -1,4 +1,4 @@
-"""What a session looks like when it is taken up again."""
+"""Replay: what a session looks like after the records of its log."""
 
 import json
 import tempfile
@@ -8,26 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.log.chain.reader import load
-from robota.log.chain.record import Record, seal, unseal
 from robota.log.chain.writer import SessionLog
-from robota.log.kinds.calls import VerdictRecord
+from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord, VerdictRecord
 from robota.log.kinds.conversation import MessageRecord, TurnRecord
 from robota.log.kinds.registry import Payload
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
-from robota.log.replay.projection import Projection, project
+from robota.log.record import Record, seal, unseal
+from robota.log.replay.session import ReplayedSession, replay
 from robota.protocol.conversation import TextBlock, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import AgentState, detect_agent_state
 
 
-def projected(*payloads: Payload) -> Projection:
+def projected(*payloads: Payload) -> ReplayedSession:
     with tempfile.TemporaryDirectory() as directory:
         log = SessionLog.create(Path(directory), lambda: 1)
         for payload in payloads:
             log.append(payload)
         log.close()
-        return project(load(log.path).records)
+        return replay(load(log.path).records)
 
 
 def task(task_id: str, parent: str | None = None) -> TaskRecord:
@@ -42,7 +42,7 @@ def request(ts: int, **info: object) -> MessageRecord:
     return say(ts, "api_req_started", json.dumps(info) if info else None)
 
 
-def rows(projection: Projection) -> tuple[Message, ...]:
+def rows(projection: ReplayedSession) -> tuple[Message, ...]:
     return projection.tasks["t"].messages
 
 
@@ -151,11 +151,47 @@ def test_unknown_kinds_are_passed_over_and_unreadable_payloads_are_named() -> No
         sealed("queue", b"null"),
         sealed("task", b'{"taskId":"t","mode":"code","colour":"blue"}'),
     ]
-    projection = project(records)
+    projection = replay(records)
     assert [problem.kind for problem in projection.problems] == ["message", "turn", "queue"]
     assert projection.tasks["t"].mode == "code"
 
 
 def test_an_empty_log_is_an_empty_session() -> None:
-    assert project([]) == Projection()
-    assert Projection().ended
+    assert replay([]) == ReplayedSession()
+    assert ReplayedSession().ended
+
+
+def test_an_ask_that_nobody_answered_is_pending_and_an_answered_one_is_not(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path / "asked", lambda: 1)
+    log.append(MessageRecord(task_id="t", message=Message(ts=5, type="ask", ask="followup", text="Which?")))
+    pending = replay(load(log.path).records).tasks["t"].pending_ask
+    assert pending is not None and pending.text == "Which?"
+    log.append(AnswerRecord(task_id="t", ts=5, response="messageResponse", text="That one."))
+    task = replay(load(log.path).records).tasks["t"]
+    log.close()
+    assert task.pending_ask is None
+    assert task.answers[5].text == "That one."
+
+
+def test_calls_that_were_running_when_the_log_ends_are_named(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path / "running", lambda: 1)
+    for call_id in ("done", "cut"):
+        log.append(ToolStartRecord(task_id="t", call_id=call_id, tool="execute_command", input={"command": call_id}))
+    log.append(ToolEndRecord(task_id="t", call_id="done", tool="execute_command", status="completed", duration_ms=1))
+    (cut,) = replay(load(log.path).records).tasks["t"].interrupted_calls
+    log.close()
+    assert cut.input == {"command": "cut"}
+
+
+def test_the_newest_permission_mode_holds(tmp_path: Path) -> None:
+    log = SessionLog.create(tmp_path / "modes", lambda: 1)
+    assert replay(load(log.path).records).permission_mode is None
+    for mode in (PermissionMode.DEFAULT, PermissionMode.PLAN):
+        log.append(
+            SessionHeader(
+                id="s", cwd="/", model="m", provider="p", permission_mode=mode, completion="implicit", version="1"
+            )
+        )
+    session = replay(load(log.path).records)
+    log.close()
+    assert session.permission_mode is PermissionMode.PLAN
