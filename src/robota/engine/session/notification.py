@@ -12,13 +12,14 @@ from robota.protocol.asks.ask import (
     QuestionAsk,
     ResumeAsk,
 )
+from robota.protocol.views import FieldsView, TerminalView
 
 
 def notification_of(asked: Ask) -> dict[str, str]:
     """The fields of a notification about an ask."""
     match asked:
         case ApprovalAsk():
-            message = f"Robota needs your permission: {asked.title}"
+            message = f"Robota needs your permission to {_intention(asked)}"
             return {"notification_type": "permission_prompt", "title": "Permission needed", "message": message}
         case QuestionAsk():
             message = f"Robota has a question for you: {asked.question}"
@@ -31,3 +32,13 @@ def notification_of(asked: Ask) -> dict[str, str]:
             return {"notification_type": "idle_prompt", "title": "Waiting for you", "message": message}
         case never:
             assert_never(never)
+
+
+def _intention(asked: ApprovalAsk) -> str:
+    match asked.view:
+        case TerminalView():
+            return f"run a command: {asked.view.command}"
+        case FieldsView() if asked.view.heading:
+            return f"use an MCP server: {asked.view.heading}"
+        case _:
+            return f"use a tool: {asked.title}"
