@@ -9,6 +9,7 @@ from robota.clients.headless import exit_codes
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.clients.headless.outcome import ERROR
+from robota.protocol.asks.answer import Reject
 from robota.protocol.commands import AskResponse, NewTask, Refused
 from robota.protocol.events import MessageUpdated, TaskAborted
 from robota.protocol.fault import Fault
@@ -140,7 +141,7 @@ def test_an_ask_for_permission_is_answered_with_no(kind: str) -> None:
     story = Story().ask(kind, "{}")
     ran = run_steps(story.done().steps)
     assert ran.code == 0
-    assert AskResponse(ask_response="noButtonClicked", ts=2) in ran.session.commands
+    assert AskResponse(answer=Reject(), ts=2) in ran.session.commands
 
 
 def test_running_output_and_partial_asks_are_not_answered() -> None:

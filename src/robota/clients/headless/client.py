@@ -3,12 +3,12 @@
 import asyncio
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Any
+from typing import Any, Final
 
 from robota.clients.headless import exit_codes
 from robota.clients.headless.formats import printer_for
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.headless.outcome import Interruption, RunOutcome, outcome_of, refused
+from robota.clients.headless.outcome import Interruption, RunOutcome, aborted_during, outcome_of, refused
 from robota.clients.headless.output import BinaryOutput, OutputLost
 from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import result_of
@@ -16,14 +16,29 @@ from robota.clients.headless.tally import Tally
 from robota.clients.render.diagnostics import Diagnostics
 from robota.clients.render.safe_text import Handlers, TextOutput
 from robota.clients.render.signals import signals_to
+from robota.clients.view.model import ViewModel
+from robota.clients.view.reduce import reduce
+from robota.protocol.asks.answer import Reject
+from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
+from robota.protocol.asks.seed import ask_of
 from robota.protocol.commands import AskResponse, CancelTask, NewTask, Refused
-from robota.protocol.events import Event, MessageCreated, MessageUpdated, State, TaskAborted
+from robota.protocol.events import (
+    Event,
+    MessageCreated,
+    MessageUpdated,
+    State,
+    TaskAborted,
+    Thinking,
+    ToolEnd,
+    ToolStart,
+)
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
-from robota.protocol.state import AgentState, StateTracker
+from robota.protocol.state import AgentState
 
-ENDED = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
+ENDED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
+FOLDED: Final = (State, MessageCreated, MessageUpdated, Thinking, ToolStart, ToolEnd, TaskAborted)
 
 
 async def run_headless(
@@ -49,7 +64,7 @@ class HeadlessRun:
         self._session = session
         self._printer = printer
         self._grace_s = cancel_grace_s
-        self._tracker = StateTracker()
+        self._view = ViewModel()
         self._tally = Tally()
         self._handlers = self._handlers_with(printer.handlers)
         self._left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -97,7 +112,7 @@ class HeadlessRun:
             first = await anext(events, None)
             if first is not None:
                 self._take(first)
-            self._newest_before = self._tracker.info.last_message_ts
+            self._newest_before = self._view.agent.last_message_ts
             if self._cancelling:
                 return
             # Until it is accepted there may be something to tell, such as what is waited for.
@@ -143,13 +158,13 @@ class HeadlessRun:
         """Whether this message ends the run. An ask that wants a permission is answered with no."""
         if message.type != "ask" or message.partial is True or message.is_answered or self._is_old(message):
             return False
-        info = self._tracker.info
+        info = self._view.agent
         if info.last_message_ts != message.ts or is_non_blocking_ask(message.ask):
             return False
-        if info.state in ENDED or message.ask == "followup":
+        if info.state in ENDED or isinstance(ask_of(message), QuestionAsk):
             return True
         # An ask of a newer engine lands here too: no is the answer that allows nothing.
-        await self._session.submit(AskResponse(ask_response="noButtonClicked", ts=message.ts))
+        await self._session.submit(AskResponse(answer=Reject(), ts=message.ts))
         return False
 
     def _is_old(self, message: Message) -> bool:
@@ -158,22 +173,15 @@ class HeadlessRun:
 
     def _handlers_with(self, printing: Handlers) -> dict[type, tuple[Callable[[Any], None], ...]]:
         """One table for all that listen; a kind of event that nobody wants costs one look-up."""
-        tracking: Handlers = {
-            State: self._rows_replaced,
-            MessageCreated: self._row_created,
-            MessageUpdated: lambda event: self._tracker.updated(event.message),
-            TaskAborted: lambda event: None,
-        }
-        sources = (tracking, self._tally.handlers, printing)
+        # Deltas are left out: a row comes whole when it is finished, and a long stream shall cost nothing here.
+        folding: Handlers = {kind: self._fold for kind in FOLDED}
+        sources = (folding, self._tally.handlers, printing)
         kinds = {kind for source in sources for kind in source}
         return {kind: tuple(source[kind] for source in sources if kind in source) for kind in kinds}
 
-    def _rows_replaced(self, event: State) -> None:
-        self._tracker.replace(event.state.cline_messages)
-
-    def _row_created(self, event: MessageCreated) -> None:
-        self._tracker.created(event.message)
-        if self._prompt_ts is None:
+    def _fold(self, event: Event) -> None:
+        self._view = reduce(self._view, event)
+        if isinstance(event, MessageCreated) and self._prompt_ts is None:
             self._prompt_ts = event.message.ts
 
     def _start_cancel(self) -> None:
@@ -195,8 +203,8 @@ class HeadlessRun:
             return refused(self._refusal.message)
         return outcome_of(
             # Without a row of ours, the last message belongs to an earlier run of the session.
-            self._tracker.messages if self._prompt_ts is not None else (),
+            tuple(self._view.rows) if self._prompt_ts is not None else (),
             prompt_ts=self._prompt_ts,
-            aborted_during=self._tally.aborted_during,
+            aborted_during=aborted_during(self._view),
             interruption=self._interruption,
         )

@@ -1,12 +1,23 @@
 """How a task ended, read from its last message."""
 
-import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, assert_never
 
 import msgspec
 
 from robota.clients.headless import exit_codes
+from robota.clients.view.model import RUNNING, ViewModel
+from robota.protocol.asks.ask import (
+    ApprovalAsk,
+    CompletionAsk,
+    FailureAsk,
+    LimitAsk,
+    LimitKind,
+    MistakesAsk,
+    QuestionAsk,
+    ResumeAsk,
+)
+from robota.protocol.asks.seed import ask_of
 from robota.protocol.message import Message
 from robota.protocol.state import is_request_row
 
@@ -51,27 +62,34 @@ def outcome_of(
     the task did not come to an end of its own.
     """
     last = messages[-1] if messages else None
-    ask = last.ask if last is not None and last.type == "ask" and last.partial is not True else None
     so_far = _newest_answer(messages, prompt_ts)
     partial = (so_far.text or "") if so_far is not None else ""
-    if last is None or ask is None or ask == "resume_task":
-        return _unfinished(ask, partial, aborted_during, interruption)
-    if ask == "completion_result":
-        return _completed(messages, prompt_ts, last, partial)
-    if ask == "api_req_failed":
-        return _provider_failed(last, partial)
-    if ask == "followup":
-        return _question(last)
-    if ask == "auto_approval_max_req_reached":
-        return _limit_reached(last, partial)
-    if ask == "mistake_limit_reached":
-        return _mistakes(last, partial)
-    return RunOutcome(
-        exit_code=exit_codes.TASK_FAILED,
-        terminal_reason="internal_error",
-        result=partial,
-        errors=(f"The task stopped at {ask!r}, which print mode cannot answer. Its session is kept.",),
-    )
+    if last is None or last.type != "ask" or last.partial is True or last.ask is None:
+        return _broken_off(partial, aborted_during, interruption)
+    match asked := ask_of(last):
+        case CompletionAsk():
+            return _completed(messages, prompt_ts, last, partial)
+        case FailureAsk():
+            return _provider_failed(asked, partial)
+        case QuestionAsk():
+            return _question(asked)
+        case LimitAsk():
+            return _limit_reached(asked, partial)
+        case MistakesAsk():
+            return _mistakes(asked, partial)
+        case ResumeAsk(is_completed=False):
+            return _cancelled(partial, aborted_during, interruption)
+        case ApprovalAsk() | ResumeAsk() | None:
+            said = f"The task stopped at {last.ask!r}, which print mode cannot answer. Its session is kept."
+            return _failed("internal_error", partial, said)
+        case never:
+            assert_never(never)
+
+
+def aborted_during(view: ViewModel) -> str:
+    """The terminal reason of a task that is cancelled now or was cancelled last: in a call, or in a reply."""
+    in_tools = any(tool.status in (RUNNING, "interrupted") for tool in view.tools.values())
+    return "aborted_tools" if in_tools else "aborted_streaming"
 
 
 def refused(message: str) -> RunOutcome:
@@ -84,12 +102,7 @@ def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message
     answer = _answer_of_last_request(messages, prompt_ts)
     text = (answer.text if answer is not None else None) or last.text or ""
     if not text.strip() or (answer is not None and answer.interrupted):
-        return RunOutcome(
-            exit_code=exit_codes.TASK_FAILED,
-            terminal_reason="model_error",
-            result=partial,
-            errors=(_stopped_by(messages) or NO_ANSWER,),
-        )
+        return _failed("model_error", partial, _stopped_by(messages) or NO_ANSWER)
     return RunOutcome(
         exit_code=exit_codes.DONE, terminal_reason="completed", subtype=SUCCESS, is_error=False, result=text
     )
@@ -101,45 +114,28 @@ def _stopped_by(messages: Sequence[Message]) -> str:
     return (said.text or "") if said is not None and said.say == "error" else ""
 
 
-def _provider_failed(last: Message, partial: str) -> RunOutcome:
-    fault = last.fault
+def _provider_failed(asked: FailureAsk, partial: str) -> RunOutcome:
+    fault = asked.fault
     retryable = fault is not None and fault.retryable
-    said = (fault.message if fault is not None else None) or last.text or "The request to the model failed."
+    said = (fault.message if fault is not None else None) or asked.message or "The request to the model failed."
     return RunOutcome(
         exit_code=exit_codes.PROVIDER_RETRYABLE if retryable else exit_codes.PROVIDER_PERMANENT,
-        terminal_reason=_fault_reason(fault.kind if fault is not None else ""),
+        terminal_reason="prompt_too_long" if fault is not None and fault.kind == "context_too_long" else "api_error",
         result=partial,
         errors=(said,),
         api_error_status=fault.status if fault is not None else None,
     )
 
 
-def _fault_reason(kind: str) -> str:
-    return "prompt_too_long" if kind == "context_too_long" else "api_error"
-
-
-def _question(last: Message) -> RunOutcome:
-    question = _question_text(last.text or "")
+def _question(asked: QuestionAsk) -> RunOutcome:
+    said = f"The agent asks: {asked.question}\nNobody can answer in print mode; put the answer into the prompt."
     return RunOutcome(
-        exit_code=exit_codes.NEEDS_HUMAN,
-        terminal_reason="needs_input",
-        result=question,
-        errors=(f"The agent asks: {question}\nNobody can answer in print mode; put the answer into the prompt.",),
+        exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", result=asked.question, errors=(said,)
     )
 
 
-def _question_text(text: str) -> str:
-    """The question in a `followup` ask, whose text is JSON in the seed's protocol."""
-    try:
-        asked: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    question = asked.get("question") if isinstance(asked, dict) else None
-    return question if isinstance(question, str) else text
-
-
-def _limit_reached(last: Message, partial: str) -> RunOutcome:
-    if '"cost"' in (last.text or ""):
+def _limit_reached(asked: LimitAsk, partial: str) -> RunOutcome:
+    if asked.limit is LimitKind.COST:
         return RunOutcome(
             exit_code=exit_codes.BUDGET_LIMIT,
             terminal_reason="budget_exhausted",
@@ -156,33 +152,33 @@ def _limit_reached(last: Message, partial: str) -> RunOutcome:
     )
 
 
-def _mistakes(last: Message, partial: str) -> RunOutcome:
-    return RunOutcome(
-        exit_code=exit_codes.TASK_FAILED,
-        terminal_reason="malformed_tool_use_exhausted",
-        result=partial,
-        errors=(last.text or "The model made too many mistakes in a row. What was done stays done.",),
-    )
+def _mistakes(asked: MistakesAsk, partial: str) -> RunOutcome:
+    said = asked.message or "The model made too many mistakes in a row. What was done stays done."
+    return _failed("malformed_tool_use_exhausted", partial, said)
 
 
-def _unfinished(ask: str | None, partial: str, aborted_during: str, interruption: Interruption | None) -> RunOutcome:
-    """The task is paused, or broke off without saying how."""
+def _cancelled(partial: str, during: str, interruption: Interruption | None) -> RunOutcome:
+    """The task is paused."""
     if interruption is not None:
-        return RunOutcome(
-            exit_code=interruption.exit_code,
-            terminal_reason=aborted_during,
-            result=partial,
-            errors=(f"Stopped by {interruption.signal_name}. What was done stays done; the session is kept.",),
-        )
-    if ask is not None:
-        said = "The task was cancelled. What was done stays done; the session is kept."
-        return RunOutcome(
-            exit_code=exit_codes.TASK_FAILED, terminal_reason=aborted_during, result=partial, errors=(said,)
-        )
+        return _interrupted(partial, during, interruption)
+    return _failed(during, partial, "The task was cancelled. What was done stays done; the session is kept.")
+
+
+def _broken_off(partial: str, during: str, interruption: Interruption | None) -> RunOutcome:
+    """There is no final ask that says how it ended."""
+    if interruption is not None:
+        return _interrupted(partial, during, interruption)
     said = "The session broke off without an end (this is a bug in robota). What was done stays done; see its log."
-    return RunOutcome(
-        exit_code=exit_codes.TASK_FAILED, terminal_reason="internal_error", result=partial, errors=(said,)
-    )
+    return _failed("internal_error", partial, said)
+
+
+def _interrupted(partial: str, during: str, interruption: Interruption) -> RunOutcome:
+    said = f"Stopped by {interruption.signal_name}. What was done stays done; the session is kept."
+    return RunOutcome(exit_code=interruption.exit_code, terminal_reason=during, result=partial, errors=(said,))
+
+
+def _failed(reason: str, partial: str, said: str) -> RunOutcome:
+    return RunOutcome(exit_code=exit_codes.TASK_FAILED, terminal_reason=reason, result=partial, errors=(said,))
 
 
 def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> Message | None:

@@ -13,7 +13,6 @@ from robota.protocol.events import (
     TaskTokenUsageUpdated,
     Thinking,
     ToolEnd,
-    ToolStart,
     TurnReply,
 )
 
@@ -46,8 +45,6 @@ class Tally:
         self._started = time.monotonic()
         self._request_started: float | None = None
         self._api_seconds = 0.0
-        self._running_tools: set[str] = set()
-        self._tool_was_interrupted = False
 
     @property
     def handlers(self) -> Handlers:
@@ -55,7 +52,6 @@ class Tally:
             State: self._state,
             Thinking: self._thinking,
             TurnReply: self._turn_reply,
-            ToolStart: self._tool_start,
             ToolEnd: self._tool_end,
             TaskTokenUsageUpdated: self._usage_updated,
             ContextUpdate: self._context_update,
@@ -77,19 +73,12 @@ class Tally:
         open_for = 0.0 if self._request_started is None else time.monotonic() - self._request_started
         return _milliseconds(self._api_seconds + open_for)
 
-    @property
-    def aborted_during(self) -> str:
-        """The terminal reason, should the task be cancelled now or have been cancelled last."""
-        in_tools = self._tool_was_interrupted or bool(self._running_tools)
-        return "aborted_tools" if in_tools else "aborted_streaming"
-
     def _state(self, event: State) -> None:
         self.session_id = event.state.session_id
 
     def _thinking(self, event: Thinking) -> None:
         if event.is_thinking:
             self._request_started = time.monotonic()
-            self._tool_was_interrupted = False
         elif self._request_started is not None:
             self._api_seconds += time.monotonic() - self._request_started
             self._request_started = None
@@ -104,13 +93,7 @@ class Tally:
             usage=share.usage + reply.usage, cost=share.cost + max(0.0, self.total_cost - spent_before)
         )
 
-    def _tool_start(self, event: ToolStart) -> None:
-        self._running_tools.add(event.call_id)
-
     def _tool_end(self, event: ToolEnd) -> None:
-        self._running_tools.discard(event.call_id)
-        if event.status == "interrupted":
-            self._tool_was_interrupted = True
         if event.status == "denied":
             self.denials.append(
                 PermissionDenial(tool_name=event.tool, tool_use_id=event.call_id, tool_input=event.input)
