@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolError
+from tests.tools.editing.written_files import ENCODINGS, ENDINGS, written
 from tests.tools.workbench import Workbench
-from tests.tools.written_files import ENCODINGS, ENDINGS, written
 
 LINES = ["café ÿ", "second", "third", "fourth", "übel"]
 BODY = [*("@@", "@@ a", "@@ b", " a", "-a", "+a", "+x", " ", "", "-", "   a", "- ", "-b", "*** End of File"), "?"]

@@ -7,7 +7,7 @@ import pytest
 
 from robota.contracts.tool import ToolError
 from robota.protocol.views import DiffView
-from tests.tools.casebook import Case, cases_of
+from tests.tools.editing.casebook import Case, cases_of
 from tests.tools.workbench import Workbench
 
 CASES = cases_of("apply_diff")

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolError
+from tests.tools.editing.written_files import ENCODINGS, ENDINGS, written
 from tests.tools.workbench import Workbench
-from tests.tools.written_files import ENCODINGS, ENDINGS, written
 
 LINES = ["café ÿ", "second", "third", "fourth", "übel"]
 BLOCK = ("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE")

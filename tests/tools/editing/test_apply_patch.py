@@ -11,7 +11,7 @@ from robota.contracts.tool import ToolError
 from robota.protocol.views import DiffView
 from robota.tools.editing import apply_patch
 from robota.tools.editing.patch_format import BadPatch, paths_of, read_patch
-from tests.tools.casebook import Case, cases_of
+from tests.tools.editing.casebook import Case, cases_of
 from tests.tools.workbench import Workbench
 
 CASES = cases_of("apply_patch")
