@@ -1,5 +1,6 @@
 """A row that streams is kept in the log now and then: a crash loses little of it, and the log does not fill up."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from robota.engine.record.rows import Rows
 from robota.engine.session.bus import EventBus
 from robota.log.chain.reader import load
 from robota.log.chain.writer import SessionLog
+from robota.protocol.events import Event, MessageCreated
 from robota.secrets.redaction import Redactor
 
 
@@ -44,3 +46,17 @@ def test_a_streaming_row_is_logged_at_most_twice_a_second(tmp_path: Path) -> Non
     assert logged_texts(log) == ["a", "abcd", "abcdef"]
     row.finish()
     log.close()
+
+
+def test_a_secret_that_the_log_does_not_know_is_covered_for_clients_all_the_same(tmp_path: Path) -> None:
+    async def story() -> list[Event]:
+        bus = EventBus(Redactor(["hunter2-hunter2"]))
+        log = SessionLog.create(tmp_path / "session", lambda: 1)
+        client = bus.subscribe()
+        Rows("task", Journal(log, bus), bus).say("text", "It is hunter2-hunter2.")
+        bus.close()
+        log.close()
+        return [event async for event in client]
+
+    [created] = asyncio.run(story())
+    assert isinstance(created, MessageCreated) and created.message.text == f"It is {'*' * 15}."

@@ -24,7 +24,7 @@ log = SessionLog.create(Path(sys.argv[1]), lambda: 1)
 largest = int(sys.argv[2])
 for number in range(100_000):
     body = "x" * (number * 1_600_033 % largest)
-    seq = log.append(ToolStartRecord(task_id="t", call_id=str(number), tool="write", input={"body": body}))
+    seq = log.append(ToolStartRecord(task_id="t", call_id=str(number), tool="write", input={"body": body})).seq
     os.write(1, b"%d\\n" % seq)
 """
 

@@ -95,7 +95,7 @@ def test_a_reopened_log_goes_on_in_sequence_time_and_chain(log: SessionLog, dire
     log.close()
     again, loaded = SessionLog.open(directory, lambda: 0)
     assert len(loaded.records) == 1
-    assert again.append(end(2)) == 2
+    assert again.append(end(2)).seq == 2
     again.close()
     assert [record.ts for record in load(log.path).records] == [5_000, 5_001]
     assert verify(log.path).broken is None

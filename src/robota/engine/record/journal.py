@@ -4,16 +4,21 @@ from pathlib import Path
 from typing import Protocol
 
 from robota.engine.session.bus import EventBus
+from robota.log.chain.writer import Appended
 from robota.log.errors import LogWriteError
 from robota.log.kinds.registry import Payload
 from robota.log.kinds.requests import RequestRecord
 from robota.protocol.events import Notice
+from robota.secrets.redaction import Redactor
 
 
 class LogPort(Protocol):
     """The part of a session log that the engine uses."""
 
-    def append(self, payload: Payload) -> int: ...
+    @property
+    def redactor(self) -> Redactor: ...
+
+    def append(self, payload: Payload) -> Appended: ...
 
     def next_ts(self) -> int: ...
 
@@ -41,13 +46,15 @@ class Journal:
         self._bus = bus
         self.trouble: str | None = None
 
-    def write(self, payload: Payload) -> None:
+    def write(self, payload: Payload) -> bool:
+        """Write a record. Returns whether it is known to hold no secret that clients must not see."""
         if self.trouble is not None:
-            return
+            return False
         try:
-            self._log.append(payload)
+            return self._log.append(payload).is_clean and self._log.redactor is self._bus.redactor
         except LogWriteError as error:
             self._fail(error)
+            return False
 
     async def sync(self) -> None:
         """Return when all that was written is on the disk."""

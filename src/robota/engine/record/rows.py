@@ -70,15 +70,15 @@ class Rows:
             row.finish(interrupted=True)
 
     def _create(self, message: Message) -> Message:
-        self._journal.write(MessageRecord(task_id=self.task_id, message=message))
+        is_clean = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
         self._tracker.created(message)
-        self._bus.emit(MessageCreated(task_id=self.task_id, message=message))
+        self._bus.emit(MessageCreated(task_id=self.task_id, message=message), is_clean=is_clean)
         return message
 
     def _put(self, message: Message) -> Message:
-        self._journal.write(MessageRecord(task_id=self.task_id, message=message))
+        is_clean = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
         self._tracker.updated(message)
-        self._bus.emit(MessageUpdated(task_id=self.task_id, message=message))
+        self._bus.emit(MessageUpdated(task_id=self.task_id, message=message), is_clean=is_clean)
         return message
 
 

@@ -68,11 +68,11 @@ class EventBus:
 
     def __init__(self, redactor: Redactor) -> None:
         self._subscriptions: list[ref[Subscription]] = []
-        self._redactor = redactor
+        self.redactor = redactor
 
     def stream_redactor(self) -> StreamRedactor:
         """For the deltas of one text."""
-        return self._redactor.stream()
+        return self.redactor.stream()
 
     def subscribe(self, *known: Event) -> Subscription:
         """The events from now on, and before them what is known already."""
@@ -80,11 +80,12 @@ class EventBus:
         self._subscriptions.append(ref(subscription))
         return subscription
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: Event, *, is_clean: bool = False) -> None:
+        """Send an event to every client. One that is known to hold no secret is not searched again."""
         subscriptions = self._listening()
         if not subscriptions:
             return
-        if not isinstance(event, TextDelta | PartialMessage):
+        if not is_clean and not isinstance(event, TextDelta | PartialMessage):
             event = self._covered(event)
         for subscription in subscriptions:
             subscription.push(event)
@@ -107,7 +108,7 @@ class EventBus:
             line = encode(event)
         except UnicodeEncodeError:
             line = msgspec.json.encode(with_whole_characters(msgspec.to_builtins(event)))
-        covered = self._redactor(line)
+        covered = self.redactor(line)
         return event if covered is line else decode_event(covered)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from robota.log.artifacts import (
     artifact_name,
     artifact_path,
@@ -33,6 +35,13 @@ INLINE_TEXT_BYTES: Final = 64 * 1024
 LOCK_PAUSE_S: Final = 0.05
 
 Clock = Callable[[], int]
+
+
+class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A record that was written. `is_clean`: the redactor of the log found no secret in it."""
+
+    seq: int
+    is_clean: bool
 
 
 class SessionLog:
@@ -101,11 +110,17 @@ class SessionLog:
         self._last_ts = max(self._now_ms(), self._last_ts + 1)
         return self._last_ts
 
-    def append(self, payload: Payload) -> int:
-        """Write one record and return its sequence number. When it raises, the log is as it was before."""
+    @property
+    def redactor(self) -> Redactor:
+        """What covers secrets in everything that is written."""
+        return self._redactor
+
+    def append(self, payload: Payload) -> "Appended":
+        """Write one record. When it raises, the log is as it was before."""
         self._refuse_after_failure()
         seq = self._seq + 1
-        data = self._redactor(payload.to_json())
+        plain = payload.to_json()
+        data = self._redactor(plain)
         line, digest = seal(seq, self.next_ts(), kind_of(payload), data, self._head)
         try:
             _write_all(self._descriptor, line)
@@ -114,7 +129,7 @@ class SessionLog:
             raise self._write_error(error) from error
         self._seq, self._head, self._end = seq, digest, self._end + len(line)
         self._durability.wrote()
-        return seq
+        return Appended(seq=seq, is_clean=data is plain)
 
     async def sync(self) -> None:
         """Return when everything appended or kept before the call is on disk."""
