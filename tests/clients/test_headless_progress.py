@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.clients.render.call_error import error_in_words
-from robota.clients.render.terminal_text import wrapped
+from robota.clients.terminal.width import wrapped
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.events import (
     CallPurpose,

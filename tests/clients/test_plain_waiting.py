@@ -4,7 +4,7 @@ import asyncio
 import io
 
 from robota.clients.plain.still_running import StillRunning, WaitNotice
-from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.events import Event, MessageCreated, PartialMessage, TaskAskResponded, ToolEnd, ToolStart
@@ -28,7 +28,7 @@ def told(*events: Event) -> list[str]:
 
     async def play() -> None:
         view = ViewModel()
-        handlers = StillRunning(Diagnostics(screen), lambda: view, AT_ONCE).handlers
+        handlers = StillRunning(LineWriter(screen), lambda: view, AT_ONCE).handlers
         for event in events:
             view = reduce(view, event)
             if type(event) in handlers:

@@ -1,1 +1,1 @@
-"""Thin readers of the event stream. Each may use protocol and clients.view, nothing else of robota."""
+"""Thin readers of the event stream: headless and plain, on render, terminal and view. May use protocol and text."""

@@ -5,7 +5,7 @@ import sys
 
 from robota.app.session import OpenSession
 from robota.clients.plain.client import NotEdited, Terminal, converse
-from robota.clients.render.diagnostics import Diagnostics
+from robota.clients.terminal.line_writer import LineWriter
 from robota.workspace.process.editor import EditorProblem, edit_text
 
 
@@ -13,7 +13,7 @@ async def converse_here(opened: OpenSession, prompt: str | None) -> int:
     """Talk with the person at the terminal until they leave; returns the exit code."""
     if prompt is None:
         where = f"Robota in {opened.options.cwd}, {opened.options.model}."
-        Diagnostics(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
+        LineWriter(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
     terminal = Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=_edited)
     code = await converse(opened.session, prompt, terminal)
     _forget_unwritten()

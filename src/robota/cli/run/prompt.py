@@ -232,6 +232,6 @@ def _explain() -> int:
 
 
 def _warn(message: str) -> None:
-    from robota.clients.render.diagnostics import Diagnostics
+    from robota.clients.terminal.line_writer import LineWriter
 
-    Diagnostics(sys.stderr).prose(f"robota: {message}", indent="  ")
+    LineWriter(sys.stderr).prose(f"robota: {message}", indent="  ")

@@ -13,9 +13,9 @@ from robota.clients.headless.output import BinaryOutput, OutputLost
 from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import result_of
 from robota.clients.headless.tally import Tally
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.safe_text import Handlers, TextOutput
-from robota.clients.render.signals import signals_to
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.signals import signals_to
+from robota.clients.terminal.text_output import Handlers, TextOutput
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Reject
@@ -53,7 +53,7 @@ async def run_headless(
     except OutputLost as lost:
         if lost.is_closed:
             return exit_codes.STDOUT_CLOSED
-        Diagnostics(err).errors((str(lost),))
+        LineWriter(err).errors((str(lost),))
         return exit_codes.TASK_FAILED
 
 

@@ -8,13 +8,13 @@ from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import failure
 from robota.clients.headless.stream_json import StreamJsonPrinter
 from robota.clients.headless.text_format import TextPrinter
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.safe_text import TextOutput
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.text_output import TextOutput
 
 
 def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) -> Printer:
     output = Output(out)
-    diagnostics = Diagnostics(err)
+    diagnostics = LineWriter(err)
     partials = options.include_partial_messages
     match options.output_format:
         case OutputFormat.TEXT:

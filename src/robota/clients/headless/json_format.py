@@ -2,13 +2,13 @@
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.safe_text import Handlers
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import Notice, Sandbox
 
 
 class JsonPrinter:
-    def __init__(self, output: Output, diagnostics: Diagnostics) -> None:
+    def __init__(self, output: Output, diagnostics: LineWriter) -> None:
         self._output = output
         self._diagnostics = diagnostics
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.safe_text import Handlers
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import MessageCreated, MessageUpdated, Notice, PartialMessage, Sandbox, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import detect_agent_state, is_request_row
@@ -23,7 +23,7 @@ class MessagesPrinter:
     proportional to the text and not to its square.
     """
 
-    def __init__(self, output: Output, diagnostics: Diagnostics, *, partials: bool) -> None:
+    def __init__(self, output: Output, diagnostics: LineWriter, *, partials: bool) -> None:
         self._output = output
         self._diagnostics = diagnostics
         self._partials = partials

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from robota.clients.headless.result import Result
-from robota.clients.render.safe_text import Handlers
+from robota.clients.terminal.text_output import Handlers
 
 
 class Printer(Protocol):

@@ -6,10 +6,10 @@ from msgspec import UNSET
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.render.diagnostics import Diagnostics
 from robota.clients.render.progress import Progress
 from robota.clients.render.retry_words import retry_in_words
-from robota.clients.render.safe_text import Handlers
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
 
 # A shorter pause is over before a person wonders what is going on.
@@ -19,7 +19,7 @@ WORTH_TELLING_MS: Final = 2000
 class TextPrinter:
     """Prints the answer when it is whole. A failed run prints no answer, so that a pipe gets none."""
 
-    def __init__(self, output: Output, diagnostics: Diagnostics, *, verbose: bool) -> None:
+    def __init__(self, output: Output, diagnostics: LineWriter, *, verbose: bool) -> None:
         self._output = output
         self._diagnostics = diagnostics
         self._progress = Progress(diagnostics) if verbose else None

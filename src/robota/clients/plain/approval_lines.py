@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from robota.clients.render.line import DIM, INSET, RED, Line
 from robota.clients.render.view_lines import whole_view
+from robota.clients.terminal.line import DIM, INSET, RED, Line
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
 
 LINES_SHOWN: Final = 200

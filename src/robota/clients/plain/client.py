@@ -14,10 +14,10 @@ from robota.clients.plain.slash_commands import HELP, order_in
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import TalkAsk, answer_to, words_for
 from robota.clients.plain.transcript import Transcript
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.line import BOLD, DIM, RED, Line
-from robota.clients.render.safe_text import TextOutput
-from robota.clients.render.signals import signals_to
+from robota.clients.terminal.line import BOLD, DIM, RED, Line
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.signals import signals_to
+from robota.clients.terminal.text_output import TextOutput
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Answer, ApproveEdited, Reject
@@ -85,7 +85,7 @@ class Conversation:
     def __init__(self, session: SessionPort, terminal: Terminal) -> None:
         self._session = session
         self._edit = terminal.edit
-        self._lines = Diagnostics(terminal.out)
+        self._lines = LineWriter(terminal.out)
         self._view = ViewModel()
         self._transcript = Transcript(self._lines)
         still_running = StillRunning(self._lines, lambda: self._view)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from robota.clients.plain.console import LONGEST_LINE_BYTES, Console, was_cut
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.line import DIM, RED
+from robota.clients.terminal.line import DIM, RED
+from robota.clients.terminal.line_writer import LineWriter
 
 SIGN: Final = "> "
 FORGOTTEN_SHOWN: Final = 200
@@ -18,7 +18,7 @@ CUT: Final = (
 class Prompter:
     """Shows the sign once for each thing that is to be typed, and again where something was printed over it."""
 
-    def __init__(self, descriptor: int, lines: Diagnostics, on_idle_text: Callable[[str | None], None]) -> None:
+    def __init__(self, descriptor: int, lines: LineWriter, on_idle_text: Callable[[str | None], None]) -> None:
         self._lines = lines
         self._on_idle_text = on_idle_text
         self._is_waiting = False

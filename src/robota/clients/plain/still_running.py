@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.line import DIM, INSET
-from robota.clients.render.safe_text import Handlers
+from robota.clients.terminal.line import DIM, INSET
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.text_output import Handlers
 from robota.clients.view.model import ViewModel
 from robota.protocol.events import (
     MessageCreated,
@@ -38,7 +38,7 @@ class StillRunning:
     """Watches the newest call, or the model. Whoever is asked something is not told that it takes long."""
 
     def __init__(
-        self, diagnostics: Diagnostics, view: Callable[[], ViewModel], with_calls: WaitNotice = WITH_CALLS
+        self, diagnostics: LineWriter, view: Callable[[], ViewModel], with_calls: WaitNotice = WITH_CALLS
     ) -> None:
         self._diagnostics = diagnostics
         self._view = view

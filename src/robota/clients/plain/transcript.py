@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.line import DIM, RED
 from robota.clients.render.progress import Progress
-from robota.clients.render.safe_text import Handlers
+from robota.clients.terminal.line import DIM, RED
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import (
     CallPurpose,
     MessageCreated,
@@ -30,7 +30,7 @@ SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
 class Transcript:
     """Prints each thing once, in the order in which it happened."""
 
-    def __init__(self, diagnostics: Diagnostics) -> None:
+    def __init__(self, diagnostics: LineWriter) -> None:
         self._diagnostics = diagnostics
         self._streaming: int | None = None
         self._begun: set[str] = set()

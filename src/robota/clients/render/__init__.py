@@ -1,1 +1,1 @@
-"""What clients that write text share: diffs, titles of calls, retry words, safe text, colours and width."""
+"""What clients that write text share: diffs, views, todo lists, retries and errors in words, progress."""

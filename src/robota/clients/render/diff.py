@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from robota.clients.render.line import BOLD, DIM, GREEN, INSET, RED, Line
+from robota.clients.terminal.line import BOLD, DIM, GREEN, INSET, RED, Line
 from robota.protocol.views import DiffHunk, DiffView
 from robota.text.visible import visible
 

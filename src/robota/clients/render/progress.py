@@ -3,12 +3,12 @@
 from typing import Final
 
 from robota.clients.render.call_error import error_in_words
-from robota.clients.render.diagnostics import Diagnostics
-from robota.clients.render.line import BOLD, DIM, INSET, RED
 from robota.clients.render.retry_words import retry_in_words
-from robota.clients.render.safe_text import Handlers
 from robota.clients.render.todo_list import todo_lines
 from robota.clients.render.view_lines import short_view
+from robota.clients.terminal.line import BOLD, DIM, INSET, RED
+from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import (
     CallPurpose,
     ContextReduced,
@@ -32,7 +32,7 @@ STEP: Final = "  "
 class Progress:
     """The model's words, the calls it makes, and what came of those that are worth a look."""
 
-    def __init__(self, diagnostics: Diagnostics) -> None:
+    def __init__(self, diagnostics: LineWriter) -> None:
         self._diagnostics = diagnostics
         self._depths: dict[str, int] = {}
         self._margin = ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from robota.clients.render.line import BOLD, DIM, INSET, Line
+from robota.clients.terminal.line import BOLD, DIM, INSET, Line
 from robota.protocol.message import TodoItem
 
 MARKS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final, assert_never
 
 from robota.clients.render.diff import TAB, short_diff, whole_diff
-from robota.clients.render.line import BOLD, DIM, INSET, RED, Line
+from robota.clients.terminal.line import BOLD, DIM, INSET, RED, Line
 from robota.protocol.views import (
     DiffsView,
     DiffView,

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
-from robota.clients.render.safe_text import TextOutput
+from robota.clients.terminal.text_output import TextOutput
 
 NARROWEST: Final = 20
 

@@ -3,14 +3,14 @@
 import contextlib
 import os
 
-from robota.clients.render.line import RED
-from robota.clients.render.safe_text import TextOutput
-from robota.clients.render.terminal_text import wants_colour, width_of, wrapped
+from robota.clients.terminal.line import RED
+from robota.clients.terminal.text_output import TextOutput
+from robota.clients.terminal.width import wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
 from robota.text.visible import without_controls, without_surrogates
 
 
-class Diagnostics:
+class LineWriter:
     """Writes lines to standard error, in colour on a terminal. A closed or odd stream is no reason to stop."""
 
     def __init__(self, err: TextOutput) -> None:
