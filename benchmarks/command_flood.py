@@ -7,14 +7,14 @@ import asyncio
 import time
 from pathlib import Path
 
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 
 GIGABYTE = 1_000_000_000
 BEAT_S = 0.005
 
 
 async def flood() -> float:
-    processes = Processes()
+    processes = LocalProcesses()
     beating = asyncio.create_task(longest_pause())
     outcome = await processes.run(f"head -c {GIGABYTE} /dev/zero", Path(), None, lambda _: None)
     beating.cancel()

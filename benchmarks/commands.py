@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 
 RUNS = 200
 FLOOD = str(Path(__file__).with_name("command_flood.py"))
@@ -34,7 +34,7 @@ def commands(bench: Bench) -> list[Measurement]:
 
 async def times_ms(cwd: Path) -> tuple[float, float]:
     """Medians of ours and of `subprocess`, in turn; the first of each warms up."""
-    processes = Processes()
+    processes = LocalProcesses()
     ours: list[float] = []
     floor: list[float] = []
     for _ in range(RUNS + 1):

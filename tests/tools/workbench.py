@@ -10,8 +10,8 @@ from robota.contracts.tool import REPORTED_TO_MODEL, Prepared, Preview, ToolErro
 from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file
 from robota.log.errors import ArtifactMissing
 from robota.tools.registry import builtin_tools, by_name
-from robota.workspace.files.files import Files
-from robota.workspace.process.processes import Processes
+from robota.workspace.files.files import LocalFiles
+from robota.workspace.process.processes import LocalProcesses
 
 
 class Workbench:
@@ -22,8 +22,8 @@ class Workbench:
 
     def __init__(self, root: Path) -> None:
         self.cwd = root
-        self.files = Files(root)
-        self.processes = Processes()
+        self.files = LocalFiles(root)
+        self.processes = LocalProcesses()
         self.shown: list[str] = []
         self.artifacts = root.parent / f"{root.name}-artifacts"
 

@@ -28,8 +28,8 @@ from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
-from robota.workspace.files.files import Files
-from robota.workspace.process.processes import Processes
+from robota.workspace.files.files import LocalFiles
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
@@ -44,7 +44,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     log: SessionLog
     options: Options
     services: SessionServices
-    processes: Processes
+    processes: LocalProcesses
     sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
     notices: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
     sandbox, settings = choices.sandbox, choices.settings
     options = msgspec.structs.replace(choices.options, session_id=new.id)
     hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
-    processes = Processes(wrap=sandbox.wrap if sandbox is not None else unwrapped, environment=settings.values.env)
+    processes = LocalProcesses(wrap=sandbox.wrap if sandbox is not None else unwrapped, environment=settings.values.env)
     services = SessionServices(
         log=new.log,
         model=choices.model,
@@ -125,7 +125,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
         policy=choices.policy,
         modes=choices.modes,
         hooks=hooks,
-        files=Files(choices.root, is_forbidden=choices.policy.forbids_reading),
+        files=LocalFiles(choices.root, is_forbidden=choices.policy.forbids_reading),
         processes=processes,
         redactor=redactor,
     )

@@ -7,13 +7,12 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
+from robota.contracts.workspace import Files, Processes
 from robota.protocol.conversation import ImageSource
 from robota.protocol.events import CallPurpose
 from robota.protocol.message import TodoItem
 from robota.protocol.views import View
-from robota.workspace.files.files import Files
 from robota.workspace.problems import CommandNotStarted, FileProblem
-from robota.workspace.process.processes import Processes
 
 
 class Effect(StrEnum):

@@ -14,7 +14,7 @@ from robota.protocol.views import TerminalView
 from robota.tools.command.execute_command import TOOL, ExecuteCommandParams
 from robota.tools.command.report import MAX_CHARACTERS, shortened
 from robota.workspace.output.capture import HeadAndTail
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 from tests.tools.workbench import Workbench
 
@@ -108,7 +108,7 @@ def test_at_the_time_limit_it_can_go_on_in_the_background(bench: Workbench) -> N
 
 
 def test_a_command_that_waits_for_typing_is_stopped_and_told_what_to_do(bench: Workbench) -> None:
-    bench.processes = Processes(CommandLimits(silence_s=0.1))
+    bench.processes = LocalProcesses(CommandLimits(silence_s=0.1))
     asking = f"{sys.executable} -c \"import pty; pty.spawn(['bash', '-c', 'printf Name:; read x'])\""
     result = bench.call("execute_command", command=asking)
     assert result.content.startswith("Stopped: the command waited for keyboard input (signal SIGTERM).\nThere is no")
@@ -124,7 +124,7 @@ def test_a_question_that_read_the_end_of_the_input_is_recognised(bench: Workbenc
 
 
 def test_the_limit_of_the_user_is_told(bench: Workbench) -> None:
-    bench.processes = Processes(CommandLimits(total_s=0.1))
+    bench.processes = LocalProcesses(CommandLimits(total_s=0.1))
     content = bench.call("execute_command", command="sleep 1000", timeout=600).content
     assert content.startswith("Stopped at the time limit of the user, so do not run it again as it is (signal SIG")
 

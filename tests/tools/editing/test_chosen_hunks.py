@@ -10,7 +10,7 @@ from robota.contracts.tool import ToolError
 from robota.protocol.views import DiffView
 from robota.tools.editing.change import hunk_edits
 from robota.tools.editing.diff import difference
-from robota.workspace.files.files import Files
+from robota.workspace.files.files import LocalFiles
 from robota.workspace.text.source import SourceText
 from tests.tools.workbench import Workbench
 
@@ -27,7 +27,7 @@ def test_all_hunks_give_the_new_text_and_none_the_old(
 ) -> None:
     place = tmp_path_factory.mktemp("hunks")
     (place / "f").write_text(text_of(old))
-    source = SourceText(Files(place).read("f", 1000))
+    source = SourceText(LocalFiles(place).read("f", 1000))
     view = difference("f", text_of(old), text_of(new)).view
     assert source.replace(hunk_edits(view, range(len(view.hunks)))).decode() == text_of(new)
     assert source.replace(hunk_edits(view, ())).decode() == text_of(old)

@@ -17,7 +17,7 @@ from robota.workspace.files.confined_paths import (
     openat2_or_walk,
     walk_to_directory,
 )
-from robota.workspace.files.files import Files
+from robota.workspace.files.files import LocalFiles
 from robota.workspace.problems import FileProblem
 
 ROUNDS = 1500
@@ -86,7 +86,7 @@ def test_a_swapped_directory_never_leads_a_read_or_a_write_out(tmp_path: Path, o
     (outside / "deep").mkdir(parents=True)
     (root / "d/deep/f").write_bytes(b"inside")
     (outside / "deep/f").write_bytes(b"secret")
-    files = Files(root, opener)
+    files = LocalFiles(root, opener)
     reads, writes = Attempts(), Attempts()
     with swapping(root / "d", outside):
         for number in range(ROUNDS):
@@ -106,7 +106,7 @@ def test_a_swapped_file_never_leads_a_read_or_a_write_out(tmp_path: Path, opener
     root.mkdir()
     (root / "f").write_bytes(b"inside")
     (tmp_path / "secret").write_bytes(b"secret")
-    files = Files(root, opener)
+    files = LocalFiles(root, opener)
     reads, writes = Attempts(), Attempts()
     with swapping(root / "f", tmp_path / "secret"):
         for _ in range(ROUNDS):

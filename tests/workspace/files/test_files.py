@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.files.confined_paths import DirectoryOpener, openat2_or_walk, walk_to_directory
-from robota.workspace.files.files import Files
+from robota.workspace.files.files import LocalFiles
 from robota.workspace.problems import (
     FileChanged,
     FileProblem,
@@ -26,22 +26,22 @@ LIMIT = 1_000_000
 
 
 @pytest.fixture(params=[openat2_or_walk, walk_to_directory], ids=["openat2", "walk"])
-def files(tmp_path: Path, request: pytest.FixtureRequest) -> Files:
+def files(tmp_path: Path, request: pytest.FixtureRequest) -> LocalFiles:
     """Both ways of opening directories, whatever this kernel would choose."""
     root = tmp_path / "ws"
     root.mkdir()
     opener: DirectoryOpener = request.param
-    return Files(root, opener)
+    return LocalFiles(root, opener)
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "//etc/passwd", "/proc/self/root/etc/passwd"])
-def test_paths_that_lead_out_are_refused(files: Files, path: str) -> None:
+def test_paths_that_lead_out_are_refused(files: LocalFiles, path: str) -> None:
     """P01"""
     with pytest.raises(OutsideWorkspace):
         files.resolve(path)
 
 
-def test_a_neighbour_with_the_same_beginning_is_outside(files: Files) -> None:
+def test_a_neighbour_with_the_same_beginning_is_outside(files: LocalFiles) -> None:
     """P02"""
     evil = files.root.with_name("ws-evil")
     evil.mkdir()
@@ -50,18 +50,18 @@ def test_a_neighbour_with_the_same_beginning_is_outside(files: Files) -> None:
 
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, "n" * 300, "~/x", "file:///etc/passwd", "\ud800"])
-def test_unusable_paths_are_refused(files: Files, path: str) -> None:
+def test_unusable_paths_are_refused(files: LocalFiles, path: str) -> None:
     """P08, P14"""
     with pytest.raises(InvalidPath):
         files.resolve(path)
 
 
-def test_a_variable_in_a_path_is_taken_literally(files: Files) -> None:
+def test_a_variable_in_a_path_is_taken_literally(files: LocalFiles) -> None:
     """P14"""
     assert files.write("$HOME/x", b"1").path == files.root / "$HOME/x"
 
 
-def test_a_directory_that_cannot_be_looked_into_is_a_refusal(files: Files) -> None:
+def test_a_directory_that_cannot_be_looked_into_is_a_refusal(files: LocalFiles) -> None:
     """P08: what leads through a file, a loop or a name too long is refused, never tried as written."""
     (files.root / "loop").symlink_to("loop")
     for path in ("loop/x", "d/" + "n" * 256 + "/x"):
@@ -70,13 +70,13 @@ def test_a_directory_that_cannot_be_looked_into_is_a_refusal(files: Files) -> No
     assert [place.name for place in files.root.iterdir()] == ["loop"]
 
 
-def test_absolute_paths_inside_and_paths_not_there_yet_resolve(files: Files) -> None:
+def test_absolute_paths_inside_and_paths_not_there_yet_resolve(files: LocalFiles) -> None:
     assert files.resolve(str(files.root / "a/b")) == files.root / "a/b"
     assert files.resolve("a/./c/../b") == files.root / "a/b"
     assert files.resolve(".") == files.root
 
 
-def test_a_link_that_leads_out_is_refused_for_reading_and_writing(files: Files, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_is_refused_for_reading_and_writing(files: LocalFiles, tmp_path: Path) -> None:
     """P03, P04"""
     secret = tmp_path / "secret"
     secret.write_text("s")
@@ -92,14 +92,14 @@ def test_a_link_that_leads_out_is_refused_for_reading_and_writing(files: Files, 
     assert sorted(tmp_path.iterdir()) == [secret, files.root]
 
 
-def test_a_loop_of_links_is_refused(files: Files) -> None:
+def test_a_loop_of_links_is_refused(files: LocalFiles) -> None:
     (files.root / "a").symlink_to("b")
     (files.root / "b").symlink_to("a")
     with pytest.raises(InvalidPath, match="loop"):
         files.resolve("a")
 
 
-def test_special_files_are_refused_at_once(files: Files) -> None:
+def test_special_files_are_refused_at_once(files: LocalFiles) -> None:
     """P15"""
     os.mkfifo(files.root / "pipe")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -114,14 +114,14 @@ def test_special_files_are_refused_at_once(files: Files) -> None:
 def test_an_endless_device_is_refused() -> None:
     """P15"""
     with pytest.raises(NotARegularFile, match="character device"):
-        Files(Path("/dev")).read("zero", LIMIT)
+        LocalFiles(Path("/dev")).read("zero", LIMIT)
 
 
 def test_a_file_without_a_size_is_read_to_its_end() -> None:
-    assert Files(Path("/proc/self")).read("status", LIMIT).data.startswith(b"Name:")
+    assert LocalFiles(Path("/proc/self")).read("status", LIMIT).data.startswith(b"Name:")
 
 
-def test_reading_is_limited(files: Files) -> None:
+def test_reading_is_limited(files: LocalFiles) -> None:
     """R16"""
     (files.root / "f").write_bytes(b"12345")
     assert files.read("f", 5).data == b"12345"
@@ -129,7 +129,7 @@ def test_reading_is_limited(files: Files) -> None:
         files.read("f", 4)
 
 
-def test_missing_files_and_files_used_as_directories(files: Files) -> None:
+def test_missing_files_and_files_used_as_directories(files: LocalFiles) -> None:
     (files.root / "f").write_bytes(b"")
     with pytest.raises(Missing):
         files.read("nothing", LIMIT)
@@ -138,14 +138,14 @@ def test_missing_files_and_files_used_as_directories(files: Files) -> None:
             operation()
 
 
-def test_writing_makes_directories_and_says_whether_the_file_is_new(files: Files) -> None:
+def test_writing_makes_directories_and_says_whether_the_file_is_new(files: LocalFiles) -> None:
     assert files.write("a/b/c.txt", b"1").created
     assert not files.write("a/b/c.txt", b"2").created
     assert (files.root / "a/b/c.txt").read_bytes() == b"2"
     assert [place.name for place in (files.root / "a/b").iterdir()] == ["c.txt"]
 
 
-def test_a_new_file_gets_the_mode_the_umask_allows(files: Files) -> None:
+def test_a_new_file_gets_the_mode_the_umask_allows(files: LocalFiles) -> None:
     before = os.umask(0o027)
     try:
         files.write("f", b"")
@@ -155,7 +155,7 @@ def test_a_new_file_gets_the_mode_the_umask_allows(files: Files) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o4755])
-def test_mode_bits_survive_a_write(files: Files, mode: int) -> None:
+def test_mode_bits_survive_a_write(files: LocalFiles, mode: int) -> None:
     """R16"""
     script = files.root / "run.sh"
     script.write_bytes(b"old")
@@ -164,7 +164,7 @@ def test_mode_bits_survive_a_write(files: Files, mode: int) -> None:
     assert stat.S_IMODE(script.stat().st_mode) == mode
 
 
-def test_a_write_protected_file_is_left_alone(files: Files) -> None:
+def test_a_write_protected_file_is_left_alone(files: LocalFiles) -> None:
     """R16"""
     (files.root / "f").write_bytes(b"old")
     (files.root / "f").chmod(0o444)
@@ -174,7 +174,7 @@ def test_a_write_protected_file_is_left_alone(files: Files) -> None:
     assert list(files.root.iterdir()) == [files.root / "f"]
 
 
-def test_a_linked_file_is_written_through_to_its_target(files: Files) -> None:
+def test_a_linked_file_is_written_through_to_its_target(files: LocalFiles) -> None:
     """R16"""
     (files.root / "target").write_bytes(b"old")
     (files.root / "link").symlink_to("target")
@@ -183,7 +183,7 @@ def test_a_linked_file_is_written_through_to_its_target(files: Files) -> None:
     assert (files.root / "target").read_bytes() == b"new"
 
 
-def test_other_hard_links_keep_the_old_content_and_are_reported(files: Files, tmp_path: Path) -> None:
+def test_other_hard_links_keep_the_old_content_and_are_reported(files: LocalFiles, tmp_path: Path) -> None:
     """P07"""
     other = tmp_path / "other"
     other.write_bytes(b"old")
@@ -193,7 +193,7 @@ def test_other_hard_links_keep_the_old_content_and_are_reported(files: Files, tm
 
 
 @pytest.mark.parametrize("path", ["f", "pipe", "nothing", "a/b", ".", "f/x"])
-def test_no_descriptor_is_left_open(files: Files, path: str) -> None:
+def test_no_descriptor_is_left_open(files: LocalFiles, path: str) -> None:
     (files.root / "f").write_bytes(b"x")
     os.mkfifo(files.root / "pipe")
     before = list(Path("/proc/self/fd").iterdir())
@@ -206,7 +206,7 @@ def test_no_descriptor_is_left_open(files: Files, path: str) -> None:
     assert list(Path("/proc/self/fd").iterdir()) == before
 
 
-def test_extended_attributes_survive_a_write(files: Files) -> None:
+def test_extended_attributes_survive_a_write(files: LocalFiles) -> None:
     place = files.root / "f"
     place.write_bytes(b"old")
     try:
@@ -218,7 +218,7 @@ def test_extended_attributes_survive_a_write(files: Files) -> None:
 
 
 @pytest.mark.parametrize("touch", ["content", "gone", "link"])
-def test_a_file_that_changed_after_an_edit_was_worked_out_is_left_alone(files: Files, touch: str) -> None:
+def test_a_file_that_changed_after_an_edit_was_worked_out_is_left_alone(files: LocalFiles, touch: str) -> None:
     """P05: also when a link was put in its place."""
     place = files.root / "f"
     place.write_bytes(b"old")
@@ -237,7 +237,7 @@ def test_a_file_that_changed_after_an_edit_was_worked_out_is_left_alone(files: F
     assert not list(files.root.glob(".robota-*"))
 
 
-def test_removing_deletes_the_file_that_was_read(files: Files) -> None:
+def test_removing_deletes_the_file_that_was_read(files: LocalFiles) -> None:
     (files.root / "f").write_bytes(b"old")
     files.remove("f", over=files.read("f", LIMIT))
     assert list(files.root.iterdir()) == []

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.files.files import Files
+from robota.workspace.files.files import LocalFiles
 from robota.workspace.problems import Missing, NotADirectory
 
 
-def make(root: Path, *paths: str) -> Files:
+def make(root: Path, *paths: str) -> LocalFiles:
     for path in paths:
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(b"")
-    return Files(root)
+    return LocalFiles(root)
 
 
 def test_top_level_shows_directories_first_and_marked(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_cut_listing_shows_the_top_and_says_so(tmp_path: Path) -> None:
 
 def test_names_that_are_not_utf8_are_listed(tmp_path: Path) -> None:
     os.mknod(os.fsencode(tmp_path) + b"/caf\xe9")
-    assert Files(tmp_path).list(".", False, 9).entries == ("caf\udce9",)
+    assert LocalFiles(tmp_path).list(".", False, 9).entries == ("caf\udce9",)
 
 
 def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 
 T = TypeVar("T")
 
 
-def with_processes(scenario: Callable[[Processes], Awaitable[T]], limits: CommandLimits | None = None) -> T:
+def with_processes(scenario: Callable[[LocalProcesses], Awaitable[T]], limits: CommandLimits | None = None) -> T:
     """Run the scenario in an event loop of its own and close what it used."""
 
     async def opened() -> T:
-        processes = Processes(limits)
+        processes = LocalProcesses(limits)
         try:
             return await scenario(processes)
         finally:

@@ -11,7 +11,7 @@ from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.background import BackgroundProcess, InputNotSent
 from robota.workspace.process.command_process import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import MOST_IN_BACKGROUND, Processes
+from robota.workspace.process.processes import MOST_IN_BACKGROUND, LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.process.commanding import Witness, leaving_nothing, with_processes
 
@@ -34,7 +34,7 @@ async def read_until(process: BackgroundProcess, wanted: str) -> str:
 
 
 def test_a_conversation(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         process = processes.start_background('while read line; do echo "<$line>"; done; echo over', tmp_path)
         await process.send(b"one\n", then_close=False)
         assert await read_until(process, "<one>\n") == "<one>\n"
@@ -48,7 +48,7 @@ def test_a_conversation(tmp_path: Path) -> None:
 
 
 def test_news_are_told_once_and_a_flood_keeps_both_ends(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         process = processes.start_background("read x; echo first; head -c 1000000 /dev/zero; echo last", tmp_path)
         assert (await process.new_output(0)).total_characters == 0
         await process.send(b"\n", then_close=False)
@@ -67,7 +67,7 @@ def test_news_are_told_once_and_a_flood_keeps_both_ends(tmp_path: Path) -> None:
 def test_stop_ends_the_whole_tree(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
 
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         stubborn = "trap '' TERM; setsid sleep 1000 3> witness & sleep 1000 3> witness & echo up; wait; wait"
         process = processes.start_background(stubborn, tmp_path)
         await read_until(process, "up")
@@ -86,7 +86,7 @@ def test_all_end_with_the_session_and_their_files_go(
     (tmp_path / "spools").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "spools"))
 
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         command = "trap 'echo bye > cleaned; exit' TERM; head -c 1000000 /dev/zero; echo up; sleep 1000 & wait"
         process = processes.start_background(f"({command}) 3> witness", tmp_path)
         while not process.last_text.endswith("up\n"):
@@ -106,7 +106,7 @@ def test_a_session_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
 
     async def scenario() -> None:
-        process = Processes().start_background("echo up; exec sleep 1000 3> witness", tmp_path)
+        process = LocalProcesses().start_background("echo up; exec sleep 1000 3> witness", tmp_path)
         await read_until(process, "up")
 
     asyncio.run(scenario())
@@ -117,7 +117,7 @@ def test_at_its_time_limit_a_command_goes_on_in_the_background(tmp_path: Path) -
     os.mkfifo(tmp_path / "go")
     shown: list[str] = []
 
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         command = "echo before; cat go; echo after; exit 3"
         process = await processes.run_or_hand_over(command, tmp_path, 0.5, shown.append)
         assert isinstance(process, BackgroundProcess)
@@ -143,7 +143,7 @@ def test_who_ends_in_time_is_not_handed_over(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_the_person_ends_also_what_was_handed_over(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         process = await processes.run_or_hand_over("sleep 1000", tmp_path, 0.1, lambda _: None)
         assert isinstance(process, BackgroundProcess)
         await process.new_output(FOREVER)
@@ -153,7 +153,7 @@ def test_the_limit_of_the_person_ends_also_what_was_handed_over(tmp_path: Path) 
 
 
 def test_who_does_not_read_is_not_waited_for_for_ever(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         process = processes.start_background("sleep 1000", tmp_path)
         with pytest.raises(InputNotSent, match=r"took 65,536 of 1,000,000 bytes"):
             await process.send(b"x" * 1_000_000, then_close=False)
@@ -166,7 +166,7 @@ def test_who_does_not_read_is_not_waited_for_for_ever(tmp_path: Path) -> None:
 
 
 def test_there_is_an_end_to_starting(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         for _ in range(MOST_IN_BACKGROUND):
             processes.start_background("sleep 1000", tmp_path)
         with pytest.raises(CommandNotStarted, match="Stop one of them first"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.process.command_process import StopReason
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.process.commanding import leaving_nothing, run, with_processes
 
@@ -43,7 +43,7 @@ def test_who_works_or_waits_for_another_process_is_left_alone(tmp_path: Path, wo
 
 
 def test_a_background_process_says_that_it_waits_for_input(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> list[bool]:
+    async def scenario(processes: LocalProcesses) -> list[bool]:
         reader = processes.start_background("read name; echo got $name; sleep 1000", tmp_path)
         # Nothing tells when a process has gone to sleep, so look until it has; the suite's time limit ends a failure.
         while not reader.waits_for_input():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.process.background import BackgroundProcess
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.process.commanding import Witness, leaving_nothing, with_processes
 
@@ -17,7 +17,7 @@ ROUNDS = 25
 QUICK_S = 0.2
 LOOKS = 20
 
-Kind = Callable[[Processes, Path], Awaitable[object]]
+Kind = Callable[[LocalProcesses, Path], Awaitable[object]]
 
 
 def runs(command: str, timeout_s: float | None = None) -> Kind:
@@ -27,7 +27,7 @@ def runs(command: str, timeout_s: float | None = None) -> Kind:
 def cancelled(command: str) -> Kind:
     """Cancelled as soon as it has printed something."""
 
-    async def kind(processes: Processes, cwd: Path) -> None:
+    async def kind(processes: LocalProcesses, cwd: Path) -> None:
         started = asyncio.Event()
         task = asyncio.create_task(processes.run(command, cwd, None, lambda _: started.set()))
         await started.wait()
@@ -38,20 +38,20 @@ def cancelled(command: str) -> Kind:
     return kind
 
 
-async def stopped_in_background(processes: Processes, cwd: Path) -> None:
+async def stopped_in_background(processes: LocalProcesses, cwd: Path) -> None:
     process = processes.start_background("(setsid sleep 1000 &); cat", cwd)
     await process.send(b"x\n", then_close=False)
     await process.new_output(60)
     await process.stop()
 
 
-async def handed_over(processes: Processes, cwd: Path) -> None:
+async def handed_over(processes: LocalProcesses, cwd: Path) -> None:
     process = await processes.run_or_hand_over("echo x; sleep 1000 & wait", cwd, QUICK_S, lambda _: None)
     assert isinstance(process, BackgroundProcess)
     process.end_now()
 
 
-async def flooded(processes: Processes, cwd: Path) -> None:
+async def flooded(processes: LocalProcesses, cwd: Path) -> None:
     outcome = await processes.run("head -c 300000 /dev/zero", cwd, None, lambda _: None)
     assert outcome.output_file is not None
     outcome.output_file.unlink()
@@ -83,7 +83,7 @@ def test_a_thousand_commands_leave_nothing(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("LEAK_TEST", str(tmp_path))
     witness = Witness(tmp_path)
 
-    async def scenario(processes: Processes) -> None:
+    async def scenario(processes: LocalProcesses) -> None:
         for number in range(ROUNDS):
             kinds = [STUBBORN if number == 0 else KINDS[at % len(KINDS)] for at in range(AT_ONCE)]
             await asyncio.gather(*(kind(processes, tmp_path) for kind in kinds))

@@ -11,7 +11,7 @@ import pytest
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.command_process import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from tests.workspace.process.commanding import Witness, leaving_nothing, run
 
 
@@ -46,7 +46,7 @@ def test_output_arrives_while_the_command_runs(tmp_path: Path) -> None:
 
     async def scenario() -> CommandOutcome:
         heard = asyncio.Event()
-        running = asyncio.create_task(Processes().run("echo ready; cat go", tmp_path, 60, lambda _: heard.set()))
+        running = asyncio.create_task(LocalProcesses().run("echo ready; cat go", tmp_path, 60, lambda _: heard.set()))
         await heard.wait()
         go.write_text("went\n")
         return await running
@@ -86,7 +86,7 @@ def _cancel_once_running(tmp_path: Path, cancel: Callable[["asyncio.Task[Command
     async def scenario() -> None:
         started = asyncio.Event()
         command = "trap '' TERM; (sleep 1000 & echo up; wait) 3> witness"
-        task = asyncio.create_task(Processes().run(command, tmp_path, None, lambda _: started.set()))
+        task = asyncio.create_task(LocalProcesses().run(command, tmp_path, None, lambda _: started.set()))
         await started.wait()
         await cancel(task)
         with pytest.raises(asyncio.CancelledError):
@@ -109,7 +109,7 @@ def test_a_cancelled_command_may_clean_up(tmp_path: Path) -> None:
     async def scenario() -> None:
         started = asyncio.Event()
         command = "trap 'echo bye > cleaned; exit' TERM; echo up; sleep 1000 & wait"
-        task = asyncio.create_task(Processes().run(command, tmp_path, None, lambda _: started.set()))
+        task = asyncio.create_task(LocalProcesses().run(command, tmp_path, None, lambda _: started.set()))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -141,7 +141,7 @@ def test_a_grandchild_that_holds_the_output_does_not_hold_us(tmp_path: Path) -> 
 
 def test_close_ends_what_runs_and_the_waiter_hears_of_it(tmp_path: Path) -> None:
     async def scenario() -> CommandOutcome:
-        processes, started = Processes(), asyncio.Event()
+        processes, started = LocalProcesses(), asyncio.Event()
         task = asyncio.create_task(processes.run("echo up; sleep 1000", tmp_path, None, lambda _: started.set()))
         await started.wait()
         processes.close()
@@ -175,7 +175,7 @@ def test_a_cancelled_flood_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mo
     async def scenario() -> None:
         spooling = asyncio.Event()
         task = asyncio.create_task(
-            Processes().run("yes", tmp_path, None, lambda _: spooling.set() if any(spools.iterdir()) else None)
+            LocalProcesses().run("yes", tmp_path, None, lambda _: spooling.set() if any(spools.iterdir()) else None)
         )
         await spooling.wait()
         task.cancel()

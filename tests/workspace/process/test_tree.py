@@ -13,7 +13,7 @@ import pytest
 
 from robota.workspace.process.command_process import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.process.commanding import Witness, leaving_nothing, run, with_processes
 
@@ -104,7 +104,7 @@ def test_the_limit_of_the_person_holds_whatever_was_asked_for(tmp_path: Path) ->
 
 
 def test_abort_ends_also_who_ignores_term(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> CommandOutcome:
+    async def scenario(processes: LocalProcesses) -> CommandOutcome:
         started = asyncio.Event()
         command = "trap '' TERM; echo up; while :; do sleep 1000; done"
         task = asyncio.create_task(processes.run(command, tmp_path, None, lambda _: started.set()))
@@ -118,10 +118,10 @@ def test_abort_ends_also_who_ignores_term(tmp_path: Path) -> None:
 KILLED = """
 import asyncio, sys
 from pathlib import Path
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 
 async def main():
-    processes = Processes()
+    processes = LocalProcesses()
     processes.start_background("sleep 1000 3> witness", Path())
     flood = "(setsid sleep 1000 &) 3> witness; head -c 1000000 /dev/zero; echo up > up; sleep 1000 3> witness"
     await processes.run(flood, Path(), None, lambda text: None)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.backend import SandboxKind
 from robota.workspace.sandbox.egress.gateway import interpreter_inside
 from robota.workspace.sandbox.profile import workspace_profile
@@ -38,7 +38,7 @@ class Cell:
     def run(self, command: str) -> CommandOutcome:
         async def running() -> CommandOutcome:
             sandbox = SessionSandbox(self.root, home=None, allowed_hosts=self._allowed)
-            processes = Processes(wrap=sandbox.wrap, environment=self._environment)
+            processes = LocalProcesses(wrap=sandbox.wrap, environment=self._environment)
             try:
                 return await processes.run(command, self.root, 60, lambda _: None)
             finally:
@@ -192,7 +192,7 @@ def test_nothing_stays_open_in_robota(root: Path, web: Web) -> None:
 def test_several_commands_at_once_do_not_hear_of_each_others_refusals(root: Path) -> None:
     async def both() -> list[CommandOutcome]:
         sandbox = SessionSandbox(root, home=None, allowed_hosts=["ok.example"])
-        processes = Processes(wrap=sandbox.wrap)
+        processes = LocalProcesses(wrap=sandbox.wrap)
         try:
             runs = (
                 processes.run(f"curl -s http://{name}.example", root, 60, lambda _: None) for name in ("one", "two")

@@ -7,7 +7,7 @@ import pytest
 
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.backend import SandboxKind
 from tests.workspace.process.commanding import Witness
 from tests.workspace.sandbox.cells import KINDS, Cell
@@ -18,7 +18,7 @@ def stopped(kind: SandboxKind, base: Path, command: str) -> CommandOutcome:
     cell = Cell(kind, base)
 
     async def scenario() -> CommandOutcome:
-        processes = Processes(wrap=cell.sandbox.wrap)
+        processes = LocalProcesses(wrap=cell.sandbox.wrap)
         heard = asyncio.Event()
         running = asyncio.ensure_future(processes.run(command, cell.root, 100, lambda _: heard.set()))
         try:

@@ -11,7 +11,7 @@ import pytest
 from robota.tools.command.report import how_it_ended
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits, memory_in_use, memory_of, whole_memory
 from robota.workspace.process.wrapped_command import CommandWrapper, unwrapped
 from robota.workspace.sandbox.backend import SandboxKind
@@ -54,7 +54,7 @@ class Ground:
 
     def run(self, command: str, limits: CommandLimits | None = None) -> CommandOutcome:
         async def scenario() -> CommandOutcome:
-            processes = Processes(limits, wrap=self._wrap)
+            processes = LocalProcesses(limits, wrap=self._wrap)
             try:
                 return await processes.run(command, self.root, 100, lambda _: None)
             finally:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.files.files import FileData, Files
+from robota.workspace.files.files import FileData, LocalFiles
 from robota.workspace.problems import BinaryContent, FileChanged, NotRead, Unencodable
 from robota.workspace.text.source import LineEdit, SourceText, TextSpan, common_prefix, common_suffix, read_source
 
@@ -131,7 +131,7 @@ def test_common_ends_are_the_longest(one: str, other: str) -> None:
 
 
 def test_a_file_changed_since_it_was_read_is_refused(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = LocalFiles(tmp_path)
     place = tmp_path / "f"
     place.write_text("one")
     assert read_source(files, "f").text == "one"
@@ -149,4 +149,4 @@ def test_a_file_changed_since_it_was_read_is_refused(tmp_path: Path) -> None:
 def test_binary_content_is_refused(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\0b")
     with pytest.raises(BinaryContent):
-        read_source(Files(tmp_path), "f")
+        read_source(LocalFiles(tmp_path), "f")

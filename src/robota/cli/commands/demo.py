@@ -18,7 +18,7 @@ from robota.clients.headless.options import HeadlessOptions
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.protocol.permission_mode import PermissionMode
-from robota.workspace.process.processes import Processes
+from robota.workspace.process.processes import LocalProcesses
 
 MATERIAL: Final = Path(__file__).parent / "demo_project"
 TASK: Final = "There is a failing test in this project. Find out why and fix it."
@@ -99,7 +99,7 @@ def _how_to_find_the_command() -> str:
 
 
 async def _shell(command: str, cwd: Path) -> str:
-    processes = Processes()
+    processes = LocalProcesses()
     outcome = await processes.run(command, cwd, 30, lambda text: None)
     if outcome.exit_code != 0:
         print(f"robota: {command!r} failed; going on without it.\n{outcome.output_head}", file=sys.stderr)

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Final
 
 from robota.contracts.tool import ToolCall, ToolError
+from robota.contracts.workspace import Files, Processes
 from robota.engine.record.rows import StreamingRow
 from robota.engine.task.runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
-from robota.workspace.files.files import Files
-from robota.workspace.process.processes import Processes
 
 NOT_KEPT: Final = "(not kept: the session log cannot be written)"
 

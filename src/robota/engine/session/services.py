@@ -6,13 +6,12 @@ import msgspec
 
 from robota.contracts.hook import Checkpoint, SessionHooks
 from robota.contracts.services import ModeService, PolicyService, ToolService
+from robota.contracts.workspace import Files, Processes
 from robota.engine.record.journal import LogPort
 from robota.providers.chunks import Provider
 from robota.providers.definition import ModelInfo
 from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
-from robota.workspace.files.files import Files
-from robota.workspace.process.processes import Processes
 
 
 class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.workspace import Files
 from robota.protocol.views import DiffsView, View
 from robota.text.visible import printable_name
 from robota.tools.presentation import (
@@ -17,7 +18,6 @@ from robota.tools.presentation import (
     one_line,
     tool_ask,
 )
-from robota.workspace.files.files import Files
 from robota.workspace.text.syntax import syntax_note
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from robota.contracts.tool import Prepared, ToolError, ToolResult
+from robota.contracts.workspace import Files
 from robota.protocol.views import DiffView
 from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
-from robota.workspace.files.files import Files, WriteResult
+from robota.workspace.files.files import WriteResult
 from robota.workspace.problems import Missing, NotARegularFile, TooBig
 from robota.workspace.text.encoding import TextForm, encode
 from robota.workspace.text.source import LineEdit, SourceText, TextSpan

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from robota.contracts.tool import ToolError
+from robota.contracts.workspace import Files
 from robota.tools.editing.block_placement import Placed, Unplaced, edits_of, place_blocks
 from robota.tools.editing.change import FileChange, changed_file
 from robota.tools.editing.diff_blocks import BadDiff, read_blocks
 from robota.tools.editing.matching import SearchedLines
-from robota.workspace.files.files import Files
 from robota.workspace.text.source import read_source
 
 

@@ -7,6 +7,7 @@ from typing import assert_never
 import msgspec
 
 from robota.contracts.tool import Prepared, ToolError
+from robota.contracts.workspace import Files
 from robota.text.visible import printable_name
 from robota.tools.editing.change import changed_file, hunk_edits, prepared_change
 from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, edits_of, place_chunks
@@ -15,7 +16,6 @@ from robota.tools.editing.matching import SearchedLines
 from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.change_set import Change, Remove, Write
-from robota.workspace.files.files import Files
 from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
 from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source
 

@@ -15,7 +15,7 @@ import msgspec
 
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
-from robota.workspace.files.files import FileData, Files
+from robota.workspace.files.files import EditableFiles, FileData
 from robota.workspace.problems import FileProblem
 
 
@@ -50,7 +50,7 @@ class _Done(msgspec.Struct, frozen=True, kw_only=True):
     new_directories: tuple[Path, ...] = ()
 
 
-def make_changes(files: Files, changes: Sequence[Change]) -> None:
+def make_changes(files: EditableFiles, changes: Sequence[Change]) -> None:
     """Make all of them, or raise `ChangesFailed` and leave everything as it was. No two may be about the same file."""
     done: list[_Done] = []
     try:
@@ -63,7 +63,7 @@ def make_changes(files: Files, changes: Sequence[Change]) -> None:
         raise
 
 
-def _make(files: Files, change: Change) -> _Done:
+def _make(files: EditableFiles, change: Change) -> _Done:
     match change:
         case Write():
             return _write(files, change)
@@ -75,7 +75,7 @@ def _make(files: Files, change: Change) -> _Done:
             assert_never(change)
 
 
-def _write(files: Files, change: Write) -> _Done:
+def _write(files: EditableFiles, change: Write) -> _Done:
     directories = _missing_directories(files, change.path)
     mode = _mode(files, change.mode_of) if change.mode_of else 0
     if change.over is None and os.path.lexists(files.resolve(change.path)):
@@ -90,7 +90,7 @@ def _write(files: Files, change: Write) -> _Done:
     return _Done(change=change, mode=mode, new_directories=directories)
 
 
-def _undone(files: Files, done: _Done) -> str:
+def _undone(files: EditableFiles, done: _Done) -> str:
     """Undo one change; says what is wrong if that is impossible."""
     change = done.change
     try:
@@ -118,24 +118,24 @@ def _report(error: FileProblem, count: int, left: Sequence[str]) -> str:
     return f"{error} {undone} nothing is changed."
 
 
-def _missing_directories(files: Files, path: str) -> tuple[Path, ...]:
+def _missing_directories(files: EditableFiles, path: str) -> tuple[Path, ...]:
     """The directories that a write will have to make, deepest first."""
     real = files.resolve(path)
     above = [place for place in real.parents if place.is_relative_to(files.root)]
     return tuple(place for place in above if not place.exists())
 
 
-def _remove_directories(files: Files, directories: Sequence[Path]) -> None:
+def _remove_directories(files: EditableFiles, directories: Sequence[Path]) -> None:
     for place in directories:
         with suppress(OSError), directory_beneath(files.root, place.parent, walk_to_directory) as parent:
             os.rmdir(place.name, dir_fd=parent)
 
 
-def _mode(files: Files, path: str) -> int:
+def _mode(files: EditableFiles, path: str) -> int:
     return stat.S_IMODE(os.lstat(files.resolve(path)).st_mode)
 
 
-def _set_mode(files: Files, path: str, mode: int) -> None:
+def _set_mode(files: EditableFiles, path: str, mode: int) -> None:
     real = files.resolve(path)
     with directory_beneath(files.root, real.parent, walk_to_directory) as parent:
         descriptor = os.open(real.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -37,7 +38,7 @@ SPECIAL_FILES = (
 )
 
 
-# Files up to this size are always compared by content; larger ones only if the system says that they were touched.
+# LocalFiles up to this size are always compared by content; larger ones only if the system says that they were touched.
 SMALL = 1024 * 1024
 
 Stamp = tuple[int, ...]
@@ -61,7 +62,34 @@ class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
     separated_links: int = 0
 
 
-class Files:
+class EditableFiles(Protocol):
+    """What reading a text for editing and making changes needs of files."""
+
+    @property
+    def root(self) -> Path: ...
+
+    def resolve(self, path: str) -> Path:
+        """The real path that `path` means, whether or not something is there."""
+        ...
+
+    def read(self, path: str, max_bytes: int) -> FileData:
+        """The content of a regular file of at most `max_bytes`."""
+        ...
+
+    def check_read(self, path: str, file: FileData, *, required: bool) -> None:
+        """Raise `FileChanged` if the model has read other content; `required`: `NotRead` if it has read none."""
+        ...
+
+    def write(self, path: str, data: Content, *, over: FileData | None = None) -> WriteResult:
+        """Replace the whole file at once. `over`, which the new content was worked out from, must still be there."""
+        ...
+
+    def remove(self, path: str, *, over: FileData) -> None:
+        """Delete the file if it is still `over`."""
+        ...
+
+
+class LocalFiles:
     """The files beneath `root`. No path leads out of it, neither by `..` nor through a symbolic link.
 
     It remembers what the model has read (`note_read`) and written, so that nothing is overwritten blindly, and

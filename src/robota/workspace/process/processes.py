@@ -19,7 +19,7 @@ from robota.workspace.process.wrapped_command import CommandWrapper, unwrapped
 MOST_IN_BACKGROUND: Final = 20
 
 
-class Processes:
+class LocalProcesses:
     """Starts the commands of a session, in the foreground and in the background, and ends them with it."""
 
     def __init__(

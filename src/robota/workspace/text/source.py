@@ -20,7 +20,7 @@ from itertools import pairwise
 import msgspec
 
 from robota.workspace.files.atomic_write import Pieces
-from robota.workspace.files.files import FileData, Files
+from robota.workspace.files.files import EditableFiles, FileData
 from robota.workspace.problems import Unencodable
 from robota.workspace.text.encoding import (
     BYTE_TRANSPARENT,
@@ -62,7 +62,7 @@ class TextSpan(msgspec.Struct, frozen=True, kw_only=True):
         return self.start < self.end or bool(self.new)
 
 
-def read_source(files: Files, path: str, *, must_be_read: bool = False) -> "SourceText":
+def read_source(files: EditableFiles, path: str, *, must_be_read: bool = False) -> "SourceText":
     """Open a file for editing. Raises a `FileProblem`: missing, binary, too big, ignored, changed since it was read.
 
     `must_be_read` also refuses a file that the model has never read.

@@ -1,0 +1,78 @@
+"""The files and processes that tools work on. An editor or a worker on another machine may bring its own."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from robota.workspace.files.files import EditableFiles, FileData
+from robota.workspace.files.listing import Listing
+from robota.workspace.process.background import BackgroundProcess
+from robota.workspace.process.foreground import CommandOutcome
+
+
+class Files(EditableFiles, Protocol):
+    """The files of one workspace. It remembers what the model has read, so that nothing is overwritten blindly."""
+
+    def relative(self, path: str) -> str:
+        """The real path as seen from the root, for showing to people."""
+        ...
+
+    def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
+        """Whether a path, given from the root on, is kept from the model."""
+        ...
+
+    def note_read(self, file: FileData) -> None:
+        """The model has now been shown this content."""
+        ...
+
+    def list(self, path: str, recursive: bool, limit: int) -> Listing:
+        """What is in a directory, in tree order, at most `limit` entries."""
+        ...
+
+    def directory(self, path: str) -> Path:
+        """The real path of a directory that exists."""
+        ...
+
+
+class Processes(Protocol):
+    """Runs the commands of one session; `unsandboxed` only if the caller was allowed that."""
+
+    async def run(
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float | None,
+        on_output: Callable[[str], None],
+        *,
+        unsandboxed: bool = False,
+    ) -> CommandOutcome:
+        """Run a shell command to its end or to the time limit."""
+        ...
+
+    async def run_or_hand_over(
+        self, command: str, cwd: Path, timeout_s: float, on_output: Callable[[str], None], *, unsandboxed: bool = False
+    ) -> CommandOutcome | BackgroundProcess:
+        """The same, but at the time limit the command goes on in the background."""
+        ...
+
+    def start_background(self, command: str, cwd: Path) -> BackgroundProcess:
+        """Start a command that can be written to and that nobody waits for."""
+        ...
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Whether commands run in a sandbox."""
+        ...
+
+    @property
+    def background(self) -> tuple[BackgroundProcess, ...]:
+        """All of this session, also those that have ended, in the order of their start."""
+        ...
+
+    def find_background(self, name: str) -> BackgroundProcess | None:
+        """One of them by its id."""
+        ...
+
+    def abort_running(self) -> bool:
+        """End every command that somebody waits for. False if none runs."""
+        ...
