@@ -16,6 +16,8 @@ SEED = 1
 JUDGED = 1_200
 EACH_RULE = 1
 FEWEST_RUN = 150
+# Hundreds of processes each: on a busy machine the usual limit of a test is too short.
+SECONDS = 900
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,7 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
     yield Gate(tmp_path_factory.mktemp("gate"))
 
 
+@pytest.mark.timeout(SECONDS)
 def test_commands_that_were_interesting_once_only_look_when_they_run_unasked(gate: Gate) -> None:
     outcome = gate.try_unasked(gate.corpus())
     assert len(outcome.ran) > FEWEST_RUN
@@ -33,12 +36,14 @@ def test_commands_that_were_interesting_once_only_look_when_they_run_unasked(gat
     assert no_longer_seen(outcome.findings, KNOWN_HOLES) == [], "fixed: remove them from KNOWN_HOLES"
 
 
+@pytest.mark.timeout(SECONDS)
 def test_commands_that_are_made_up_only_look_when_they_run_unasked(gate: Gate) -> None:
     outcome = gate.try_unasked(gate.made_up(SEED, JUDGED))
     assert len(outcome.ran) > FEWEST_RUN
     assert "\n".join(map(str, unexplained(outcome.findings, KNOWN_HOLES))) == ""
 
 
+@pytest.mark.timeout(SECONDS)
 def test_suggested_rules_for_commands_that_look_write_and_run_nothing_else(gate: Gate) -> None:
     outcome = gate.try_suggested_rules(SEED, EACH_RULE)
     assert outcome.ran

@@ -16,7 +16,10 @@ ANY: Final[frozenset[Kind]] = frozenset({*PRINTED, "writes", "runs", "connects",
 
 
 class KnownHole(msgspec.Struct, frozen=True, kw_only=True):
-    """Which findings it explains: the command matches `text`, what happened matches `detail`, `trees` are where."""
+    """Which findings it explains: the command matches `text`, what happened matches `detail`.
+
+    Unless they are empty, `trees` and `directories` are where it happens.
+    """
 
     name: str
     reason: str
@@ -25,11 +28,13 @@ class KnownHole(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     kinds: frozenset[Kind] = ANY
     trees: frozenset[str] = frozenset()
+    directories: frozenset[str] = frozenset()
 
     def explains(self, finding: Finding) -> bool:
         return (
             finding.kind in self.kinds
             and (not self.trees or finding.case.tree in self.trees)
+            and (not self.directories or finding.case.cwd in self.directories)
             and re.search(self.text, finding.case.text) is not None
             and re.search(self.detail, finding.detail) is not None
         )
@@ -115,6 +120,16 @@ KNOWN_HOLES: Final = (
         text="",
         program="cat",
         kinds=frozenset({"reads what is ignored"}),
+    ),
+    KnownHole(
+        name="a directory that is a link",
+        reason="the directory of a call is judged as it is written: without an operand ls, find, rg and grep -r look "
+        "into it, and it may be a link that leads out (the tool itself refuses such a directory)",
+        text="",
+        program="ls",
+        kinds=frozenset({"reads outside"}),
+        detail=r"outside/dir|words-from-outside",
+        directories=frozenset({"link-dir"}),
     ),
     KnownHole(
         name="java says its version",

@@ -7,6 +7,7 @@ that the file tool would read unasked. The few things besides are listed here, e
 import fnmatch
 import re
 import shlex
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, assert_never
@@ -67,6 +68,7 @@ SYSTEM_FILES: Final = (
     ("/var/run/utmp", "uptime", "when the machine started"),
     ("/etc/mtab", "df", "mounted disks"),
     ("/usr/bin/*", "egrep fgrep which npm file", "scripts that are the program"),
+    (f"{sys.base_prefix}/*", VERSIONS, "the Python that the tests run on"),
     ("/usr/*", VERSIONS, "parts of a program that is asked for its version"),
     ("/etc/*", VERSIONS, "the same"),
     ("/proc/*", VERSIONS, "the same"),
