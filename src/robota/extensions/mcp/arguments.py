@@ -22,15 +22,12 @@ def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> McpAr
     for name in schema.get("required", []):
         if name not in given:
             raise msgspec.ValidationError(f"Object missing required field `{name}`")
-    if known and not _takes_more(schema):
+    takes_more = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
+    if known and not takes_more:
         for name in given:
             if name not in known:
                 raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
     return McpArguments({name: _as_declared(value, known.get(name)) for name, value in given.items()})
-
-
-def _takes_more(schema: Mapping[str, Any]) -> bool:
-    return bool(schema.get("additionalProperties") or schema.get("patternProperties"))
 
 
 def _as_declared(value: Any, declared: Any) -> Any:
