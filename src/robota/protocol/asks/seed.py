@@ -3,6 +3,7 @@
 Clients and engines that know only `ask`, `text` and `askResponse` go on to work because of it.
 """
 
+import json
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -135,7 +136,7 @@ def seed_ask(asked: Ask) -> SeedAsk:
         case LimitAsk():
             # An amount of money has two decimals and is a string.
             count = int(asked.count) if asked.limit is LimitKind.REQUESTS else f"{asked.count:.2f}"
-            return SeedAsk("auto_approval_max_req_reached", _json({"count": count, "type": asked.limit}))
+            return SeedAsk("auto_approval_max_req_reached", json.dumps({"count": count, "type": asked.limit}))
         case MistakesAsk():
             return SeedAsk("mistake_limit_reached", asked.message)
         case FailureAsk():
