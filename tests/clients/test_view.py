@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import NOTICES_KEPT, OUTPUT_TAIL_CHARS, reduce
-from robota.clients.view.rows import PAGE_SIZE, Rows, rows_of
+from robota.clients.view.rows import PAGE_SIZE, MessageRows, rows_of
 from robota.clients.view.streamed import PAGE_CHARS, StreamedText
 from robota.protocol.asks.kinds import KNOWN_ASKS
 from robota.protocol.events import (
@@ -101,7 +101,7 @@ def test_any_part_of_a_run_can_be_replayed(data: st.DataObject) -> None:
 
 @given(st.lists(st.integers(0, 3 * PAGE_SIZE), max_size=20), st.integers(1, 3 * PAGE_SIZE + 1))
 def test_rows_behave_like_a_list(changes: list[int], length: int) -> None:
-    rows = Rows()
+    rows = MessageRows()
     expected: list[Message] = []
     for ts in range(length):
         message = Message(ts=ts, type="say")

@@ -27,7 +27,7 @@ class MessagesPrinter:
         self._output = output
         self._diagnostics = diagnostics
         self._partials = partials
-        self._streaming: dict[int, StreamingRow] = {}
+        self._streaming: dict[int, PartialRow] = {}
 
     @property
     def handlers(self) -> Handlers:
@@ -46,7 +46,7 @@ class MessagesPrinter:
     def _row(self, event: MessageCreated | MessageUpdated) -> None:
         message = event.message
         if self._partials and message.partial is True:
-            self._streaming[message.ts] = StreamingRow(message)
+            self._streaming[message.ts] = PartialRow(message)
         else:
             self._streaming.pop(message.ts, None)
         if self._partials or is_complete(message):
@@ -59,7 +59,7 @@ class MessagesPrinter:
             self._output.json_line(grown)
 
 
-class StreamingRow:
+class PartialRow:
     """A row being streamed and how much of it has been printed."""
 
     def __init__(self, message: Message) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from robota.clients.view.rows import Rows
+from robota.clients.view.rows import MessageRows
 from robota.clients.view.streamed import StreamedText
 from robota.protocol.asks.ask import Ask
 from robota.protocol.asks.seed import ask_of
@@ -58,7 +58,7 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     session: SessionState | None = None
-    rows: Rows = Rows()
+    rows: MessageRows = MessageRows()
     streams: Mapping[int, StreamedText] = {}
     tools: Mapping[str, LiveTool] = {}
     writing: Mapping[str, CallBeingWritten] = {}

@@ -9,7 +9,7 @@ from robota.protocol.message import Message
 PAGE_SIZE = 64
 
 
-class Rows(msgspec.Struct, frozen=True, kw_only=True):
+class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
     """Full pages and a growing tail.
 
     A new row copies at most one page, and once in 64 rows the list of pages; everything else is shared with
@@ -47,25 +47,25 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
         last = len(self) - 1
         return next((last - back for back, row in enumerate(reversed(self)) if row.ts == ts), None)
 
-    def appended(self, message: Message) -> "Rows":
+    def appended(self, message: Message) -> "MessageRows":
         tail = (*self.tail, message)
         if len(tail) < PAGE_SIZE:
-            return Rows(pages=self.pages, tail=tail)
-        return Rows(pages=(*self.pages, tail))
+            return MessageRows(pages=self.pages, tail=tail)
+        return MessageRows(pages=(*self.pages, tail))
 
-    def replaced(self, place: int, message: Message) -> "Rows":
+    def replaced(self, place: int, message: Message) -> "MessageRows":
         page, within = divmod(place, PAGE_SIZE)
         if page == len(self.pages):
-            return Rows(pages=self.pages, tail=_with(self.tail, within, message))
+            return MessageRows(pages=self.pages, tail=_with(self.tail, within, message))
         changed = _with(self.pages[page], within, message)
-        return Rows(pages=(*self.pages[:page], changed, *self.pages[page + 1 :]), tail=self.tail)
+        return MessageRows(pages=(*self.pages[:page], changed, *self.pages[page + 1 :]), tail=self.tail)
 
 
-def rows_of(messages: Iterable[Message]) -> Rows:
+def rows_of(messages: Iterable[Message]) -> MessageRows:
     rows = tuple(messages)
     full = len(rows) - len(rows) % PAGE_SIZE
     pages = tuple(rows[start : start + PAGE_SIZE] for start in range(0, full, PAGE_SIZE))
-    return Rows(pages=pages, tail=rows[full:])
+    return MessageRows(pages=pages, tail=rows[full:])
 
 
 def _with(page: tuple[Message, ...], within: int, message: Message) -> tuple[Message, ...]:

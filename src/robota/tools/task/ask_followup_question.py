@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from robota.contracts.tool import Effect, Prepared, Preview, Question, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.protocol.asks.ask import SuggestedAnswer
 from robota.protocol.events import CallPurpose
 from robota.protocol.wire import Value
 from robota.tools.presentation import description_beside, titled
@@ -21,13 +22,6 @@ class AskFollowupQuestionParams(msgspec.Struct, frozen=True, kw_only=True):
         tuple[FollowUp, ...],
         msgspec.Meta(description="2 to 4 suggested answers, most likely first.", min_length=1, max_length=4),
     ]
-
-
-class SuggestedAnswer(Value, frozen=True, kw_only=True):
-    """An answer to choose, and the mode to go on in if it is chosen."""
-
-    answer: str
-    mode: str | None = None
 
 
 class FollowupText(Value, frozen=True, kw_only=True, omit_defaults=False):
