@@ -11,7 +11,7 @@ from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
-from robota.workspace.files.files import WriteResult
+from robota.workspace.files.files import FileData, WriteResult
 from robota.workspace.problems import Missing, NotARegularFile, TooBig
 from robota.workspace.text.encoding import TextForm, encode
 from robota.workspace.text.source import LineEdit, SourceText, TextSpan
@@ -19,13 +19,16 @@ from robota.workspace.text.syntax import syntax_note
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """`source` is the file as it was when the change was worked out, or None if there was none."""
+    """`over` is the file as it was when the change was worked out, or None if there was none.
+
+    Its decoded text is not kept: it is large, and only choosing hunks would need it again.
+    """
 
     path: str
     data: Content
     form: TextForm
     difference: Difference
-    source: SourceText | None = None
+    over: FileData | None = None
     remark: str = ""
 
 
@@ -44,14 +47,14 @@ def changed_file(path: str, source: SourceText, spans: list[TextSpan], remark: s
         data=source.replace_spans(spans),
         form=source.form,
         difference=difference_by(printable_name(path), source.text, source.index, spans),
-        source=source,
+        over=source.file,
         remark=remark,
     )
 
 
 def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
     """The change as a call to approve and run; `action` is the seed's word for changing a file that exists."""
-    view, source = change.difference.view, change.source
+    view, over = change.difference.view, change.over
     preview = tool_ask(
         SayTool(
             tool="newFileCreated" if view.is_new else action,
@@ -65,12 +68,13 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
     async def run() -> ToolResult:
         return _carried_out(change, files)
 
-    if source is None:
+    if over is None:
         return Prepared(preview=preview, run=run)
 
     def with_hunks(chosen: Collection[int]) -> Prepared:
         if all(number in chosen for number in range(len(view.hunks))):
             return Prepared(preview=preview, run=run)
+        source = SourceText(over)
         spans = [source.span_of(edit) for edit in hunk_edits(view, chosen)]
         return prepared_change(changed_file(change.path, source, spans), files, action)
 
@@ -88,7 +92,7 @@ def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[LineEdit]:
 
 def _carried_out(change: FileChange, files: Files) -> ToolResult:
     """Write it, unless the file has changed in the meantime, and say so if it parsed before and does not now."""
-    over = None if change.source is None else change.source.file
+    over = change.over
     if over is None:
         _require_absent(change.path, files)
     report = _report(change, files.write(change.path, change.data, over=over))

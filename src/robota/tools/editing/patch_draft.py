@@ -16,6 +16,7 @@ from robota.tools.editing.matching import SearchedLines
 from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.change_set import Change, Remove, Write
+from robota.workspace.files.files import FileData
 from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
 from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source
 
@@ -23,7 +24,7 @@ from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_sour
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one file. `operation` is the word for it in the result.
 
-    `loose` tells of chunks that were not matched exactly. `source` is there if text of the file is changed.
+    `loose` tells of chunks that were not matched exactly. `file` is there if its text is changed.
     """
 
     path: str
@@ -34,7 +35,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     after: Content | None = None
     moved_to: str | None = None
     loose: tuple[str, ...] = ()
-    source: SourceText | None = None
+    file: FileData | None = None
 
 
 class _Unusable(Exception):
@@ -61,12 +62,13 @@ def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
 
 def hunk_choice(draft: FileDraft, files: Files) -> Callable[[Collection[int]], Prepared] | None:
     """How to make only some hunks of a patch to one file; None if the file is not merely changed."""
-    source = draft.source
-    if source is None or draft.moved_to is not None:
+    file = draft.file
+    if file is None or draft.moved_to is not None:
         return None
     shown = draft.difference.view
 
     def with_hunks(chosen: Collection[int]) -> Prepared:
+        source = SourceText(file)
         spans = [source.span_of(edit) for edit in hunk_edits(shown, chosen)]
         return prepared_change(changed_file(draft.path, source, spans), files, "appliedDiff")
 
@@ -136,7 +138,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
         before=source.file.data,
         after=data,
         moved_to=target,
-        source=source,
+        file=source.file,
         loose=tuple(_loosely(path, chunk) for chunk in placed if chunk.passed_over),
     )
 
