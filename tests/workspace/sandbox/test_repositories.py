@@ -67,22 +67,6 @@ def test_p12_the_root_itself_may_be_a_worktree(strong: Cell) -> None:
     assert strong.run("git status --porcelain --untracked-files=no").returncode == 0
 
 
-def test_a_submodule_is_found_however_deep_it_lies(tmp_path: Path) -> None:
-    deep = tmp_path / "a/b/c/d/e/f/g"
-    deep.mkdir(parents=True)
-    (deep / ".git").write_text("gitdir: ../../../../../../../.git/modules/g\n")
-    (tmp_path / ".gitmodules").write_text('[submodule "g"]\n\tpath = a/b/c/d/e/f/g\n\turl = x\n')
-    assert deep / ".git" in find_git_paths(tmp_path)
-
-
-def test_a_list_of_submodules_leads_nowhere_else(tmp_path: Path) -> None:
-    root = tmp_path / "ws"
-    (tmp_path / "outside/.git").mkdir(parents=True)
-    root.mkdir()
-    (root / ".gitmodules").write_text(f"path = ../outside\npath = {tmp_path}/outside\npath = /\n")
-    assert find_git_paths(root) == ()
-
-
 def test_the_search_is_bounded(tmp_path: Path) -> None:
     for number in range(2 * MOST_PLACES):
         (tmp_path / f"r{number}/.git").mkdir(parents=True)
@@ -90,6 +74,23 @@ def test_the_search_is_bounded(tmp_path: Path) -> None:
     places = find_git_paths(tmp_path)
     assert len(places) == MOST_PLACES
     assert all(len(place.relative_to(tmp_path).parts) <= MOST_DEPTH + 1 for place in places)
+
+
+def test_s6_a_workspace_without_a_repository_cannot_become_one(strong: Cell) -> None:
+    """S6: git takes a directory with HEAD, objects and refs for a repository, and obeys the config beside them."""
+    subprocess.run(["rm", "-rf", ".git"], cwd=strong.root, check=True)
+    witness = strong.outside / "ran"
+    config = f"[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch {witness}; false\n"
+    plant = f"mkdir -p objects refs/heads; echo ref: refs/heads/main > HEAD; printf '{config}' > config"
+    for command in (plant, f"mkdir x; cd x; {plant}; cd ..; mv x/* .; echo x > commondir", f"mkdir refs; {plant}"):
+        strong.run(command)
+        subprocess.run(["git", "status"], cwd=strong.root, check=False, capture_output=True)
+        assert not witness.exists()
+    (strong.root / "refs").mkdir()
+    (strong.root / "HEAD").unlink(missing_ok=True)
+    strong.run(plant)
+    subprocess.run(["git", "status"], cwd=strong.root, check=False, capture_output=True)
+    assert not witness.exists()
 
 
 def test_odd_things_in_a_workspace_do_not_choose_a_weaker_sandbox(strong: Cell) -> None:

@@ -56,7 +56,8 @@ def detect_backend(profile: SandboxProfile) -> SandboxBackend:
     if executable is None:
         reasons.append("bubblewrap is not installed")
     else:
-        candidate = SandboxBackend(kind=SandboxKind.BUBBLEWRAP, profile=profile, executable=executable)
+        closed = f"commands cannot change the workspace: {profile.unprotectable}" if profile.unprotectable else ""
+        candidate = SandboxBackend(kind=SandboxKind.BUBBLEWRAP, profile=profile, executable=executable, reason=closed)
         problem = _probe(candidate)
         if problem is None:
             return candidate

@@ -12,7 +12,13 @@ from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.profile import OWN_DIRECTORY, SandboxProfile
-from robota.workspace.sandbox.repositories import find_git_paths, find_submodules, is_there
+from robota.workspace.sandbox.repositories import (
+    SubmodulePlaces,
+    bare_repository_names,
+    find_git_paths,
+    find_submodules,
+    is_there,
+)
 from robota.workspace.sandbox.seccomp import filter_program
 
 # Written through by real root even without capabilities, because these files look at the uid and at nothing else.
@@ -38,7 +44,9 @@ COUNTING_KERNEL: Final = (5, 14)
 
 def wrap_in_bubblewrap(executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path) -> WrappedCommand:
     """The command inside bubblewrap, with every protected name read-only, also those that do not exist yet."""
-    placeholders = Placeholders(profile.protected_names, profile.root / OWN_DIRECTORY)
+    submodules = find_submodules(profile.root)
+    kept_free = (*submodules.kept_free, *bare_repository_names(profile.root))
+    placeholders = Placeholders((*profile.protected_names, *kept_free), profile.root / OWN_DIRECTORY)
     program = filter_program()
     seccomp_descriptor = _readable(program) if program is not None else None
 
@@ -47,13 +55,8 @@ def wrap_in_bubblewrap(executable: str, profile: SandboxProfile, command: Sequen
             os.close(seccomp_descriptor)
         placeholders.release()
 
-    submodules = find_submodules(profile.root)
-    # Only those that no command of this session ever could have replaced by a link.
-    pinned = (place for place in submodules.pinned if place in profile.pinned)
-    with_pinned = msgspec.structs.replace(profile, writable=(*profile.writable, *pinned))
-    words = bubblewrap_arguments(
-        executable, with_pinned, _read_only_paths(profile, submodules.read_only), cwd, seccomp_descriptor
-    )
+    read_only = _read_only_paths(profile, (*submodules.read_only, *_not_to_be_pinned(profile, submodules), *kept_free))
+    words = bubblewrap_arguments(executable, _with_pinned(profile, submodules), read_only, cwd, seccomp_descriptor)
     return WrappedCommand(
         argv=(*words, *_limiting_shell(), *command),
         descriptors=() if seccomp_descriptor is None else (seccomp_descriptor,),
@@ -61,6 +64,23 @@ def wrap_in_bubblewrap(executable: str, profile: SandboxProfile, command: Sequen
         is_sandboxed=True,
         has_supervisor=True,
     )
+
+
+def _with_pinned(profile: SandboxProfile, submodules: SubmodulePlaces) -> SandboxProfile:
+    """The profile, with each of the submodules a mount of its own, which can be neither moved nor removed."""
+    if submodules.unprotectable:
+        return msgspec.structs.replace(profile, root_is_writable=False, writable=())
+    pinned = (place for place in submodules.pinned if place in profile.pinned)
+    return msgspec.structs.replace(profile, writable=(*profile.writable, *pinned))
+
+
+def _not_to_be_pinned(profile: SandboxProfile, submodules: SubmodulePlaces) -> list[Path]:
+    """Directories that hold submodules which a command of this session could have replaced by a link to anywhere.
+
+    They came after the first command, so they are not made writable mounts; nothing in them can be changed.
+    """
+    late = (place.relative_to(profile.root) for place in submodules.pinned if place not in profile.pinned)
+    return [profile.root / place.parts[0] for place in late]
 
 
 def bubblewrap_arguments(
@@ -77,7 +97,8 @@ def bubblewrap_arguments(
     if profile.socket_directories:
         words += [word for path in VISIBLE_RUN_FILES for word in ("--ro-bind-try", path, path)]
     words += ["--bind", str(profile.temporary), "/tmp"]
-    for place in (profile.root, *profile.writable):
+    words += ["--bind" if profile.root_is_writable else "--ro-bind", str(profile.root), str(profile.root)]
+    for place in profile.writable:
         words += ["--bind", str(place), str(place)]
     for place in read_only:
         words += ["--ro-bind", str(place), str(place)]

@@ -46,6 +46,15 @@ class Placeholders:
             os.close(lock)
 
 
+def is_placeholder(place: Path) -> bool:
+    """Whether this is an empty directory that stands for a missing name while some command runs."""
+    try:
+        is_marked = place.stat(follow_symlinks=False).st_mtime == MARK_S
+        return is_marked and next(place.iterdir(), None) is None
+    except (OSError, ValueError):
+        return False
+
+
 def _shared_lock(lock_directory: Path) -> int | None:
     """A descriptor with a shared lock; None where that cannot be had, and then nothing is ever removed."""
     for _ in range(TRIES):

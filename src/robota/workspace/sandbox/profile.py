@@ -62,10 +62,12 @@ class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may write, read and reach.
 
     `protected_names` are read-only, and must not be created from inside if they do not exist. `git_paths` are read-only
-    and existed at the start; `pinned` are directories that must stay where they are.
+    and existed at the start; `pinned` are directories that must stay where they are. `unprotectable` says why
+    commands cannot be given a workspace to write to.
     """
 
     root: Path
+    root_is_writable: bool = True
     temporary: Path
     writable: tuple[Path, ...] = ()
     protected_names: tuple[Path, ...] = ()
@@ -75,6 +77,7 @@ class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
     hidden_files: tuple[Path, ...] = ()
     socket_directories: tuple[Path, ...] = ()
     network: bool = False
+    unprotectable: str = ""
 
 
 def workspace_profile(
@@ -86,16 +89,18 @@ def workspace_profile(
         secret_places += [home / name for name in SECRET_PLACES]
     real_places = (Path(os.path.realpath(place)) for place in secret_places)
     hidden = [place for place in real_places if not root.is_relative_to(place)]
+    submodules = find_submodules(root)
     return SandboxProfile(
         root=root,
         temporary=temporary,
         protected_names=tuple(root / name for name in PROTECTED_NAMES),
         git_paths=find_git_paths(root),
-        pinned=find_submodules(root).pinned,
+        pinned=submodules.pinned,
         hidden_directories=tuple(place for place in hidden if stat.S_ISDIR(_mode(place))),
         hidden_files=tuple(place for place in hidden if stat.S_ISREG(_mode(place))),
         socket_directories=tuple(place for place in SOCKET_DIRECTORIES if stat.S_ISDIR(_mode(place))),
         network=network,
+        unprotectable=submodules.unprotectable,
     )
 
 

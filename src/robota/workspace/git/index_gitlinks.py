@@ -1,0 +1,103 @@
+"""Which directories the index of a repository names as submodules (gitlinks), whether or not there is a `.gitmodules`.
+
+git looks into each of them with a git of its own, which obeys the settings it finds there. Read without running git,
+because this is needed before every command.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+GITLINK: Final = 0o160000
+MODES: Final = frozenset({0o100644, 0o100755, 0o100664, 0o120000, GITLINK, 0o040000})
+GITLINK_BYTES: Final = GITLINK.to_bytes(4, "big")
+HEADER_BYTES: Final = 12
+# Times, device, inode, mode, owner, group and size: ten numbers, of which the seventh is the mode.
+NUMBERS_BYTES, MODE_AT = 40, 24
+# Of SHA-1 and of SHA-256. The file does not say which one it has, but only one of them fits.
+HASH_BYTES: Final = (20, 32)
+MOST_BYTES: Final = 256 * 1024 * 1024
+EXTENDED, NAME_LENGTH = 0x4000, 0x0FFF
+SHARED_INDEX: Final = "sharedindex.*"
+
+
+class UnreadableIndex(Exception):
+    """The index is too large, damaged, or of a kind that is not known. The text says which."""
+
+
+def read_gitlinks(git_directory: Path) -> tuple[str, ...]:
+    """The names in the index of this git directory that are submodules, as seen from the top of its working tree."""
+    found: dict[str, None] = {}
+    for file in (git_directory / "index", *git_directory.glob(SHARED_INDEX)):
+        try:
+            status = file.stat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise UnreadableIndex(f"{file} cannot be looked at") from error
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+            raise UnreadableIndex(f"{file} is too large, or no file")
+        found.update(dict.fromkeys(_gitlinks_in(file, status.st_mtime_ns, status.st_size, status.st_ino)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _gitlinks_in(file: Path, modified: int, size: int, inode: int) -> tuple[str, ...]:
+    """All but `file` only say when it must be read again."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise UnreadableIndex(f"{file} cannot be read") from error
+    # Hardly any repository has one, and then this is all it costs.
+    if GITLINK_BYTES not in data:
+        return ()
+    for hash_bytes in HASH_BYTES:
+        try:
+            return tuple(_walked(data, hash_bytes))
+        except (ValueError, IndexError):
+            continue
+    raise UnreadableIndex(f"{file} is damaged, or of a kind that is not known")
+
+
+def _walked(data: bytes, hash_bytes: int) -> Iterator[str]:
+    version, entries = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("no index")
+    place, name = HEADER_BYTES, b""
+    for _ in range(entries):
+        mode = int.from_bytes(data[place + MODE_AT : place + MODE_AT + 4], "big")
+        if mode not in MODES:
+            raise ValueError("no mode of a file")
+        flags_at = place + NUMBERS_BYTES + hash_bytes
+        flags = data[flags_at] << 8 | data[flags_at + 1]
+        start = flags_at + (4 if flags & EXTENDED else 2)
+        if version == 4:
+            kept, start = _varint(data, start)
+            end = data.index(b"\0", start)
+            name = name[: len(name) - kept] + data[start:end]
+            place = end + 1
+        else:
+            end = data.index(b"\0", start + (flags & NAME_LENGTH))
+            name = data[start:end]
+            # At least one byte of zero, and then up to a multiple of eight.
+            place += (end - place + 8) & ~7
+        if mode == GITLINK:
+            if not name:
+                raise ValueError("an entry of a split index whose name stands in another file")
+            yield os.fsdecode(name)
+    if place > len(data) - hash_bytes:
+        raise ValueError("cut short")
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """How many bytes of the name before are dropped, and where the rest of the name begins."""
+    byte = data[place]
+    value = byte & 0x7F
+    while byte & 0x80:
+        place += 1
+        byte = data[place]
+        value = (value + 1) << 7 | byte & 0x7F
+    return value, place + 1
