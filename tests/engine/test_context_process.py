@@ -10,7 +10,7 @@ from robota.log.chain.reader import load
 from robota.log.replay.session import ReplayedTask, replay
 from tests.engine.context_stage import DONE, NEARLY_FULL, SUMMARY, WINDOW, reading, words, write_files
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
-from tests.log.test_log_pairing import check_valid
+from tests.log.replay.test_pairing import check_valid
 
 
 def prepare(robota: Robota, *turns: dict[str, Any]) -> None:

@@ -29,8 +29,8 @@ from tests.engine.context_stage import (
     write_files,
 )
 from tests.engine.stage import call
-from tests.log.test_log_pairing import assistant, check_valid, result, text, user, valid_histories
-from tests.log.test_log_pairing import call as tool_use
+from tests.log.replay.test_pairing import assistant, check_valid, result, text, user, valid_histories
+from tests.log.replay.test_pairing import call as tool_use
 
 QUESTION = {"calls": [call("read_file", path="a.txt"), call("read_file", path="none.txt")]}
 EMPTY = {"text": "<summary></summary>"}

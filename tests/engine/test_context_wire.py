@@ -8,9 +8,9 @@ import pytest
 
 from tests.engine.context_stage import words
 from tests.fakellm.server import running
-from tests.log.test_log_pairing import check_valid
-from tests.providers.test_same_conversation import told
+from tests.log.replay.test_pairing import check_valid
 from tests.providers.vendors import DIALECTS, profile_of
+from tests.providers.wire.test_same_conversation import told
 
 FILES = [f"file{number}.txt" for number in range(6)]
 # What the server says to a request without tools.

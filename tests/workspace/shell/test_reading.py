@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.workspace.shell.reading import MAX_CHARACTERS, MAX_COMMANDS, read_script
-from robota.workspace.shell.script import Opaque, Plain, Redirect, Refused
+from robota.workspace.shell.script import Opaque, Plain, Redirect, Unjudgeable
 
 SIGNS = "$`&(){}!\r\0\x0b\x1b\u202e"
 WORDS = st.lists(st.text("abcXYZ019_./:-", min_size=1, max_size=6).map(lambda word: "x" + word), min_size=1, max_size=5)
@@ -31,7 +31,7 @@ def test_a_command_with_such_a_sign_is_not_plain(words: list[str], sign: str, da
 
 @given(st.text(max_size=300))
 def test_reading_never_fails(command: str) -> None:
-    assert isinstance(read_script(command), Plain | Opaque | Refused)
+    assert isinstance(read_script(command), Plain | Opaque | Unjudgeable)
 
 
 PRINTABLE = st.text(min_size=1, max_size=8).filter(lambda text: text.isprintable() and "'" not in text)
@@ -156,7 +156,7 @@ def test_what_could_be_seen_in_an_opaque_command_is_told() -> None:
 
 
 def test_limits_refuse_and_do_not_shorten() -> None:
-    assert isinstance(read_script("a " * MAX_CHARACTERS), Refused)
-    assert isinstance(read_script("a;" * (MAX_COMMANDS + 1)), Refused)
-    assert isinstance(read_script("a\0"), Refused)
+    assert isinstance(read_script("a " * MAX_CHARACTERS), Unjudgeable)
+    assert isinstance(read_script("a;" * (MAX_COMMANDS + 1)), Unjudgeable)
+    assert isinstance(read_script("a\0"), Unjudgeable)
     assert len(argvs("a;" * MAX_COMMANDS)) == MAX_COMMANDS

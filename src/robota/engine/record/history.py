@@ -6,7 +6,7 @@ from typing import Final, assert_never
 from robota.engine.model.call_format import CallFormat
 from robota.engine.record.journal import Journal
 from robota.log.kinds.conversation import Reduction, TurnRecord
-from robota.log.replay.context import Conversation, Piece, interrupted_result, unanswered
+from robota.log.replay.context import ModelContext, Piece, interrupted_result, unanswered
 from robota.protocol.conversation import (
     AssistantBlock,
     AssistantTurn,
@@ -28,12 +28,12 @@ class History:
     """Turns of one task. Only the newest pair is ever checked, because older ones cannot change."""
 
     def __init__(
-        self, task_id: str, journal: Journal, call_format: CallFormat, conversation: Conversation | None = None
+        self, task_id: str, journal: Journal, call_format: CallFormat, conversation: ModelContext | None = None
     ) -> None:
         self._task_id = task_id
         self._journal = journal
         self._call_format = call_format
-        self._conversation = conversation or Conversation()
+        self._conversation = conversation or ModelContext()
         self._outgoing: list[Turn] = []
         self._sizes: list[int] = []
         self.characters = 0  # of all that is sent

@@ -225,7 +225,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     reduction: Reduction | None = None
 
 
-class Conversation:
+class ModelContext:
     """The visible pieces of a task, and the valid history that they make.
 
     Numbers never change, so a reduction that is dropped later leaves the meaning of all others as it was.
@@ -268,9 +268,9 @@ class Conversation:
         self.turns = list(mend([piece.turn for piece in self.pieces]).turns)
 
 
-def conversation_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> Conversation:
+def model_context_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> ModelContext:
     """The conversation of a task that nobody runs now: calls that were left open are closed."""
-    conversation = Conversation()
+    conversation = ModelContext()
     waiting = list(reductions)
     for number, turn in enumerate(turns):
         while waiting and waiting[0].after <= number:

@@ -10,7 +10,7 @@ from robota.log.kinds.conversation import CondenseRecord, MessageRecord, Restore
 from robota.log.kinds.registry import Payload, PayloadError, payload_of
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
 from robota.log.record import Record
-from robota.log.replay.context import Conversation, Reduced, conversation_of, reduction_id
+from robota.log.replay.context import ModelContext, Reduced, model_context_of, reduction_id
 from robota.protocol.conversation import Turn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
@@ -59,9 +59,9 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return last
 
-    def conversation(self) -> Conversation:
+    def conversation(self) -> ModelContext:
         """What the model is shown of the turns."""
-        return conversation_of(self.turns, self.reductions)
+        return model_context_of(self.turns, self.reductions)
 
     @property
     def cost(self) -> float:

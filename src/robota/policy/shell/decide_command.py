@@ -22,7 +22,7 @@ from robota.policy.shell.readonly import is_known
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.reading import read_script
-from robota.workspace.shell.script import Opaque, Plain, Refused, SimpleCommand
+from robota.workspace.shell.script import Opaque, Plain, SimpleCommand, Unjudgeable
 from robota.workspace.shell.wrappers import MAX_DEPTH, TooDeep, program, unwrap
 
 STRICTEST_FIRST: Final = (Decision.DENY, Decision.ASK, Decision.ALLOW)
@@ -45,7 +45,7 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
             opaque = OpaqueCommand(text=command, reason=reason, possible=possible, label=subject.label)
             verdict = first_opinion(OPAQUE_STAGES, opaque, context)
             return msgspec.structs.replace(verdict, parts=(_part(command, verdict),))
-        case Refused(reason=reason):
+        case Unjudgeable(reason=reason):
             return msgspec.structs.replace(deny(f"The command cannot be judged. {reason}"), steps=("hard limits",))
         case _:
             assert_never(script)

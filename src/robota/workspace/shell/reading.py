@@ -18,10 +18,10 @@ from robota.workspace.shell.script import (
     Opaque,
     Plain,
     Redirect,
-    Refused,
     Script,
     SimpleCommand,
     Skeleton,
+    Unjudgeable,
     is_assignment,
 )
 
@@ -110,9 +110,9 @@ class NotPlain(Exception):
 def read_script(command: str) -> Script:
     """What the command says. Never fails, never takes long, runs nothing."""
     if "\0" in command:
-        return Refused(reason="It has a NUL byte in it.")
+        return Unjudgeable(reason="It has a NUL byte in it.")
     if len(command) > MAX_CHARACTERS:
-        return Refused(reason=f"It has {len(command):,} characters; more than {MAX_CHARACTERS:,} cannot be judged.")
+        return Unjudgeable(reason=f"It has {len(command):,} characters; more than {MAX_CHARACTERS:,} cannot be judged.")
     try:
         assembled = assemble(command)
     except NotPlain as problem:
@@ -120,7 +120,9 @@ def read_script(command: str) -> Script:
     if not assembled:
         return Opaque(reason="There is no command in it.")
     if len(assembled) > MAX_COMMANDS:
-        return Refused(reason=f"It is {len(assembled):,} commands in one; more than {MAX_COMMANDS:,} cannot be judged.")
+        return Unjudgeable(
+            reason=f"It is {len(assembled):,} commands in one; more than {MAX_COMMANDS:,} cannot be judged."
+        )
     return _confirmed(command, assembled)
 
 

@@ -56,13 +56,13 @@ class Opaque(msgspec.Struct, frozen=True, kw_only=True):
     possible: tuple[Argv, ...] = ()
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class Unjudgeable(msgspec.Struct, frozen=True, kw_only=True):
     """A command that nobody can judge: over a limit, or with a NUL byte."""
 
     reason: str
 
 
-Script = Plain | Opaque | Refused
+Script = Plain | Opaque | Unjudgeable
 
 
 class Skeleton(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ from robota.log.kinds.conversation import (
     TruncateRecord,
     TurnRecord,
 )
-from robota.log.replay.context import Reduced, conversation_of
+from robota.log.replay.context import Reduced, model_context_of
 from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import Message
-from tests.log.test_log_pairing import (
+from tests.log.replay.test_pairing import (
     assistant,
     broken_histories,
     call,
@@ -26,7 +26,7 @@ from tests.log.test_log_pairing import (
     user,
     valid_histories,
 )
-from tests.log.test_replay import projected, task
+from tests.log.replay.test_session import projected, task
 
 TURNS: list[Turn] = [
     user(text("the task")),
@@ -114,11 +114,11 @@ def test_whatever_a_log_holds_the_model_is_shown_a_valid_history(
     turns: list[Turn], placed: list[tuple[int, Reduction]]
 ) -> None:
     ordered = [Reduced(after=after, reduction=each) for after, each in sorted(placed, key=lambda pair: pair[0])]
-    conversation = conversation_of(turns, ordered)
+    conversation = model_context_of(turns, ordered)
     check_valid(conversation.turns)
 
 
 @given(valid_histories())
 def test_without_reductions_a_valid_history_is_shown_as_it_is(turns: list[Turn]) -> None:
-    conversation = conversation_of(turns, ())
+    conversation = model_context_of(turns, ())
     assert all(new is old for new, old in zip(conversation.turns, turns, strict=True))

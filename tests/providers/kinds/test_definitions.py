@@ -149,7 +149,7 @@ def test_a_web_tool_that_does_not_exist_is_named() -> None:
 
 
 def test_the_page_names_every_type_key_and_option() -> None:
-    page = (Path(__file__).parents[2] / "docs/providers.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/providers.md").read_text(encoding="utf-8")
     options = {field.encode_name for shape in (ChatOptions, ChatQuirks) for field in fields(shape)}
     facts = {field.encode_name for field in fields(ModelFacts)}
     kinds = {name for kind in definitions() for name in (kind.type, *kind.aliases)}
