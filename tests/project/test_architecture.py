@@ -5,12 +5,15 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src/robota"
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 
 
@@ -124,10 +127,42 @@ def test_the_documentation_names_the_same_rooms_in_the_same_order() -> None:
     assert documented_layers() == enforced_layers()
 
 
+def test_every_contract_is_explained() -> None:
+    named = {contract["name"] for contract in contracts()}
+    assert set(re.findall(r"^\| (.+?) \| ", section("What is enforced"), re.MULTILINE)) - {"contract"} == named
+
+
 def test_every_room_says_what_it_owns() -> None:
     text = architecture()
     rooms = {room for layer in enforced_layers() for room in layer if not room.startswith("_")}
     assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == rooms
+
+
+def test_the_tree_names_every_package() -> None:
+    drawn = set(packages_drawn())
+    assert drawn == {str(path.parent.relative_to(SOURCE)) for path in SOURCE.glob("*/**/__init__.py")}
+
+
+def test_every_path_that_the_page_names_exists() -> None:
+    rooms = "|".join(path.name for path in SOURCE.iterdir() if path.is_dir())
+    named = set(re.findall(rf"`((?:{rooms})/[\w/.]*)`", architecture()))
+    assert len(named) > 40
+    assert sorted(path for path in named if not (SOURCE / path).exists()) == []
+
+
+def test_the_page_places_twenty_typical_changes() -> None:
+    assert len(re.findall(r"^\| (?!to …|---)", section("Where does it go?"), re.MULTILINE)) >= 20
+
+
+def packages_drawn() -> Iterator[str]:
+    """The packages of the tree: a line each, two spaces deeper than the package around it."""
+    tree = section("The tree").split("```", 2)[1]
+    around: list[str] = []
+    for line in tree.splitlines()[1:]:
+        found = re.match(r"( *)(\w+)/", line)
+        assert found is not None, line
+        around = [*around[: len(found[1]) // 2], found[2]]
+        yield "/".join(around)
 
 
 def lint_imports(directory: Path) -> subprocess.CompletedProcess[str]:
@@ -143,17 +178,28 @@ def lint_imports(directory: Path) -> subprocess.CompletedProcess[str]:
 
 
 def enforced_layers() -> list[frozenset[str]]:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if contract["name"] == LAYERS)
+    layers = next(contract["layers"] for contract in contracts() if contract["name"] == LAYERS)
     return [frozenset(re.split(r"\s*\|\s*", layer)) for layer in layers]
+
+
+def contracts() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    return found
 
 
 def documented_layers() -> list[frozenset[str]]:
     """The diagram: one line a layer, room names first, two spaces before what the line says of them."""
-    diagram = architecture().split("## The rooms", 1)[1].split("```", 2)[1]
+    diagram = section("The rooms").split("```", 2)[1]
     lines = [line for line in diagram.splitlines()[1:] if line.strip()]
     return [frozenset(re.split(r"\s*\|\s*", re.split(r"\s{2,}", line)[0])) for line in lines]
 
 
 def architecture() -> str:
     return (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+
+
+def section(heading: str) -> str:
+    """The text below a heading of the page, up to the next one."""
+    return architecture().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]

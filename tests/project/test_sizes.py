@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
+MOST_MODULES = 20
 PYTHON_FILES = sorted(path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
 FORBIDDEN = {
     "an index address": re.compile(r"\b(?:pypi|pythonhosted|npmjs|debian)\.org"),
@@ -38,6 +40,19 @@ def test_package_files_hold_only_their_docstring() -> None:
     for path in (ROOT / "src").rglob("__init__.py"):
         body = ast.parse(path.read_text(encoding="utf-8")).body
         assert len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant), name(path)
+
+
+def test_folders_can_be_looked_over() -> None:
+    sizes = Counter(name(path.parent) for path in PYTHON_FILES if path.name != "__init__.py" and "src" in path.parts)
+    assert {folder: size for folder, size in sizes.items() if size > MOST_MODULES} == {}
+
+
+def test_no_class_name_is_used_twice() -> None:
+    """A name that means two things has to be looked up each time it is read."""
+    sources = [path for path in PYTHON_FILES if path.is_relative_to(ROOT / "src")]
+    classes = (node for path in sources for node in ast.parse(read(path)).body if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for node in classes if not node.name.startswith("_"))
+    assert [each for each, count in names.items() if count > 1] == []
 
 
 def test_no_type_error_is_silenced() -> None:

@@ -119,7 +119,7 @@ EMPTY_HOOK_RESULT = HookResult()
 
 
 class LifecycleHooks(Protocol):
-    """The hooks of a session, beside those environment calls."""
+    """The hooks of a session, beside those around calls."""
 
     async def fire(
         self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any

@@ -1,1 +1,1 @@
-"""The task loop, subtasks, and what the services of one task share."""
+"""The task loop, subtasks, and what the parts of one task share."""
