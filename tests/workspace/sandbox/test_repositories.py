@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
+from robota.workspace.sandbox.closed_paths import MOST_DEPTH, MOST_PLACES, find_closed_paths
 from robota.workspace.sandbox.profile import workspace_profile
-from robota.workspace.sandbox.repositories import MOST_DEPTH, MOST_PLACES, find_git_paths
 from tests.workspace.sandbox.cells import Cell
 
 
@@ -71,7 +71,7 @@ def test_the_search_is_bounded(tmp_path: Path) -> None:
     for number in range(2 * MOST_PLACES):
         (tmp_path / f"r{number}/.git").mkdir(parents=True)
     (tmp_path / "/".join("d" * (MOST_DEPTH + 1)) / ".git").mkdir(parents=True)
-    places = find_git_paths(tmp_path)
+    places = find_closed_paths(tmp_path)
     assert len(places) == MOST_PLACES
     assert all(len(place.relative_to(tmp_path).parts) <= MOST_DEPTH + 1 for place in places)
 
@@ -114,4 +114,4 @@ def test_no_git_file_makes_trouble(tmp_path_factory: pytest.TempPathFactory, con
     root = tmp_path_factory.mktemp("ws")
     (root / ".git").write_bytes(b"gitdir:" + content)
     (root / ".gitmodules").write_bytes(b"path=" + content)
-    assert all(place.is_relative_to(root) and place != root for place in find_git_paths(root))
+    assert all(place.is_relative_to(root) and place != root for place in find_closed_paths(root))

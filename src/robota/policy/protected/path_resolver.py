@@ -11,7 +11,12 @@ from typing import Final
 
 import msgspec
 
-from robota.policy.protected.protected_patterns import CREDENTIAL_STORES, NO_SECRETS, SECRETS, STEERING, STEERING_DOTS
+from robota.workspace.files.secret_names import CREDENTIAL_STORES, NO_SECRETS, SECRETS
+from robota.workspace.files.steering_names import STEERING_NAMES
+
+# Written to, these run code, change what an agent may do, or change what other tools do.
+STEERING: Final = tuple(name.pattern for name in STEERING_NAMES)
+STEERING_DOTS: Final = tuple(pattern for pattern in STEERING if pattern.startswith("."))
 
 GLOB_SIGNS: Final = frozenset("*?[")
 SHORT_NAME: Final = re.compile(r"([^~./]{3,6})~[0-9]+(?:\..*)?")

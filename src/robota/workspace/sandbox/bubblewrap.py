@@ -10,12 +10,12 @@ import msgspec
 
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.profile import OWN_DIRECTORY, SandboxProfile
 from robota.workspace.sandbox.repositories import (
     SubmodulePlaces,
     bare_repository_names,
-    find_git_paths,
     find_submodules,
     is_there,
 )
@@ -68,7 +68,7 @@ def wrap_in_bubblewrap(executable: str, profile: SandboxProfile, command: Sequen
 
 def _with_pinned(profile: SandboxProfile, submodules: SubmodulePlaces) -> SandboxProfile:
     """The profile, with each of the submodules a mount of its own, which can be neither moved nor removed."""
-    if submodules.unprotectable:
+    if submodules.unprotectable or profile.unprotectable:
         return msgspec.structs.replace(profile, root_is_writable=False, writable=())
     pinned = (place for place in submodules.pinned if place in profile.pinned)
     return msgspec.structs.replace(profile, writable=(*profile.writable, *pinned))
@@ -120,12 +120,12 @@ def bubblewrap_arguments(
 
 def _read_only_paths(profile: SandboxProfile, submodules: Sequence[Path]) -> list[Path]:
     """What exists of the names that must not change. A link counts as what it leads to: nothing mounts on a link."""
-    git_paths = profile.git_paths
-    if not all(is_there(place) for place in git_paths):
-        git_paths = find_git_paths(profile.root)  # one was moved, and must stay protected
+    closed_paths = profile.closed_paths
+    if not all(is_there(place) for place in closed_paths):
+        closed_paths = find_closed_paths(profile.root)  # one was moved, and must stay protected
     # Not `Path.resolve`, which does not take a link that leads to itself.
     places = dict.fromkeys(
-        Path(os.path.realpath(place)) for place in (*profile.protected_names, *git_paths, *submodules)
+        Path(os.path.realpath(place)) for place in (*profile.protected_names, *closed_paths, *submodules)
     )
     return [place for place in places if is_there(place) and _is_inside(place, (profile.root, *profile.writable))]
 

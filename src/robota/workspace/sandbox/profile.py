@@ -8,25 +8,14 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.sandbox.repositories import find_git_paths, find_submodules
+from robota.workspace.files.steering_names import Guard, names_guarded_by
+from robota.workspace.git.obeyed_files import find_obeyed_files
+from robota.workspace.sandbox.closed_paths import find_closed_paths
+from robota.workspace.sandbox.repositories import find_submodules
 
-# Names in a workspace that change what other programs run: never writable from inside, not even before they exist.
 OWN_DIRECTORY: Final = ".robota"
-PROTECTED_NAMES: Final = (
-    ".git",
-    OWN_DIRECTORY,
-    ".orchestration",
-    ".claude",
-    ".cursor",
-    ".vscode",
-    ".idea",
-    ".husky",
-    ".mcp.json",
-    ".envrc",
-    ".gitmodules",
-    ".robotaignore",
-    ".roomodes",
-)
+# Never writable from inside, not even before they exist.
+PROTECTED_NAMES: Final = names_guarded_by(Guard.KEPT_FREE)
 # Where people keep credentials.
 SECRET_PLACES: Final = (
     ".ssh",
@@ -61,8 +50,8 @@ SOCKET_DIRECTORIES: Final = (
 class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may write, read and reach.
 
-    `protected_names` are read-only, and must not be created from inside if they do not exist. `git_paths` are read-only
-    and existed at the start; `pinned` are directories that must stay where they are. `unprotectable` says why
+    `protected_names` are read-only, and must not be created from inside if they do not exist. `closed_paths` are
+    read-only and existed at the start; `pinned` are directories that must stay where they are. `unprotectable` says why
     commands cannot be given a workspace to write to.
     """
 
@@ -71,7 +60,7 @@ class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
     temporary: Path
     writable: tuple[Path, ...] = ()
     protected_names: tuple[Path, ...] = ()
-    git_paths: tuple[Path, ...] = ()
+    closed_paths: tuple[Path, ...] = ()
     pinned: tuple[Path, ...] = ()
     hidden_directories: tuple[Path, ...] = ()
     hidden_files: tuple[Path, ...] = ()
@@ -89,18 +78,18 @@ def workspace_profile(
         secret_places += [home / name for name in SECRET_PLACES]
     real_places = (Path(os.path.realpath(place)) for place in secret_places)
     hidden = [place for place in real_places if not root.is_relative_to(place)]
-    submodules = find_submodules(root)
+    submodules, obeyed = find_submodules(root), find_obeyed_files(root, os.environ)
     return SandboxProfile(
         root=root,
         temporary=temporary,
-        protected_names=tuple(root / name for name in PROTECTED_NAMES),
-        git_paths=find_git_paths(root),
+        protected_names=(*(root / name for name in PROTECTED_NAMES), *obeyed.places),
+        closed_paths=find_closed_paths(root),
         pinned=submodules.pinned,
         hidden_directories=tuple(place for place in hidden if stat.S_ISDIR(_mode(place))),
         hidden_files=tuple(place for place in hidden if stat.S_ISREG(_mode(place))),
         socket_directories=tuple(place for place in SOCKET_DIRECTORIES if stat.S_ISDIR(_mode(place))),
         network=network,
-        unprotectable=submodules.unprotectable,
+        unprotectable=submodules.unprotectable or obeyed.unprotectable,
     )
 
 

@@ -8,8 +8,6 @@ or missing could be filled.
 import os
 import re
 import stat
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -19,15 +17,9 @@ from robota.workspace.git.index_gitlinks import UnreadableIndex, read_gitlinks
 from robota.workspace.sandbox.placeholders import is_placeholder
 
 GIT: Final = ".git"
-# Enough for the repositories people nest by hand, at a cost of a few milliseconds.
-MOST_ENTRIES: Final = 5000
-MOST_DEPTH: Final = 4
-MOST_PLACES: Final = 64
 MOST_BYTES: Final = 64 * 1024
 # Each costs a mount or two for every command; far beyond this, building the sandbox would take seconds.
 MOST_SUBMODULES: Final = 200
-# Large, and made by tools that can make them again.
-NOT_ENTERED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist", ".tox"})
 WORKTREE_SETTING: Final = re.compile(r'(?im)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$')
 
 
@@ -45,18 +37,6 @@ class SubmodulePlaces(msgspec.Struct, frozen=True, kw_only=True):
     unprotectable: str = ""
 
 
-def find_git_paths(root: Path) -> tuple[Path, ...]:
-    """Files and directories beneath `root` that tell git what to run; of the nested ones those that lie near."""
-    real_root = Path(os.path.realpath(root))
-    found: dict[Path, None] = {}
-    for git in (root / GIT, *_nested(root)):
-        if git.parent != root and is_there(git):
-            found[git] = None
-        led_to = (place for place in _led_to(git) if place != real_root and place.is_relative_to(real_root))
-        found.update(dict.fromkeys(place for place in led_to if is_there(place)))
-    return tuple(found)[:MOST_PLACES]
-
-
 def find_submodules(root: Path) -> SubmodulePlaces:
     """All that git would look into, now or as soon as there is something in them, when somebody looks at `root`."""
     search = _SubmoduleSearch(root)
@@ -64,7 +44,7 @@ def find_submodules(root: Path) -> SubmodulePlaces:
         return SubmodulePlaces(unprotectable="'.git' is a link, which a command could replace")
     try:
         for place in (root, *root.parents):
-            if _is_really_there(place / GIT):
+            if is_really_there(place / GIT):
                 search.look_at(place)
                 break
     except UnreadableIndex as problem:
@@ -88,7 +68,7 @@ def bare_repository_names(root: Path) -> tuple[Path, ...]:
     git = root / GIT
     if _is_file(git) or _is_file(git / "HEAD"):
         return ()  # git stops at this one
-    return (root / "commondir", root / ("HEAD" if _is_really_there(root / "refs") else "refs"))
+    return (root / "commondir", root / ("HEAD" if is_really_there(root / "refs") else "refs"))
 
 
 def is_there(place: Path) -> bool:
@@ -100,7 +80,8 @@ def is_there(place: Path) -> bool:
     return True
 
 
-def _is_really_there(place: Path) -> bool:
+def is_really_there(place: Path) -> bool:
+    """The same, but not for what only holds a name free while a command runs."""
     return is_there(place) and not is_placeholder(place)
 
 
@@ -118,7 +99,7 @@ class _SubmoduleSearch:
     def look_at(self, repository: Path) -> None:
         """Every gitlink of the repository whose `.git` lies in that directory."""
         git = repository / GIT
-        directory = git if _is_directory(git) else next(iter(_led_to(git)), Path(os.path.realpath(git)))
+        directory = git if _is_directory(git) else next(iter(led_to(git)), Path(os.path.realpath(git)))
         worktree = _worktree(directory, repository)
         for name in read_gitlinks(directory):
             place = worktree / name
@@ -140,7 +121,7 @@ class _SubmoduleSearch:
         git = place / GIT
         if git.is_symlink():
             self.read_only[place] = None  # nothing mounts on a link, so the directory around it must not change
-        elif _is_really_there(git):
+        elif is_really_there(git):
             self.pinned[place] = None
             self.read_only[git] = None
         elif _is_empty(place):
@@ -148,7 +129,7 @@ class _SubmoduleSearch:
         else:
             self.pinned[place] = None
             self.kept_free[git] = None
-        if _is_really_there(git):
+        if is_really_there(git):
             self.look_at(place)
 
     def _protect_missing(self, place: Path) -> None:
@@ -169,35 +150,7 @@ def _worktree(git_directory: Path, place: Path) -> Path:
     return place if setting is None else Path(os.path.realpath(git_directory / setting[1]))
 
 
-def _nested(root: Path) -> Iterator[Path]:
-    """`.git` of the directories beneath, nearest first."""
-    level, left = [str(root)], MOST_ENTRIES
-    for depth in range(MOST_DEPTH + 1):
-        below: list[str] = []
-        for directory in level:
-            if left <= 0:
-                return
-            entries = _entries(directory)
-            left -= len(entries) + 1
-            if depth and any(entry.name == GIT for entry in entries):
-                yield Path(directory, GIT)
-            below += [entry.path for entry in entries if _is_entered(entry)]
-        level = below
-
-
-def _entries(directory: str) -> list["os.DirEntry[str]"]:
-    try:
-        with os.scandir(directory) as entries:
-            return list(islice(entries, MOST_ENTRIES))
-    except OSError:
-        return []  # what we cannot look into, a command cannot either
-
-
-def _is_entered(entry: "os.DirEntry[str]") -> bool:
-    return entry.name != GIT and entry.name not in NOT_ENTERED and entry.is_dir(follow_symlinks=False)
-
-
-def _led_to(git: Path) -> tuple[Path, ...]:
+def led_to(git: Path) -> tuple[Path, ...]:
     """The repository that the `.git` file of a worktree or submodule names, and the one that this shares."""
     kind, _, target = _beginning(git).partition(":")
     if kind.strip() != "gitdir" or not target.strip():

@@ -1,0 +1,139 @@
+"""Names of files that steer other programs: what stands in them is executed or obeyed by somebody else later. Data.
+
+One table for policy, which asks before such a file is written, and for the sandbox, which closes them to commands.
+What the configuration of git names (hooks, included files, filters) is asked of git: `workspace/git/obeyed_files.py`.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+
+class Guard(StrEnum):
+    """How much is done about a name. Each does what the one before does, and more."""
+
+    ASK = "ask"  # a person is asked before it is written
+    READ_ONLY = "read_only"  # where it exists, commands in the sandbox cannot change it
+    KEPT_FREE = "kept_free"  # nor create it at the top of the workspace
+
+
+class SteeringName(msgspec.Struct, frozen=True):
+    """A name or pattern as in `.gitignore`, and who obeys what stands there."""
+
+    pattern: str
+    obeyed_by: str
+    guard: Guard
+
+
+def _each(guard: Guard, obeyed_by: str, patterns: str) -> tuple[SteeringName, ...]:
+    return tuple(SteeringName(pattern, obeyed_by, guard) for pattern in patterns.split())
+
+
+# Obeyed as soon as somebody looks at, enters or opens the directory, without being asked for.
+AT_ONCE: Final = (
+    *_each(Guard.KEPT_FREE, "git runs hooks, filters, monitors and todo lists from there", ".git"),
+    *_each(Guard.KEPT_FREE, "git fetches from where it says and updates as it says", ".gitmodules"),
+    *_each(Guard.KEPT_FREE, "Mercurial runs the hooks and extensions of its hgrc", ".hg"),
+    *_each(Guard.KEPT_FREE, "Jujutsu runs the tools its configuration names", ".jj"),
+    *_each(Guard.KEPT_FREE, "git runs its scripts as hooks, once husky is set up", ".husky"),
+    *_each(Guard.KEPT_FREE, "Robota loads settings, rules, modes and logs from there", ".robota .roomodes"),
+    *_each(Guard.KEPT_FREE, "Robota keeps from the model what it lists", ".robotaignore"),
+    *_each(Guard.KEPT_FREE, "Robota takes intents from there", ".orchestration"),
+    *_each(Guard.KEPT_FREE, "coding agents run its hooks and servers", ".claude .cursor .mcp.json"),
+    *_each(Guard.KEPT_FREE, "agents copy the ignored files it lists into worktrees", ".worktreeinclude"),
+    *_each(Guard.KEPT_FREE, "editors run its tasks and the programs its settings name", ".vscode .idea .zed"),
+    *_each(Guard.KEPT_FREE, "Vim and Neovim run it when started there with exrc", ".exrc .vimrc .nvim.lua"),
+    *_each(Guard.KEPT_FREE, "direnv runs it when the directory is entered", ".envrc"),
+)
+OF_GIT: Final = (
+    *_each(Guard.READ_ONLY, "git chooses filters, diff and merge programs by it", ".gitattributes"),
+    *_each(Guard.READ_ONLY, "git obeys it where it is included or lies in a home", ".gitconfig .config/git"),
+    *_each(Guard.READ_ONLY, "git runs hooks from there, where core.hooksPath says so", ".githooks .git-hooks"),
+    *_each(Guard.READ_ONLY, "Mercurial loads it where it lies in a home", ".hgrc"),
+    *_each(Guard.READ_ONLY, "pre-commit runs what it lists at every commit", ".pre-commit-config.y*ml"),
+    *_each(
+        Guard.READ_ONLY,
+        "Lefthook runs what it lists at every commit",
+        "lefthook*.y*ml lefthook*.toml lefthook*.json .lefthook*.y*ml .lefthook*.toml .lefthook*.json .lefthook "
+        ".lefthook-local",
+    ),
+    *_each(
+        Guard.READ_ONLY, "Overcommit, CaptainHook and GrumPHP run what it lists", ".overcommit.yml captainhook.json"
+    ),
+    *_each(Guard.READ_ONLY, "GrumPHP runs what it lists at every commit", "grumphp.y*ml"),
+    *_each(Guard.READ_ONLY, "hooks of JavaScript projects run what it says", ".lintstagedrc* lint-staged.config.*"),
+    *_each(Guard.READ_ONLY, "hooks of JavaScript projects run what it says", ".simple-git-hooks.* commitlint.config.*"),
+)
+OF_AGENTS: Final = (
+    *_each(
+        Guard.READ_ONLY,
+        "coding agents take it for instructions of the person",
+        "AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md .cursorrules "
+        ".windsurfrules .clinerules .roorules* .goosehints .github/copilot-instructions.md .github/instructions "
+        ".github/prompts .github/chatmodes .github/agents",
+    ),
+    *_each(
+        Guard.READ_ONLY,
+        "coding agents load settings, hooks, commands or servers from there",
+        ".roo .rooignore .claude.json .claude-plugin .codex .gemini .agents .windsurf .continue .amazonq .kiro "
+        ".opencode opencode.json opencode.jsonc .crush .crush.json crush.json .qwen .aider.conf.yml .aiderignore "
+        ".junie .trae .augment .factory .goose",
+    ),
+)
+OF_EDITORS: Final = (
+    *_each(
+        Guard.READ_ONLY,
+        "editors run programs it names when the project is opened",
+        "*.code-workspace .devcontainer .devcontainer.json .fleet .helix .nova .vs .gitpod.yml .idx .replit "
+        "*.sublime-project .dir-locals.el .dir-locals-2.el .nvimrc .lvimrc .local.vimrc .vimspector.json "
+        ".ycm_extra_conf.py pyrightconfig.json",
+    ),
+    *_each(
+        Guard.READ_ONLY,
+        "debuggers and interpreters run it when they start in the directory",
+        ".gdbinit .lldbinit .pdbrc .pythonrc .pythonstartup .irbrc .pryrc .byebugrc .ghci .ocamlinit .utoprc .Rprofile "
+        ".Renviron .iex.exs",
+    ),
+)
+OF_SHELLS: Final = (
+    *_each(
+        Guard.READ_ONLY,
+        "version managers run hooks, tasks or programs it names when the directory is entered",
+        ".tool-versions mise.toml mise.*.toml .mise.toml .mise.*.toml .config/mise .config/mise.toml .rtx.toml "
+        "devbox.json .autoenv .autoenv.zsh",
+    ),
+    *_each(
+        Guard.READ_ONLY,
+        "shells run it when they start in a home",
+        ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin "
+        ".zlogout .kshrc .cshrc .tcshrc .config/fish .inputrc .xprofile .xinitrc .tmux.conf .screenrc .tmuxinator.yml",
+    ),
+)
+# Obeyed when somebody runs that tool, as its sources are; commands that work with the tool may need to write them.
+OF_TOOLS: Final = (
+    *_each(
+        Guard.ASK,
+        "package managers run scripts and plug-ins, or fetch packages, as it says",
+        ".npmrc .yarnrc .yarnrc.yml .yarn .pnp.cjs .pnp.loader.mjs .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .cargo .mvn "
+        "gradle-wrapper.properties .bazelrc .bazeliskrc tools/bazel .buckconfig .bundle .gemrc .condarc pip.conf "
+        "uv.toml poetry.toml rust-toolchain rust-toolchain.toml .direnv",
+    ),
+    *_each(Guard.ASK, "programs that fetch or search take options from it", ".ripgreprc .curlrc .wgetrc"),
+    *_each(Guard.ASK, "holds the passwords that programs send", ".pypirc .netrc"),
+    *_each(Guard.ASK, "Python runs it without being told to", "conftest.py sitecustomize.py usercustomize.py *.pth"),
+    *_each(Guard.ASK, "shells find it before the programs of the system", "*venv/bin node_modules/.bin"),
+    *_each(
+        Guard.ASK,
+        "machines that build the project run it with their secrets",
+        ".github/workflows .github/actions .gitlab-ci.yml .circleci .travis.yml Jenkinsfile .drone.yml "
+        "azure-pipelines.yml .buildkite .woodpecker .woodpecker.yml bitbucket-pipelines.yml .forgejo .gitea",
+    ),
+)
+STEERING_NAMES: Final = (*AT_ONCE, *OF_GIT, *OF_AGENTS, *OF_EDITORS, *OF_SHELLS, *OF_TOOLS)
+
+
+def names_guarded_by(guard: Guard) -> tuple[str, ...]:
+    """The patterns of the names for which this is done."""
+    order = list(Guard)
+    return tuple(name.pattern for name in STEERING_NAMES if order.index(name.guard) >= order.index(guard))

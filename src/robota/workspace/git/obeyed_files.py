@@ -1,0 +1,141 @@
+"""Files in a workspace that git obeys because its configuration says so: asked of git, not guessed.
+
+Hooks may lie where `core.hooksPath` says, settings in files that others include, and filters, drivers, aliases and
+monitors may be scripts of the project.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.process.environment import command_environment, find_program
+
+TIMEOUT_S: Final = 5.0
+HOOKS: Final = "core.hookspath"
+INCLUDE: Final = re.compile(r"include(?:if\..*)?\.path", re.DOTALL)
+# Settings whose value is a program with its arguments, or a file of rules for such programs.
+NAMES_PROGRAM: Final = re.compile(
+    r"core\.(?:fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|alternaterefscommand)"
+    r"|(?:alias|pager|filter|credential|gpg|hook|man|browser|difftool|mergetool|guitool|trailer|sendemail)\..*"
+    r"|diff\.(?:external|.*\.(?:command|textconv))|merge\..*\.driver|remote\..*\.(?:uploadpack|receivepack|vcs)"
+    r"|sequence\.editor|interactive\.difffilter|uploadpack\.packobjectshook|init\.templatedir",
+    re.DOTALL,
+)
+ORIGIN: Final = "file:"
+
+
+class ObeyedFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """`places` lie in the workspace and must not change, nor come into being. `unprotectable`: why that cannot be."""
+
+    places: tuple[Path, ...] = ()
+    unprotectable: str = ""
+
+
+class _GitNotAsked(Exception):
+    """git could not be started, or did not answer."""
+
+
+def find_obeyed_files(root: Path, env: Mapping[str, str]) -> ObeyedFiles:
+    """What git would obey for somebody who works in `root`; nothing where there is no git or no repository."""
+    program = find_program("git", env, not_beneath=root)
+    if program is None:
+        return ObeyedFiles()
+    try:
+        top = _git(program, root, env, "rev-parse", "--show-toplevel")
+        if top is None:
+            return ObeyedFiles()
+        listed = _git(program, root, env, "config", "--null", "--show-origin", "--list")
+    except _GitNotAsked:
+        listed = None
+    if listed is None or top is None:
+        return ObeyedFiles(unprotectable="git could not be asked what it obeys")
+    return _protectable(tuple(dict.fromkeys(_named(listed, Path(top.removesuffix("\n")), root, env))), root)
+
+
+def _protectable(named: tuple[str, ...], root: Path) -> ObeyedFiles:
+    real_root = Path(os.path.realpath(root))
+    places: dict[Path, None] = {}
+    for path in named:
+        place = Path(os.path.realpath(path))
+        if Path(path).is_relative_to(real_root) and place != Path(path):
+            return ObeyedFiles(unprotectable=f"git obeys {path!r}, which is a link that a command could replace")
+        if place == real_root:
+            return ObeyedFiles(unprotectable="git takes hooks from the workspace itself")
+        if place.is_relative_to(real_root):
+            places[_first_missing(place, real_root)] = None
+    return ObeyedFiles(places=tuple(places))
+
+
+def _named(listed: str, top: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
+    """Where the settings lie, and what they name."""
+    words = listed.split("\0")
+    for origin, entry in zip(words[::2], words[1::2], strict=False):
+        key, _, value = entry.partition("\n")
+        file = cwd / origin.removeprefix(ORIGIN) if origin.startswith(ORIGIN) else None
+        if file is not None:
+            yield _plain(file)
+        if key == HOOKS:
+            yield _plain(top / _without_tilde(value, env))
+        elif INCLUDE.fullmatch(key) and file is not None:
+            yield _plain(file.parent / _without_tilde(value, env))
+        elif NAMES_PROGRAM.fullmatch(key):
+            yield from _files_of_command(value, top, env)
+
+
+def _files_of_command(value: str, top: Path, env: Mapping[str, str]) -> Iterator[str]:
+    """The program, if it is named by its path, and every argument that is a file there."""
+    try:
+        words = shlex.split(value.removeprefix("!"))
+    except ValueError:
+        words = value.removeprefix("!").split()
+    for number, word in enumerate(words):
+        place = top / _without_tilde(word, env)
+        is_program = number == 0 and "/" in word and set(word).isdisjoint("$`;&|<>(){}*?")
+        if is_program or _is_file(place):
+            yield _plain(place)
+
+
+def _without_tilde(path: str, env: Mapping[str, str]) -> str:
+    return env.get("HOME", "/") + path[1:] if path.startswith("~/") else path
+
+
+def _first_missing(place: Path, root: Path) -> Path:
+    """The place itself, or the outermost directory around it that does not exist."""
+    way = [each for each in (*reversed(place.parents), place) if each.is_relative_to(root)]
+    return next((each for each in way if not os.path.lexists(each)), place)
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _plain(place: Path) -> str:
+    """Without `..`, links not followed."""
+    return os.path.normpath(str(place).replace("\0", ""))
+
+
+def _git(program: str, cwd: Path, env: Mapping[str, str], *arguments: str) -> str | None:
+    """What it prints; None if it says that it cannot. These two questions run no program that a repository names."""
+    own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            [program, "-c", "safe.bareRepository=explicit", *arguments],
+            cwd=cwd,
+            env=own,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _GitNotAsked from error
+    return os.fsdecode(done.stdout) if done.returncode == 0 else None

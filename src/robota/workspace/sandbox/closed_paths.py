@@ -1,0 +1,75 @@
+"""What is in a workspace when a session starts and tells others what to run: closed to commands where it exists.
+
+Repositories with where their `.git` leads, and files that other programs obey; of the nested ones those that lie near.
+"""
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.files.steering_names import Guard, names_guarded_by
+from robota.workspace.sandbox.placeholders import is_placeholder
+from robota.workspace.sandbox.repositories import GIT, is_really_there, led_to
+
+# Enough for the repositories people nest by hand, at a cost of a few milliseconds.
+MOST_ENTRIES: Final = 5000
+MOST_DEPTH: Final = 4
+MOST_PLACES: Final = 64
+# Large, and made by tools that can make them again.
+MADE_BY_TOOLS: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist", ".tox"})
+STEERING: Final = frozenset(names_guarded_by(Guard.READ_ONLY)) - {GIT}
+NOT_ENTERED: Final = MADE_BY_TOOLS | STEERING | {GIT}
+STEERING_PATHS: Final = tuple(sorted(name for name in STEERING if "/" in name))
+STEERING_GLOBS: Final = re.compile("|".join(fnmatch.translate(name) for name in sorted(STEERING) if "*" in name))
+
+
+def find_closed_paths(root: Path) -> tuple[Path, ...]:
+    """Files and directories beneath `root` that tell others what to run; of the nested ones those that lie near."""
+    real_root = Path(os.path.realpath(root))
+    git_paths: dict[Path, None] = {}
+    steering: list[Path] = [root / name for name in STEERING_PATHS if is_really_there(root / name)]
+    for directory, entries in _near(root):
+        is_root = directory == str(root)
+        steering += [Path(entry.path) for entry in entries if _steers(entry)]
+        git = Path(directory, GIT)
+        if is_root or any(entry.name == GIT for entry in entries):
+            found = (*(() if is_root else (git,)), *led_to(git))
+            inside = (place for place in found if place != real_root and place.is_relative_to(real_root))
+            git_paths.update(dict.fromkeys(place for place in inside if is_really_there(place)))
+    return (*tuple(git_paths)[:MOST_PLACES], *steering[:MOST_PLACES])
+
+
+def _near(root: Path) -> Iterator[tuple[str, list["os.DirEntry[str]"]]]:
+    """The directories beneath with what is in them, nearest first; the root itself is the first."""
+    level, left = [str(root)], MOST_ENTRIES
+    for _ in range(MOST_DEPTH + 1):
+        below: list[str] = []
+        for directory in level:
+            if left <= 0:
+                return
+            entries = _entries(directory)
+            left -= len(entries) + 1
+            yield directory, entries
+            below += [entry.path for entry in entries if _is_entered(entry)]
+        level = below
+
+
+def _steers(entry: "os.DirEntry[str]") -> bool:
+    is_named = entry.name in STEERING or STEERING_GLOBS.fullmatch(entry.name) is not None
+    return is_named and not entry.is_symlink() and not is_placeholder(Path(entry.path))
+
+
+def _entries(directory: str) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(islice(entries, MOST_ENTRIES))
+    except OSError:
+        return []  # what we cannot look into, a command cannot either
+
+
+def _is_entered(entry: "os.DirEntry[str]") -> bool:
+    return entry.name not in NOT_ENTERED and entry.is_dir(follow_symlinks=False)

@@ -1,0 +1,106 @@
+"""S13: what other programs execute or obey cannot be changed, nor brought into being, from inside the sandbox."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from robota.contracts.verdict import Decision
+from robota.workspace.files.steering_names import STEERING_NAMES, Guard, names_guarded_by
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
+from tests.policy.judging import judge, writing
+from tests.workspace.sandbox.cells import Cell
+
+NAMED_IN_THE_ISSUE = (
+    *(".hg/hgrc", ".jj/repo/config.toml", ".mise.toml", "lefthook.yml", "lefthook-local.yaml", ".lefthook.yml"),
+    *(".nvim.lua", ".worktreeinclude", "AGENTS.md", "AGENT.md", "CLAUDE.md", ".gitattributes", "sub/AGENTS.md"),
+    *(".git/rebase-merge/git-rebase-todo", ".git/info/attributes", ".git/hooks/pre-commit"),
+)
+
+
+@pytest.fixture
+def strong(tmp_path: Path) -> Cell:
+    cell = Cell(SandboxKind.BUBBLEWRAP, tmp_path)
+    subprocess.run(["rm", "-rf", ".git"], cwd=cell.root, check=True)
+    git(cell, "init", "-q")
+    cell.renew()
+    return cell
+
+
+def git(cell: Cell, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=cell.root, check=True, capture_output=True)
+
+
+def example(pattern: str) -> str:
+    return pattern.replace("*", "x")
+
+
+def test_every_name_says_who_obeys_it_and_stands_there_once() -> None:
+    patterns = [name.pattern for name in STEERING_NAMES]
+    assert len(patterns) == len(set(patterns))
+    assert all(len(name.obeyed_by.split()) > 3 for name in STEERING_NAMES)
+
+
+@pytest.mark.parametrize("path", [*map(example, names_guarded_by(Guard.ASK)), *NAMED_IN_THE_ISSUE])
+def test_s13_accept_edits_asks_before_such_a_file_is_written(path: str) -> None:
+    assert judge(writing(path), "acceptEdits").decision is Decision.ASK
+
+
+def test_s13_names_that_are_obeyed_at_once_cannot_be_made(strong: Cell) -> None:
+    names = names_guarded_by(Guard.KEPT_FREE)
+    before = strong.names()
+    strong.run("; ".join(f"echo x > {name}; mkdir {name}/x; ln -s /tmp {name}; mv file {name}" for name in names))
+    assert strong.names() == before
+
+
+EXISTING = [example(name) for name in names_guarded_by(Guard.READ_ONLY) if name != ".git"]
+NESTED = ["a/b/AGENTS.md", "a/.vscode", "a/lefthook.yml", "a/.gitattributes", "a/.mise.toml", "a/b/c/.envrc"]
+
+
+@pytest.mark.parametrize("names", [EXISTING[:50], EXISTING[50:100], EXISTING[100:], NESTED])
+def test_s13_what_exists_cannot_be_changed(strong: Cell, names: list[str]) -> None:
+    for name in names:
+        (strong.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (strong.root / name).write_text("kept")
+    strong.renew()
+    tries = "echo evil > {0}; rm {0}; mv {0} gone; echo evil > other; mv other {0}"
+    strong.run("; ".join(tries.format(name) for name in names))
+    for name in names:
+        assert (strong.root / name).read_text() == "kept", name
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("setting", ["core.hooksPath", "include.path", "filter.x.clean", "core.fsmonitor"])
+def test_s13_what_git_is_told_to_obey_is_found_by_asking_git(strong: Cell, setting: str, exists: bool) -> None:
+    value = {"core.hooksPath": "tools/hooks", "include.path": "../tools/more"}.get(setting, "tools/run.sh --fast")
+    git(strong, "config", setting, value)
+    place = strong.root / {"core.hooksPath": "tools/hooks", "include.path": "tools/more"}.get(setting, "tools/run.sh")
+    target = place / "pre-commit" if setting == "core.hooksPath" else place
+    if exists:
+        target.parent.mkdir(parents=True)
+        target.write_text("kept")
+    strong.renew()
+    path = target.relative_to(strong.root)
+    strong.run(f"rm -rf tools; mkdir -p {path.parent}; echo evil > {path}; mv {path.parent} x; echo evil > {path}")
+    assert not target.exists() or target.read_text() == "kept"
+    assert strong.run("echo works > file && cat file").stdout == "works\n"
+
+
+@pytest.mark.parametrize("value", [".", "link"])
+def test_s13_hooks_that_cannot_be_protected_close_the_workspace(strong: Cell, value: str) -> None:
+    (strong.root / "real").mkdir()
+    (strong.root / "link").symlink_to("real")
+    git(strong, "config", "core.hooksPath", value)
+    strong.renew()
+    strong.run("echo evil > pre-commit; rm link; mkdir link; echo evil > link/pre-commit")
+    assert not (strong.root / "pre-commit").exists() and (strong.root / "link").is_symlink()
+    assert detect_backend(strong.sandbox.profile).reason
+
+
+def test_a_value_of_the_configuration_closes_nothing_else(strong: Cell) -> None:
+    for name in ("src", "main"):
+        (strong.root / name).mkdir()
+    git(strong, "config", "user.name", "src")
+    git(strong, "config", "alias.lg", "log main src/x --format=%s")
+    strong.renew()
+    assert strong.run("echo x > src/x && echo x > main/x && mv src other").returncode == 0
