@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from robota.protocol.asks.ask import Fault
 from robota.protocol.commands import CancelTask, NewTask
 from robota.protocol.conversation import (
     AssistantBlock,
@@ -31,7 +32,6 @@ from robota.protocol.events import (
     TurnReply,
     TurnResults,
 )
-from robota.protocol.fault import Fault
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import View

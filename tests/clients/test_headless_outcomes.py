@@ -10,9 +10,9 @@ from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.clients.headless.outcome import ERROR
 from robota.protocol.asks.answer import Reject
+from robota.protocol.asks.ask import Fault
 from robota.protocol.commands import AskResponse, NewTask, Refused
 from robota.protocol.events import MessageUpdated, TaskAborted
-from robota.protocol.fault import Fault
 from robota.protocol.message import Message
 from tests.clients.headless_run import run_steps
 from tests.clients.scripted_peer import ScriptedSession

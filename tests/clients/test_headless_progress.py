@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.render.call_error import error_in_words
 from robota.clients.terminal.width import wrapped
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.events import (
@@ -18,7 +17,6 @@ from robota.protocol.events import (
     Notice,
     RetryScheduled,
     TaskSpawned,
-    TaskToolFailed,
     TodosUpdated,
     ToolEnd,
     ToolStart,
@@ -103,10 +101,7 @@ def test_a_search_is_named_by_what_it_looks_for() -> None:
 
 
 def test_a_failed_call_says_why_in_words() -> None:
-    error = '{"status":"error","message":"\'a\' does not exist."}'
-    story = Story().add(
-        started("Read", {"path": "a"}), ended("Read", "error"), TaskToolFailed(task_id=TASK, tool="Read", error=error)
-    )
+    story = Story().add(started("Read", {"path": "a"}), ended("Read", "error", reason="'a' does not exist."))
     assert verbose(story.done()) == "* Read a\n    error: 'a' does not exist.\n\n"
 
 
@@ -162,19 +157,6 @@ def test_wrapping_loses_no_word(text: str, width: int) -> None:
     shown = wrapped(text, width, "  ")
     assert shown.split() == text.split()
     assert all(len(line) < width or len(line.split()) <= 1 for line in shown.splitlines())
-
-
-@pytest.mark.parametrize(
-    ("result", "words"),
-    [
-        ("plain", "plain"),
-        ('{"status":"error","message":"say \\"no\\"","x":1}', 'say "no"'),
-        ('{"status":"error","message":"cut off in the mid', "cut off in the mid"),
-        ("{odd", "{odd"),
-    ],
-)
-def test_the_message_is_found_in_a_result_made_for_the_model(result: str, words: str) -> None:
-    assert error_in_words(result) == words
 
 
 def test_a_call_without_arguments_is_named_by_its_label() -> None:

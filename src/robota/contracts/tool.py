@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import msgspec
 
 from robota.contracts.workspace import Files, Processes
+from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.conversation import ImageSource
 from robota.protocol.events import CallPurpose
 from robota.protocol.message import TodoItem
@@ -71,9 +72,9 @@ class Delegate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """The model asks the person. `text` is the JSON of a `followup` ask."""
+    """The model asks the person."""
 
-    text: str
+    asked: QuestionAsk
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

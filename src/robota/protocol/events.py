@@ -115,7 +115,7 @@ class ToolStart(TaskEvent, frozen=True, kw_only=True, tag="toolStart"):
 
 
 class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):
-    """`status` is success, error, denied or interrupted; `reason` says why a call was denied."""
+    """`status` is success, error, denied or interrupted; `reason` says for a person why it was denied or failed."""
 
     call_id: str
     tool: str

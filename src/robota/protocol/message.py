@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from robota.protocol.asks.ask import ApprovalVerdict, Ask
-from robota.protocol.fault import Fault
+from robota.protocol.asks.ask import ApprovalVerdict, Ask, Fault
 from robota.protocol.wire import OpenValue, Value
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from robota.protocol.asks.ask import Fault
 from robota.protocol.commands import Accepted, CancelTask, RetryNow
 from robota.protocol.events import RetryScheduled, TurnReply
-from robota.protocol.fault import Fault
 from tests.engine.stage import Stage
 from tests.providers.faulty import ANSWER, in_turn, live, status
 from tests.providers.raw_server import RawServer

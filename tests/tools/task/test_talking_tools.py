@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from robota.contracts.tool import BadArguments, Complete, Delegate, Plan, Question, ToolError
+from robota.protocol.asks.ask import QuestionAsk, SuggestedAnswer
 from robota.protocol.message import TodoItem
 from robota.protocol.views import TodoView
 from tests.tools.workbench import Workbench
@@ -17,9 +18,11 @@ def test_a_question_carries_its_suggestions(bench: Workbench) -> None:
     arguments = {"question": "Which?", "follow_up": [{"text": "A"}, {"text": "B", "mode": "code"}]}
     control = bench.call("ask_followup_question", **arguments).control
     assert isinstance(control, Question)
+    suggested = (SuggestedAnswer(answer="A"), SuggestedAnswer(answer="B", mode="code"))
+    assert control.asked == QuestionAsk(question="Which?", suggestions=suggested)
+    preview = bench.preview("ask_followup_question", **arguments)
     suggest = [{"answer": "A"}, {"answer": "B", "mode": "code"}]
-    assert json.loads(control.text) == {"question": "Which?", "suggest": suggest}
-    assert bench.preview("ask_followup_question", **arguments).ask == "followup"
+    assert preview.ask == "followup" and json.loads(preview.text) == {"question": "Which?", "suggest": suggest}
 
 
 @pytest.mark.parametrize("count", [0, 5])

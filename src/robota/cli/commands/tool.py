@@ -13,7 +13,6 @@ import msgspec
 from robota.cli.arguments import PERMISSION_MODES
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
-from robota.clients.render.call_error import error_in_words
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
 from robota.log.errors import LogError
@@ -148,5 +147,5 @@ def _print_outcome(executed: "Executed") -> None:
     if executed.status == "success":
         print(executed.result.content)
     else:
-        why = executed.reason or error_in_words(executed.result.content)
+        why = executed.reason or executed.result.content
         print(f"robota: {executed.status}: {why}", file=sys.stderr)

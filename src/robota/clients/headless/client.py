@@ -6,16 +6,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, Final
 
 from robota.clients.headless import exit_codes
-from robota.clients.headless.formats import printer_for
+from robota.clients.headless.formats import Printer, printer_for
 from robota.clients.headless.options import HeadlessOptions
 from robota.clients.headless.outcome import Interruption, RunOutcome, aborted_during, outcome_of, refused
 from robota.clients.headless.output import BinaryOutput, OutputLost
-from robota.clients.headless.printer import Printer
 from robota.clients.headless.result import result_of
 from robota.clients.headless.tally import Tally
+from robota.clients.terminal.line import Handlers, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.terminal.signals import signals_to
-from robota.clients.terminal.text_output import Handlers, TextOutput
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Reject

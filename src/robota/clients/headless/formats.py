@@ -1,18 +1,46 @@
-"""Which printer serves which output format."""
+"""What a printer is, and which one serves which output format."""
 
-from robota.clients.headless.json_format import JsonPrinter
+from typing import Protocol, assert_never
+
 from robota.clients.headless.messages_format import MessagesPrinter
 from robota.clients.headless.options import HeadlessOptions, OutputFormat
 from robota.clients.headless.output import BinaryOutput, Output, OutputLost
-from robota.clients.headless.printer import Printer
-from robota.clients.headless.result import failure
+from robota.clients.headless.result import Result, failure
 from robota.clients.headless.stream_json import StreamJsonPrinter
 from robota.clients.headless.text_format import TextPrinter
+from robota.clients.terminal.line import Handlers, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
-from robota.clients.terminal.text_output import TextOutput
+from robota.protocol.events import Notice, Sandbox
+
+
+class Printer(Protocol):
+    """Prints a run. It is called only for the events it has handlers for; an event without one costs nothing."""
+
+    @property
+    def handlers(self) -> Handlers: ...
+
+    def finish(self, result: Result) -> None:
+        """Print the end. Called once, after the last event."""
+        ...
+
+
+class JsonPrinter:
+    """`--output-format json`: one object at the end."""
+
+    def __init__(self, output: Output, diagnostics: LineWriter) -> None:
+        self._output = output
+        self._diagnostics = diagnostics
+
+    @property
+    def handlers(self) -> Handlers:
+        return {Notice: self._diagnostics.warning, Sandbox: self._diagnostics.sandbox}
+
+    def finish(self, result: Result) -> None:
+        self._output.json_line(result)
 
 
 def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) -> Printer:
+    """The printer for what was asked for, on these streams."""
     output = Output(out)
     diagnostics = LineWriter(err)
     partials = options.include_partial_messages
@@ -25,6 +53,8 @@ def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) ->
             return StreamJsonPrinter(output, partials=partials)
         case OutputFormat.MESSAGES:
             return MessagesPrinter(output, diagnostics, partials=partials)
+        case never:
+            assert_never(never)
 
 
 def print_failure(message: str, output_format: OutputFormat, out: BinaryOutput, err: TextOutput) -> None:

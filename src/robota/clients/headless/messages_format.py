@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
+from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.line_writer import LineWriter
-from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import MessageCreated, MessageUpdated, Notice, PartialMessage, Sandbox, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import detect_agent_state, is_request_row

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from robota.clients.headless.identifiers import new_message_id
+from robota.clients.headless.result import new_message_id
 from robota.protocol.conversation import AssistantTurn, Usage
 from robota.protocol.events import ToolCallDelta
 from robota.protocol.message import Message

@@ -1,11 +1,11 @@
 """The result object: the last line of `stream-json` and the only one of `json`."""
 
+import os
 from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from robota.clients.headless.identifiers import new_uuid
 from robota.clients.headless.outcome import ERROR, RunOutcome
 from robota.clients.headless.tally import ModelShare, PermissionDenial, Tally
 from robota.protocol.conversation import Usage
@@ -98,3 +98,17 @@ def _model_usage(share: ModelShare, context_window: int | None) -> ModelUsage:
         cost_usd=share.cost,
         context_window=UNSET if context_window is None else context_window,
     )
+
+
+def new_uuid() -> str:
+    """A random UUID (version 4). The `uuid` module would cost more at start than all identifiers of a run."""
+    bits = bytearray(os.urandom(16))
+    bits[6] = bits[6] & 0x0F | 0x40
+    bits[8] = bits[8] & 0x3F | 0x80
+    digits = bits.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def new_message_id() -> str:
+    """An identifier in the form of the Messages API."""
+    return f"msg_{os.urandom(12).hex()}"

@@ -2,11 +2,10 @@
 
 from typing import Any, Final
 
-from robota.clients.headless.identifiers import new_message_id, new_uuid
 from robota.clients.headless.output import Output
 from robota.clients.headless.reply_stream import ReplyStream
-from robota.clients.headless.result import Result
-from robota.clients.terminal.text_output import Handlers
+from robota.clients.headless.result import Result, new_message_id, new_uuid
+from robota.clients.terminal.line import Handlers
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import (
     ContextReduced,

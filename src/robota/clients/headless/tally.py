@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from robota.clients.terminal.text_output import Handlers
+from robota.clients.terminal.line import Handlers
 from robota.protocol.conversation import Usage
 from robota.protocol.events import (
     ContextUpdate,

@@ -6,10 +6,9 @@ from msgspec import UNSET
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.render.progress import Progress
-from robota.clients.render.retry_words import retry_in_words
+from robota.clients.render.progress import Progress, retry_in_words
+from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.line_writer import LineWriter
-from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
 
 # A shorter pause is over before a person wonders what is going on.

@@ -14,10 +14,9 @@ from robota.clients.plain.slash_commands import HELP, order_in
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import TalkAsk, answer_to, words_for
 from robota.clients.plain.transcript import Transcript
-from robota.clients.terminal.line import BOLD, DIM, RED, Line
+from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.terminal.signals import signals_to
-from robota.clients.terminal.text_output import TextOutput
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Answer, ApproveEdited, Reject

@@ -7,9 +7,8 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.terminal.line import DIM, INSET
+from robota.clients.terminal.line import DIM, INSET, Handlers
 from robota.clients.terminal.line_writer import LineWriter
-from robota.clients.terminal.text_output import Handlers
 from robota.clients.view.model import ViewModel
 from robota.protocol.events import (
     MessageCreated,

@@ -6,9 +6,8 @@ from typing import Final
 import msgspec
 
 from robota.clients.render.progress import Progress
-from robota.clients.terminal.line import DIM, RED
+from robota.clients.terminal.line import DIM, RED, Handlers
 from robota.clients.terminal.line_writer import LineWriter
-from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import (
     CallPurpose,
     MessageCreated,

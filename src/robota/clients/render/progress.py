@@ -2,13 +2,9 @@
 
 from typing import Final
 
-from robota.clients.render.call_error import error_in_words
-from robota.clients.render.retry_words import retry_in_words
-from robota.clients.render.todo_list import todo_lines
-from robota.clients.render.view_lines import short_view
-from robota.clients.terminal.line import BOLD, DIM, INSET, RED
+from robota.clients.render.view_lines import short_view, todo_lines
+from robota.clients.terminal.line import BOLD, DIM, INSET, RED, Handlers
 from robota.clients.terminal.line_writer import LineWriter
-from robota.clients.terminal.text_output import Handlers
 from robota.protocol.events import (
     CallPurpose,
     ContextReduced,
@@ -17,7 +13,6 @@ from robota.protocol.events import (
     Sandbox,
     TaskModeSwitched,
     TaskSpawned,
-    TaskToolFailed,
     TodosUpdated,
     ToolEnd,
     ToolStart,
@@ -27,6 +22,14 @@ from robota.protocol.events import (
 REASON_SHOWN: Final = 400
 WORTH_TELLING_MS: Final = 1000
 STEP: Final = "  "
+RETRY_CAUSES: Final = {
+    "rate_limit": "The model server wants fewer requests",
+    "overloaded": "The model server is overloaded",
+    "server_error": "The model server failed",
+    "connection": "The model server cannot be reached",
+    "stream_cut": "The answer broke off",
+    "empty_reply": "The model gave an empty answer",
+}
 
 
 class Progress:
@@ -38,7 +41,6 @@ class Progress:
         self._margin = ""
         self._titles: dict[str, str] = {}
         self._newest_call = ""
-        self._failed = ""
 
     @property
     def handlers(self) -> Handlers:
@@ -46,7 +48,6 @@ class Progress:
             TurnReply: self._reply,
             ToolStart: self._tool_start,
             ToolEnd: self._tool_end,
-            TaskToolFailed: self._tool_failed,
             TaskSpawned: self._task_spawned,
             TodosUpdated: self._todos,
             TaskModeSwitched: self._mode_switched,
@@ -86,19 +87,12 @@ class Progress:
         if event.status != "success":
             # Calls that run side by side end in any order, so one that is not the newest is named again.
             which = "" if event.call_id == self._newest_call else f" {title}"
-            self._failed = f"{event.status}{which}"
-            if event.reason or event.status != "error":
-                why = f": {_shortened(event.reason)}" if event.reason else ""
-                self._prose(f"{INSET}{self._failed}{why}", RED)
+            why = f": {_shortened(event.reason)}" if event.reason else ""
+            self._prose(f"{INSET}{event.status}{which}{why}", RED)
         for line in short_view(event.view):
             self._line(line.text, line.colour)
         if event.duration_ms >= WORTH_TELLING_MS:
             self._line(f"{INSET}{event.duration_ms / 1000:.1f} s", DIM)
-
-    def _tool_failed(self, event: TaskToolFailed) -> None:
-        """Comes right after the end of the call and says what that did not."""
-        self._turn_to(event.task_id)
-        self._prose(f"{INSET}{self._failed}: {_shortened(error_in_words(event.error))}", RED)
 
     def _task_spawned(self, event: TaskSpawned) -> None:
         self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
@@ -124,6 +118,14 @@ class Progress:
     def _retry(self, event: RetryScheduled) -> None:
         self._turn_to(event.task_id)
         self._prose(f"! {retry_in_words(event)}", RED, indent=STEP)
+
+
+def retry_in_words(event: RetryScheduled) -> str:
+    """Why a request is tried again, when, and how often that will be done."""
+    cause = RETRY_CAUSES.get(event.error, event.error)
+    status = f" (HTTP {event.error_status})" if event.error_status is not None else ""
+    pause = f"{event.delay_ms / 1000:.1f} s"
+    return f"{cause}{status}. Trying again in {pause} ({event.attempt} of {event.max_retries})."
 
 
 def _shortened(reason: str) -> str:

@@ -6,6 +6,7 @@ from typing import Final, assert_never
 
 from robota.clients.render.diff import TAB, short_diff, whole_diff
 from robota.clients.terminal.line import BOLD, DIM, INSET, RED, Line
+from robota.protocol.message import TodoItem
 from robota.protocol.views import (
     DiffsView,
     DiffView,
@@ -20,6 +21,7 @@ from robota.protocol.views import (
 from robota.text.visible import visible
 
 SHORT_OUTPUT_LINES: Final = 10
+TODO_MARKS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
 
 
 def short_view(view: View | None) -> Iterator[Line]:
@@ -59,6 +61,13 @@ def whole_view(view: View | None, *, choosable_hunks: int = 0) -> Iterable[Line]
             return ()
         case never:
             assert_never(never)
+
+
+def todo_lines(todos: Iterable[TodoItem]) -> Iterator[Line]:
+    """One line for each item, with a box that says how far it is."""
+    for item in todos:
+        mark, colour = TODO_MARKS.get(item.status, ("[ ]", None))
+        yield Line(f"{INSET}{mark} {item.content}", colour)
 
 
 def visible_lines(text: str) -> list[str]:

@@ -1,18 +1,33 @@
-"""A line of text for a person, and the colours it can have (SGR codes of a terminal)."""
+"""What clients that write text share: lines and their colours, the stream they go to, and a table of event handlers."""
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
+# SGR codes of a terminal.
 BOLD: Final = "1"
 DIM: Final = "2"
 RED: Final = "31"
 GREEN: Final = "32"
 INSET: Final = "    "
 
+# How a client listens: for each type of event what to do with it.
+Handlers = Mapping[type, Callable[[Any], None]]
+
 
 class Line(msgspec.Struct, frozen=True):
-    """One line; without a colour it looks like the rest of the terminal."""
+    """One line for a person; without a colour it looks like the rest of the terminal."""
 
     text: str
     colour: str | None = None
+
+
+class TextOutput(Protocol):
+    """What `sys.stderr` offers and we use."""
+
+    def write(self, text: str, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool: ...

@@ -3,8 +3,7 @@
 import contextlib
 import os
 
-from robota.clients.terminal.line import RED
-from robota.clients.terminal.text_output import TextOutput
+from robota.clients.terminal.line import RED, TextOutput
 from robota.clients.terminal.width import wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
 from robota.text.visible import without_controls, without_surrogates

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
-from robota.clients.terminal.text_output import TextOutput
+from robota.clients.terminal.line import TextOutput
 
 NARROWEST: Final = 20
 

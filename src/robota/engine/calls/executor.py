@@ -34,6 +34,7 @@ from robota.protocol.events import CallPurpose, TaskToolFailed, ToolEnd, ToolSta
 
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
+ERROR_CHARACTERS: Final = 500
 EMPTY_RESULT: Final = "(the tool returned nothing)"
 
 
@@ -45,7 +46,7 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     is_mistake: bool = False
     closes_reply: str | None = None  # why the calls after this one must not run
-    reason: str | None = None  # why it was denied, for a person
+    reason: str | None = None  # why it did not run, for a person
     ends_task: str | None = None  # why a hook wants the person to be next
 
     @property
@@ -121,7 +122,7 @@ class ToolExecutor:
                 first_arg=first,
                 status=executed.status,
                 duration_ms=round((monotonic() - started) * 1000),
-                reason=executed.reason,
+                reason=_why(executed),
                 input=call.input if executed.status == "denied" else {},
                 view=executed.result.view,
             )
@@ -242,8 +243,15 @@ class ToolExecutor:
         runtime.meter.tool(ended.tool, failed=ended.status != "success")
         runtime.bus.emit(ended)
         if ended.status == "error":
-            error = executed.result.content[:500]
+            error = executed.result.content[:ERROR_CHARACTERS]
             runtime.bus.emit(TaskToolFailed(task_id=runtime.task_id, tool=ended.tool, error=error))
+
+
+def _why(executed: Executed) -> str | None:
+    """Why a call was denied or failed, for a person."""
+    if executed.reason is None and executed.status == "error":
+        return executed.result.content[:ERROR_CHARACTERS]
+    return executed.reason
 
 
 COMPLETED_DESPITE_ERROR: Final = (
@@ -271,7 +279,7 @@ def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
         status=stop.status,
         is_mistake=stop.is_mistake,
         closes_reply=stop.closes_reply,
-        reason=stop.reason if stop.status == "denied" else None,
+        reason=stop.reason,
         ends_task=stop.reason if isinstance(stop, TaskHalted) else None,
     )
 

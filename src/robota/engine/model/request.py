@@ -14,11 +14,10 @@ from robota.engine.model.reply import Reply, ReplyReader
 from robota.engine.record.meter import total_in
 from robota.engine.task.runtime import TaskRuntime
 from robota.protocol.asks.answer import Approve
-from robota.protocol.asks.ask import FailureAsk
+from robota.protocol.asks.ask import FailureAsk, Fault
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
 from robota.protocol.events import Notice, RetryScheduled, Thinking, TurnReply
-from robota.protocol.fault import Fault
 from robota.protocol.message import Message
 from robota.providers.chunks import ModelRequest, ToolSpec
 from robota.providers.fault import FaultKind, ProviderFault

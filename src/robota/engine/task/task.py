@@ -20,7 +20,7 @@ from robota.engine.task.runtime import TaskRuntime
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk
-from robota.protocol.asks.seed import SeedAsk, question_in, view_in
+from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
 from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
@@ -312,7 +312,7 @@ class Task:
         """What a tool asked of the engine."""
         match control:
             case Question():
-                answer = await self.runtime.ask(question_in(control.text), call_id=call.id)
+                answer = await self.runtime.ask(control.asked, call_id=call.id)
                 self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
                 return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
             case Plan():

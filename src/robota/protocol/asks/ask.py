@@ -2,7 +2,6 @@
 
 from enum import StrEnum
 
-from robota.protocol.fault import Fault
 from robota.protocol.views import View
 from robota.protocol.wire import Value
 
@@ -90,6 +89,15 @@ class MistakesAsk(AskDetails, frozen=True, kw_only=True, tag="mistakes"):
     """The model makes mistakes or goes round in circles. How to go on?"""
 
     message: str
+
+
+class Fault(Value, frozen=True, kw_only=True):
+    """Why a request to a model failed, in a form that scripts can act on."""
+
+    kind: str
+    message: str
+    retryable: bool = False
+    status: int | None = None
 
 
 class FailureAsk(AskDetails, frozen=True, kw_only=True, tag="failure"):

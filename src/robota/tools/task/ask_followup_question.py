@@ -5,9 +5,9 @@ from typing import Annotated
 import msgspec
 
 from robota.contracts.tool import Effect, Prepared, Preview, Question, Tool, ToolContext, ToolGroup, ToolResult, Touches
-from robota.protocol.asks.ask import SuggestedAnswer
+from robota.protocol.asks.ask import QuestionAsk, SuggestedAnswer
+from robota.protocol.asks.seed import seed_ask
 from robota.protocol.events import CallPurpose
-from robota.protocol.wire import Value
 from robota.tools.presentation import description_beside, titled
 
 
@@ -24,22 +24,15 @@ class AskFollowupQuestionParams(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-class FollowupText(Value, frozen=True, kw_only=True, omit_defaults=False):
-    """The JSON inside the text of a `followup` ask."""
-
-    question: str
-    suggest: tuple[SuggestedAnswer, ...]
-
-
 async def prepare(params: AskFollowupQuestionParams, context: ToolContext) -> Prepared:
     """The question; the engine asks it."""
     suggest = tuple(SuggestedAnswer(answer=item.text, mode=item.mode) for item in params.follow_up)
-    text = msgspec.json.encode(FollowupText(question=params.question, suggest=suggest)).decode()
+    asked = QuestionAsk(question=params.question, suggestions=suggest)
 
     async def run() -> ToolResult:
-        return ToolResult(content="", control=Question(text=text))
+        return ToolResult(content="", control=Question(asked=asked))
 
-    return Prepared(preview=Preview(ask="followup", text=text), run=run)
+    return Prepared(preview=Preview(ask="followup", text=seed_ask(asked).text or ""), run=run)
 
 
 def touches(params: AskFollowupQuestionParams) -> Touches:
