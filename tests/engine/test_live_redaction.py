@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from robota.engine.record.journal import Journal
+from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.session.bus import EventBus
 from robota.log.chain.writer import SessionLog
 from robota.protocol.events import (
     Event,

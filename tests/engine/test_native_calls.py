@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.engine.model.call_format import CallAssembler, FirstArgument
+from robota.engine.model.reply import CallAssembler, FirstArgument
 from robota.providers.chunks import CallArgumentsChunk, CallStartChunk
 
 

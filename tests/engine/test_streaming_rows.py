@@ -4,9 +4,8 @@ import asyncio
 import json
 from pathlib import Path
 
-from robota.engine.record.journal import Journal
+from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.session.bus import EventBus
 from robota.log.chain.reader import load
 from robota.log.chain.writer import SessionLog
 from robota.protocol.events import Event, MessageCreated

@@ -6,7 +6,7 @@ from weakref import ref
 
 import pytest
 
-from robota.engine.session.bus import EventBus
+from robota.engine.record.journal import EventBus
 from robota.protocol.events import Event, Notice, TextDelta
 from robota.secrets.redaction import Redactor
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolCall
-from robota.engine.model.call_format import XmlCallFormat
-from robota.engine.model.xml_calls import XmlCallClosed, XmlCallOpened, XmlCallParser, XmlPiece, XmlText
+from robota.engine.model.xml_calls import XmlCallClosed, XmlCallFormat, XmlCallOpened, XmlCallParser, XmlPiece, XmlText
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
 
 MAYBE_NUMBER = {"anyOf": [{"type": "integer"}, {"type": "null"}]}

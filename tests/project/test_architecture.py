@@ -99,6 +99,11 @@ PLANTS = {
         line="import robota.providers.kinds.openai",
         contract="Providers: kinds over wire formats, wire formats over HTTP",
     ),
+    "a request that knows its task": Plant(
+        file="engine/model/planted.py",
+        line="def f() -> None:\n    import robota.engine.task.task",
+        contract="Engine: session over tasks, tasks over calls, all over the record",
+    ),
     "an engine that draws": Plant(
         file="engine/planted.py", line="from rich import print", contract="No UI library outside the TUI"
     ),

@@ -11,7 +11,7 @@ import pytest
 
 from robota.clients.headless import exit_codes
 from robota.log import kinds
-from robota.log.kinds.registry import registered_kinds
+from robota.log.record import registered_kinds
 from robota.protocol.asks.kinds import KNOWN_ASKS
 from robota.protocol.codec import COMMAND_TYPES, EVENT_TYPES
 from robota.protocol.state import AgentState

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from robota.config.settings.load import Settings, load_settings
 from robota.contracts.hook import LifecycleHooks, SessionHooks
-from robota.engine.session.options import Options
+from robota.engine.runtime.options import Options
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import SessionLog
 from robota.log.store import session_directory

@@ -7,7 +7,7 @@ from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import response_sentence
 from robota.config.settings.schema import SettingsFile
-from robota.engine.session.options import AUTO_COMPACT_THRESHOLD, DEFAULT_MODE, Completion, Options, ToolFormat
+from robota.engine.runtime.options import AUTO_COMPACT_THRESHOLD, DEFAULT_MODE, Completion, Options, ToolFormat
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.registry import definition
 

@@ -8,7 +8,7 @@ from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.choice import select_profile
 from robota.config.profiles.profile import Profile
 from robota.config.settings.load import Settings
-from robota.engine.session.services import ModelAccess
+from robota.engine.runtime.services import ModelAccess
 from robota.providers.registry import definition, open_provider, ready
 from robota.providers.retry import policy_from_options
 

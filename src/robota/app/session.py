@@ -19,8 +19,8 @@ from robota.config.launch_options import LaunchOptions, settings_for, workspace_
 from robota.config.paths import user_directory
 from robota.config.profiles.profile import Profile
 from robota.config.settings.load import Settings
-from robota.engine.session.options import Options
-from robota.engine.session.services import ModelAccess, SessionServices
+from robota.engine.runtime.options import Options
+from robota.engine.runtime.services import ModelAccess, SessionServices
 from robota.engine.session.session import Session
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.new_session import NewSession, begin_session

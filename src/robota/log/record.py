@@ -1,10 +1,19 @@
-"""One record of the log: a line of JSON, sealed by its own hash and tied to the record before it."""
+"""One record of the log: a line of JSON, sealed by its own hash and tied to the record before it, and its payload.
 
+Each family of payloads registers its kinds here, and a room above the log can add more.
+"""
+
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from hashlib import sha256
-from typing import Final
+from types import MappingProxyType
+from typing import ClassVar, Final, Self, TypeVar
 
 import msgspec
+
+from robota.protocol.codec import ProtocolError, encode
+from robota.protocol.wire import Value
+from robota.text.surrogate_pairs import with_whole_characters
 
 FIRST_PREV: Final = ""
 HASH_LENGTH: Final = 64
@@ -67,3 +76,72 @@ def link_flaw(record: Record, prev: str, seq: int) -> RecordFlaw | None:
     if record.seq != seq + 1:
         return RecordFlaw.WRONG_SEQ
     return None
+
+
+class PayloadError(ValueError):
+    """The payload of a registered kind does not have that kind's type."""
+
+
+class Payload(Value, frozen=True, kw_only=True):
+    """The base of everything that can be appended to a log. A subclass is registered with `record_kind`.
+
+    `holds_open_values` says that fields of newer versions are among its own, which are written as they came.
+    """
+
+    holds_open_values: ClassVar[bool] = False
+
+    def to_json(self) -> bytes:
+        """The payload as JSON. Half a surrogate pair, which has no UTF-8 form, is replaced, not refused."""
+        to_bytes = encode if self.holds_open_values else msgspec.json.encode
+        try:
+            return to_bytes(self)
+        except UnicodeEncodeError:
+            return to_bytes(with_whole_characters(msgspec.to_builtins(self)))
+
+    @classmethod
+    def from_json(cls, data: bytes | msgspec.Raw) -> Self:
+        """The payload that was written as `data`; raises an error of msgspec or of the protocol if it is none."""
+        return msgspec.json.decode(data, type=cls)
+
+
+P = TypeVar("P", bound=Payload)
+
+_KIND_OF_TYPE: Final[dict[type[Payload], str]] = {}
+_TYPE_OF_KIND: Final[dict[str, type[Payload]]] = {}
+
+
+def record_kind(name: str) -> Callable[[type[P]], type[P]]:
+    """Register the decorated payload type under the kind that its records have in the log.
+
+    A kind becomes known when the module of its type is imported, so who can name the type can read its records.
+    """
+
+    def register(payload_type: type[P]) -> type[P]:
+        known = _TYPE_OF_KIND.setdefault(name, payload_type)
+        if known is not payload_type:
+            raise ValueError(f"records of the kind {name!r} are {known.__qualname__}, not {payload_type.__qualname__}")
+        _KIND_OF_TYPE[payload_type] = name
+        return payload_type
+
+    return register
+
+
+def registered_kinds() -> Mapping[str, type[Payload]]:
+    """The payload type of every kind that is known now."""
+    return MappingProxyType(_TYPE_OF_KIND)
+
+
+def kind_of(payload: Payload) -> str:
+    """The kind under which a payload is recorded."""
+    return _KIND_OF_TYPE[type(payload)]
+
+
+def payload_of(record: Record) -> Payload | None:
+    """The payload as a value, or None for a kind that nobody registered: its records are kept and ignored."""
+    payload_type = _TYPE_OF_KIND.get(record.kind)
+    if payload_type is None:
+        return None
+    try:
+        return payload_type.from_json(record.payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ProtocolError) as error:
+        raise PayloadError(f"{record.kind}: {error}") from error

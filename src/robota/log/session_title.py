@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.log.kinds.conversation import MessageRecord
-from robota.log.kinds.registry import PayloadError, payload_of
-from robota.log.record import RecordFlaw, unseal
+from robota.log.record import PayloadError, RecordFlaw, payload_of, unseal
 
 # The prompt is the third record; a log that begins otherwise is not searched.
 RECORDS_READ: Final = 8

@@ -10,9 +10,8 @@ import msgspec
 
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
-from robota.log.kinds.registry import PayloadError, payload_of
 from robota.log.kinds.session import SessionHeader
-from robota.log.record import Record, unseal
+from robota.log.record import PayloadError, Record, payload_of, unseal
 
 PROJECT_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"

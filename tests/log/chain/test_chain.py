@@ -15,9 +15,8 @@ from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogUnreadable
 from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
 from robota.log.kinds.conversation import MessageRecord, TurnRecord
-from robota.log.kinds.registry import Payload, payload_of
 from robota.log.kinds.session import EndRecord
-from robota.log.record import RecordFlaw, seal
+from robota.log.record import Payload, RecordFlaw, payload_of, seal
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.protocol.message import Message
 

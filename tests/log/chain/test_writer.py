@@ -15,8 +15,8 @@ from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import ArtifactMissing, LogExists, LogInUse, LogUnreadable, LogWriteError
 from robota.log.kinds.conversation import MessageRecord
-from robota.log.kinds.registry import payload_of
 from robota.log.kinds.session import EndRecord, RepairRecord, TaskRecord
+from robota.log.record import payload_of
 from robota.protocol.message import Message
 
 

@@ -9,8 +9,8 @@ import pytest
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
-from robota.log.kinds.registry import Payload, kind_of, payload_of, record_kind, registered_kinds
 from robota.log.kinds.session import TaskRecord
+from robota.log.record import Payload, kind_of, payload_of, record_kind, registered_kinds
 from robota.log.replay.session import replay
 
 # Another program, which knows a kind that this one has never heard of.
@@ -18,7 +18,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from robota.log.chain.writer import SessionLog
-from robota.log.kinds.registry import Payload, record_kind
+from robota.log.record import Payload, record_kind
 from robota.log.kinds.session import TaskRecord
 
 @record_kind("lease")

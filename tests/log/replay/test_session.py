@@ -11,9 +11,8 @@ from robota.log.chain.reader import load
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord, VerdictRecord
 from robota.log.kinds.conversation import MessageRecord, TurnRecord
-from robota.log.kinds.registry import Payload
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
-from robota.log.record import Record, seal, unseal
+from robota.log.record import Payload, Record, seal, unseal
 from robota.log.replay.session import ReplayedSession, replay
 from robota.protocol.conversation import TextBlock, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem

@@ -2,20 +2,88 @@
 
 import json
 import os
+from pathlib import Path
 from typing import Any, Final, assert_never
 
 import msgspec
 
 from robota.contracts.hook import BlockCall, Halt, Proceed
-from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, BadArguments, Prepared, Preview, ToolCall, Touches
+from robota.contracts.tool import (
+    REPORTED_TO_MODEL,
+    AnyTool,
+    BadArguments,
+    Prepared,
+    Preview,
+    ToolCall,
+    ToolError,
+    Touches,
+)
 from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.contracts.workspace import Files, Processes
 from robota.engine.calls.approval import Approval, ApprovedCall, ChangedCall
-from robota.engine.calls.call_context import CallContext
 from robota.engine.calls.call_stopped import CallStopped, TaskHalted, denied
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.record.rows import StreamingRow
+from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.log.errors import ArtifactMissing
 from robota.log.kinds.calls import VerdictRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import MistakesAsk
+
+NOT_KEPT: Final = "(not kept: the session log cannot be written)"
+FIRST_ARGUMENT_HEAD: Final = 47
+FIRST_ARGUMENT_TAIL: Final = 30
+REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
+
+
+class CallContext:
+    """The `ToolContext` of one call."""
+
+    def __init__(self, runtime: TaskRuntime, call: ToolCall) -> None:
+        self._runtime = runtime
+        self._call = call
+        self._output: StreamingRow | None = None
+
+    @property
+    def cwd(self) -> Path:
+        return self._runtime.options.cwd
+
+    @property
+    def call_id(self) -> str:
+        return self._call.id
+
+    @property
+    def files(self) -> Files:
+        return self._runtime.services.files
+
+    @property
+    def processes(self) -> Processes:
+        return self._runtime.services.processes
+
+    def show(self, output: str) -> None:
+        if self._output is None:
+            self._output = self._runtime.rows.stream("command_output", call_id=self._call.id)
+        self._output.append(output)
+
+    def keep(self, data: bytes) -> str:
+        return self._runtime.journal.keep(data) or NOT_KEPT
+
+    async def keep_file(self, path: Path) -> str:
+        return await self._runtime.journal.keep_file(path) or NOT_KEPT
+
+    def kept(self, name: str) -> Path:
+        try:
+            return self._runtime.journal.kept(name)
+        except ArtifactMissing as error:
+            raise ToolError(str(error)) from error
+
+    @property
+    def sees_images(self) -> bool:
+        return self._runtime.services.model.info.sees_images
+
+    def close(self, *, interrupted: bool = False) -> None:
+        """The tool has ended; so has its output."""
+        if self._output is not None:
+            self._output.finish(**({"interrupted": True} if interrupted else {}))
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +130,8 @@ class Admission:
             return msgspec.structs.replace(admitted, hook_context=said.context)
         if remark:
             verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
-        match await self._approval.ask(tool, call, admitted.prepared, verdict):
+        title = call_title(tool, call.name, call.input)
+        match await self._approval.ask(tool, call, admitted.prepared, verdict, title):
             case ApprovedCall(prepared=prepared, feedback=feedback):
                 admitted = msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback)
             case ChangedCall() as changed:
@@ -254,7 +323,23 @@ class RepetitionGuard:
         return True
 
 
-REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
+def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:
+    """As the tool says; else its label, or the name it was called by, and the first argument."""
+    if tool is not None and tool.title is not None:
+        return tool.title(arguments)
+    return f"{tool.label if tool is not None else name} {first_argument(arguments)}".rstrip()
+
+
+def first_argument(arguments: dict[str, Any]) -> str:
+    """The first argument as one short line, for a list of calls."""
+    if not arguments:
+        return ""
+    value = next(iter(arguments.values()))
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = " ".join(text.split())
+    if len(text) <= FIRST_ARGUMENT_HEAD + FIRST_ARGUMENT_TAIL + 3:
+        return text
+    return f"{text[:FIRST_ARGUMENT_HEAD]}...{text[-FIRST_ARGUMENT_TAIL:]}"
 
 
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:

@@ -7,8 +7,7 @@ import msgspec
 from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall
 from robota.contracts.verdict import Verdict
 from robota.engine.calls.call_stopped import CallStopped, denied
-from robota.engine.calls.call_title import call_title
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.asks.answer import (
     Answer,
     Approve,
@@ -51,7 +50,7 @@ class Approval:
         self._runtime = runtime
 
     async def ask(
-        self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict
+        self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict, title: str
     ) -> ApprovedCall | ChangedCall:
         """Ask. A no stops the call, and what was planned after it in the same reply."""
         preview = prepared.preview
@@ -59,7 +58,7 @@ class Approval:
         is_command = preview.ask == "command"
         seed = SeedAsk(preview.ask, shown.text if is_command else preview.text)
         asked = ApprovalAsk(
-            title=call_title(tool, call.name, call.input),
+            title=title,
             view=view_in(seed) if is_command or preview.view is None else preview.view,
             verdict=_explained(verdict, shown.warnings),
             editable=_editable(tool, call),

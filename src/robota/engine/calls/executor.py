@@ -25,10 +25,9 @@ from robota.contracts.tool import (
     ToolCall,
     ToolResult,
 )
-from robota.engine.calls.admission import Admission, Admitted
+from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument
 from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted
-from robota.engine.calls.call_title import call_title, first_argument
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
 from robota.protocol.events import CallPurpose, TaskToolFailed, ToolEnd, ToolStart
 

@@ -5,16 +5,14 @@ from typing import Any, Final
 
 from robota.contracts.tool import BadArguments, Control, Effect, ToolCall, ToolResult
 from robota.engine.calls.executor import Executed, ToolExecutor
-from robota.engine.model.call_format import NativeCallFormat
+from robota.engine.model.reply import NativeCallFormat
 from robota.engine.record.history import History
-from robota.engine.record.journal import Journal
+from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.session.asks import AskTable
-from robota.engine.session.bus import EventBus
-from robota.engine.session.options import Options
-from robota.engine.session.queue import MessageQueue
-from robota.engine.session.services import SessionServices
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.options import Options
+from robota.engine.runtime.person_input import AskTable, MessageQueue
+from robota.engine.runtime.services import SessionServices
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.session import EndRecord, TaskRecord
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock
 from robota.workspace.problems import FileProblem

@@ -16,7 +16,7 @@ from robota.engine.context.span import (
 )
 from robota.engine.context.window import Gauge
 from robota.engine.record.history import characters_of
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
 from robota.protocol.conversation import UserTurn
 from robota.protocol.message import TodoItem

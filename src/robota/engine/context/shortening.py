@@ -11,7 +11,7 @@ from robota.engine.context.reducer import CannotCondense, Reducer, Sizes
 from robota.engine.context.summary import Summariser
 from robota.engine.context.window import Gauge
 from robota.engine.model.request import RequestRetry
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.events import ContextReduced
 from robota.protocol.message import Message, TodoItem
 from robota.providers.fault import ProviderFault

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from robota.engine.context.cut import shorter
 from robota.engine.model.request import RequestRetry
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import (
     AssistantBlock,
     AssistantTurn,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.engine.model.request import RequestRetry
-from robota.engine.record.meter import total_in
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime, total_in
 from robota.protocol.conversation import Usage
 from robota.protocol.message import TodoItem
 from robota.providers.chunks import ToolSpec

@@ -1,1 +1,1 @@
-"""One reply of the model: system prompt, request, retries, reading the stream, call formats."""
+"""One reply of the model: system prompt, request, retries, reading the stream, calls as XML."""

@@ -9,10 +9,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from robota.engine.model.call_format import CallFormat
-from robota.engine.model.reply import Reply, ReplyReader
-from robota.engine.record.meter import total_in
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.model.reply import CallFormat, Reply, ReplyReader
+from robota.engine.runtime.task_runtime import TaskRuntime, total_in
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import FailureAsk, Fault
 from robota.protocol.commands import CondenseContext

@@ -6,8 +6,8 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from robota.engine.model.call_format import CallFormat
-from robota.engine.session.options import Completion, Options
+from robota.engine.model.reply import CallFormat
+from robota.engine.runtime.options import Completion, Options
 from robota.providers.chunks import ToolSpec
 
 ENDING: Final = {

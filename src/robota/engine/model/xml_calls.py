@@ -9,13 +9,35 @@ what follows is another parameter of the tool or the end of the call.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from robota.contracts.tool import ToolCall
+from robota.protocol.conversation import (
+    AssistantTurn,
+    Block,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Turn,
+    UserBlock,
+    UserTurn,
+)
+from robota.providers.chunks import ToolSpec
 from robota.text.surrogate_pairs import with_whole_characters
+
+XML_RULES: Final = """# Tools
+
+You call a tool by writing it as XML. The name of the tool is the outer tag, each parameter has a tag of its own:
+
+<tool_name>
+<parameter>value</parameter>
+</tool_name>
+
+Write values as they are, without escaping. The result comes back in the next message."""
 
 
 class XmlText(msgspec.Struct, frozen=True):
@@ -182,3 +204,56 @@ def _accepts(schema: Mapping[str, Any], kind: str) -> bool:
     if "anyOf" in schema:
         return any(_accepts(part, kind) for part in schema["anyOf"])
     return bool(schema.get("type", kind) == kind)
+
+
+class XmlCallFormat:
+    """The seed's XML form, for models that have no function calling."""
+
+    def offered(self, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
+        return ()
+
+    def instructions(self, specs: tuple[ToolSpec, ...]) -> str:
+        return "\n\n".join([XML_RULES, *(_described(spec) for spec in specs)])
+
+    def outgoing(self, turn: Turn) -> Turn:
+        if isinstance(turn, AssistantTurn):
+            return msgspec.structs.replace(turn, content=(TextBlock(text=_written(turn.content)),))
+        names: list[UserBlock] = []
+        for block in turn.content:
+            names.extend(_told(block) if isinstance(block, ToolResultBlock) else (block,))
+        return UserTurn(content=tuple(names))
+
+    def reader(self, specs: tuple[ToolSpec, ...], new_id: Iterator[str]) -> XmlCallParser:
+        return XmlCallParser({spec.name: spec.schema for spec in specs}, new_id)
+
+
+def _described(spec: ToolSpec) -> str:
+    properties: Mapping[str, Any] = spec.schema.get("properties", {})
+    required = spec.schema.get("required", [])
+    lines = [
+        f"- {name} ({'required' if name in required else 'optional'}): {shape.get('description', '')}".rstrip(": ")
+        for name, shape in properties.items()
+    ]
+    return "\n".join([f"## {spec.name}", spec.description, "Parameters:", *lines])
+
+
+def _written(content: Sequence[Block]) -> str:
+    """An assistant turn as the model wrote it, calls in their XML form."""
+    parts: list[str] = []
+    for block in content:
+        if isinstance(block, TextBlock):
+            parts.append(block.text)
+        elif isinstance(block, ToolUseBlock):
+            values = "\n".join(f"<{name}>{_plain(value)}</{name}>" for name, value in block.input.items())
+            parts.append(f"<{block.name}>\n{values}\n</{block.name}>")
+    return "\n".join(parts)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _told(result: ToolResultBlock) -> tuple[UserBlock, ...]:
+    status = "Error" if result.is_error else "Result"
+    text = TextBlock(text=f"[{status} of call {result.tool_use_id}]\n{result.content}")
+    return (text, *(ImageBlock(source=image) for image in result.images))

@@ -1,1 +1,1 @@
-"""What the engine writes down: journal, rows, history, meter."""
+"""What the engine writes down and shows: log and event bus, rows, history."""

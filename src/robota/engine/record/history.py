@@ -1,9 +1,8 @@
 """The conversation with the model: append only, always valid to send, each turn prepared for the wire once."""
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final, Protocol, assert_never
 
-from robota.engine.model.call_format import CallFormat
 from robota.engine.record.journal import Journal
 from robota.log.kinds.conversation import Reduction, TurnRecord
 from robota.log.replay.context import ModelContext, Piece, interrupted_result, unanswered
@@ -24,15 +23,23 @@ from robota.protocol.conversation import (
 IMAGE_CHARACTERS: Final = 6_000
 
 
+class TurnFormat(Protocol):
+    """What the history needs of a call format."""
+
+    def outgoing(self, turn: Turn) -> Turn:
+        """A turn of the history as the model is shown it. Called once per turn."""
+        ...
+
+
 class History:
     """Turns of one task. Only the newest pair is ever checked, because older ones cannot change."""
 
     def __init__(
-        self, task_id: str, journal: Journal, call_format: CallFormat, conversation: ModelContext | None = None
+        self, task_id: str, journal: Journal, turn_format: TurnFormat, conversation: ModelContext | None = None
     ) -> None:
         self._task_id = task_id
         self._journal = journal
-        self._call_format = call_format
+        self._turn_format = turn_format
         self._conversation = conversation or ModelContext()
         self._outgoing: list[Turn] = []
         self._sizes: list[int] = []
@@ -94,7 +101,7 @@ class History:
         self.characters -= sum(self._sizes[kept:])
         del self._outgoing[kept:], self._sizes[kept:]
         for turn in self.turns[kept:]:
-            sent = (prepared or {}).get(id(turn)) or self._call_format.outgoing(turn)
+            sent = (prepared or {}).get(id(turn)) or self._turn_format.outgoing(turn)
             self._outgoing.append(sent)
             self._sizes.append(characters_of(turn))
         self.characters += sum(self._sizes[kept:])

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.engine.record.journal import Journal
-from robota.engine.session.bus import EventBus
+from robota.engine.record.journal import EventBus, Journal
 from robota.log.kinds.conversation import MessageRecord
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, PartialMessage, TextDelta
 from robota.protocol.message import Message

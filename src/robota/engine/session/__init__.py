@@ -1,1 +1,1 @@
-"""The session: commands in, events out; the bus, asks and the message queue."""
+"""The session: commands in, events out."""

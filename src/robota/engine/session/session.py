@@ -7,17 +7,16 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.hook import HookContext, HookEvent
-from robota.engine.model.call_format import CallFormat, NativeCallFormat, XmlCallFormat
+from robota.engine.model.reply import CallFormat, NativeCallFormat
+from robota.engine.model.xml_calls import XmlCallFormat
 from robota.engine.record.history import History
-from robota.engine.record.journal import Journal
+from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.session.asks import AskTable
-from robota.engine.session.bus import EventBus
-from robota.engine.session.options import Completion, Options, ToolFormat
-from robota.engine.session.queue import MessageQueue
-from robota.engine.session.services import SessionServices
+from robota.engine.runtime.options import Completion, Options, ToolFormat
+from robota.engine.runtime.person_input import AskTable, MessageQueue
+from robota.engine.runtime.services import SessionServices
+from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.task.runner import TaskRunner
-from robota.engine.task.runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.task.task import Task
 from robota.log.kinds.session import SessionHeader, TaskRecord
 from robota.protocol.asks.answer import Say

@@ -1,1 +1,1 @@
-"""The task loop, subtasks, and what the parts of one task share."""
+"""The task loop, and the runner that takes a task and its subtasks through interruptions to the end."""

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from robota.contracts.hook import HookEvent
 from robota.contracts.tool import Delegate
 from robota.engine.model.request import RequestGivenUp
-from robota.engine.record.journal import Journal
-from robota.engine.session.bus import EventBus
+from robota.engine.record.journal import EventBus, Journal
 from robota.engine.task.task import Ended, Task
 from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Approve

@@ -10,13 +10,12 @@ from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
 from robota.contracts.tool import ChangeMode, Complete, Control, Delegate, Plan, Question, ToolCall, ToolResult
 from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.context.window import Context, Gauge, overhead_of
-from robota.engine.model.call_format import CallFormat
 from robota.engine.model.images import image_blocks
-from robota.engine.model.reply import Reply
+from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import Requester, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, system_prompt
-from robota.engine.session.options import Completion
-from robota.engine.task.runtime import TaskRuntime
+from robota.engine.runtime.options import Completion
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk

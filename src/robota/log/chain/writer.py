@@ -23,9 +23,8 @@ from robota.log.artifacts import (
 from robota.log.chain.reader import LOG_NAME, Loaded, load
 from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
-from robota.log.kinds.registry import Payload, PayloadError, kind_of, payload_of
 from robota.log.kinds.requests import ContentRecord
-from robota.log.record import Record, seal
+from robota.log.record import Payload, PayloadError, Record, kind_of, payload_of, seal
 from robota.secrets.redaction import Redactor
 
 ARTIFACTS_NAME: Final = "artifacts"

@@ -1,1 +1,1 @@
-"""The kinds of records by family, and the registry in which rooms above add their own. May use log.record."""
+"""The kinds of records by family, each registered with `log.record`. Rooms above add their own likewise."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from robota.log.kinds.registry import Payload, record_kind
+from robota.log.record import Payload, record_kind
 
 
 @record_kind("verdict")

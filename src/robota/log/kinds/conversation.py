@@ -1,10 +1,10 @@
 """Records of a conversation: the rows that clients show, the turns that the model is told, and their reductions."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
-from robota.log.kinds.registry import Payload, encode_json, record_kind
+from robota.log.record import Payload, record_kind
 from robota.protocol.codec import message_of
 from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import Message
@@ -18,12 +18,7 @@ class MessageRecord(Payload, frozen=True, kw_only=True):
     task_id: str
     message: Message
 
-    def to_json(self) -> bytes:
-        """The row with fields of newer versions among its own, as they came."""
-        if not self.message.extra:
-            return encode_json(self)
-        known = msgspec.to_builtins(msgspec.structs.replace(self.message, extra={}))
-        return encode_json({"taskId": self.task_id, "message": {**self.message.extra, **known}})
+    holds_open_values: ClassVar[bool] = True
 
     @classmethod
     def from_json(cls, data: bytes | msgspec.Raw) -> Self:

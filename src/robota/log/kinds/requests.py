@@ -1,6 +1,6 @@
 """Records of what requests to a model are made of besides the turns: system prompt, tools, model."""
 
-from robota.log.kinds.registry import Payload, record_kind
+from robota.log.record import Payload, record_kind
 
 
 @record_kind("content")

@@ -1,6 +1,6 @@
 """Records of the life of a session and its tasks: starts and ends, modes, todo list, message queue, repairs."""
 
-from robota.log.kinds.registry import Payload, record_kind
+from robota.log.record import Payload, record_kind
 from robota.protocol.message import QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
 

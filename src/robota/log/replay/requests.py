@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from robota.log.kinds.conversation import MessageRecord
-from robota.log.kinds.registry import PayloadError, payload_of
 from robota.log.kinds.requests import ContentRecord, RequestRecord
-from robota.log.record import Record
+from robota.log.record import PayloadError, Record, payload_of
 from robota.protocol.state import is_request_row
 
 

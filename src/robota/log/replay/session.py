@@ -7,9 +7,8 @@ import msgspec
 
 from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TruncateRecord, TurnRecord
-from robota.log.kinds.registry import Payload, PayloadError, payload_of
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
-from robota.log.record import Record
+from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.context import ModelContext, Reduced, model_context_of, reduction_id
 from robota.protocol.conversation import Turn
 from robota.protocol.message import Message, QueuedMessage, TodoItem

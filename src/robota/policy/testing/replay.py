@@ -8,9 +8,8 @@ import msgspec
 from robota.contracts.verdict import Decision, Verdict
 from robota.log.kinds.calls import ToolStartRecord, VerdictRecord
 from robota.log.kinds.conversation import TurnRecord
-from robota.log.kinds.registry import Payload, PayloadError, payload_of
 from robota.log.kinds.session import SessionHeader
-from robota.log.record import Record
+from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.policy.unattended import NOBODY
 from robota.protocol.conversation import AssistantTurn
 from robota.protocol.permission_mode import PermissionMode

@@ -7,22 +7,20 @@ import msgspec
 
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookContext, HookEvent, HookResult
 from robota.engine.record.history import History
-from robota.engine.record.journal import Journal
-from robota.engine.record.meter import Meter
+from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.session.asks import AskTable
-from robota.engine.session.bus import EventBus
-from robota.engine.session.notification import notification_of
-from robota.engine.session.options import Options
-from robota.engine.session.queue import MessageQueue
-from robota.engine.session.services import SessionServices
+from robota.engine.runtime.notification import notification_of
+from robota.engine.runtime.options import Options
+from robota.engine.runtime.person_input import AskTable, MessageQueue
+from robota.engine.runtime.services import SessionServices
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.answer import Answer, Say
 from robota.protocol.asks.ask import ApprovalAsk, Ask, CompletionAsk, FailureAsk, QuestionAsk
-from robota.protocol.asks.kinds import is_idle_ask, is_resumable_ask
+from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import SeedAsk, seed_ask, seed_form
 from robota.protocol.commands import CondenseContext
+from robota.protocol.conversation import Usage
 from robota.protocol.events import (
     ContextUpdate,
     Event,
@@ -34,6 +32,7 @@ from robota.protocol.events import (
     TaskModeSwitched,
     TaskResumable,
     TaskTokenUsageUpdated,
+    TokenUsage,
 )
 from robota.protocol.permission_mode import PermissionMode
 
@@ -41,6 +40,60 @@ from robota.protocol.permission_mode import PermissionMode
 ANSWERED_BY_QUEUE: Final = (QuestionAsk, CompletionAsk)
 # What other clients are told became of an ask that a command interrupted.
 CONDENSED: Final = "condenseTaskContextRequest"
+
+
+class Spent:
+    """What a task and its subtasks together used since the person last said that they may."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.cost = 0.0
+
+
+class Meter:
+    """Tokens, cost and tool calls of one task. `context_tokens` is what the conversation fills of the window.
+
+    A subtask adds to what its parent has `spent`.
+    """
+
+    def __init__(self) -> None:
+        self.spent = Spent()
+        self.usage = Usage()
+        self.cost = 0.0
+        self.requests = 0
+        self.context_tokens = 0
+        self.tools: dict[str, dict[str, int]] = {}
+
+    def request(self, usage: Usage, cost: float) -> None:
+        self.side_request(usage, cost)
+        self.context_tokens = total_in(usage) + usage.output_tokens or self.context_tokens
+
+    def side_request(self, usage: Usage, cost: float) -> None:
+        """A request that is no part of the conversation, such as one for a summary of it."""
+        self.requests += 1
+        self.usage = self.usage + usage
+        self.cost += cost
+        self.spent.cost += cost
+
+    def tool(self, name: str, *, failed: bool) -> None:
+        counts = self.tools.setdefault(name, {"attempts": 0, "failures": 0})
+        counts["attempts"] += 1
+        counts["failures"] += failed
+
+    @property
+    def totals(self) -> TokenUsage:
+        return TokenUsage(
+            total_tokens_in=total_in(self.usage),
+            total_tokens_out=self.usage.output_tokens,
+            total_cache_writes=self.usage.cache_creation_input_tokens,
+            total_cache_reads=self.usage.cache_read_input_tokens,
+            total_cost=self.cost,
+            context_tokens=self.context_tokens,
+        )
+
+
+def total_in(usage: Usage) -> int:
+    return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
 
 
 class TaskRuntime(msgspec.Struct, kw_only=True):
@@ -156,8 +209,8 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         job.add_done_callback(self.background.discard)
 
     def _waiting_event(self, kind: str) -> Event:
-        if is_idle_ask(kind):
+        if kind in IDLE_ASKS:
             return TaskIdle(task_id=self.task_id)
-        if is_resumable_ask(kind):
+        if kind in RESUMABLE_ASKS:
             return TaskResumable(task_id=self.task_id)
         return TaskInteractive(task_id=self.task_id)
