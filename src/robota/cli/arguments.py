@@ -26,6 +26,8 @@ class UsageError(Exception):
 
 
 class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was given on the command line, parsed."""
+
     prompt: tuple[str, ...] = ()
     print: bool = False
     output_format: str = "text"

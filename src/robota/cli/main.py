@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
+    """Run the command line; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"], ["version"]):
         from robota.version import VERSION

@@ -27,6 +27,7 @@ def ask_secret(question: str, default: str | None = None) -> str:
 
 
 def confirm(question: str, *, default: bool) -> bool:
+    """Ask until the answer is yes or no; an empty line means `default`."""
     while True:
         said = ask(f"{question} {'[Y/n]' if default else '[y/N]'}").lower()
         if said in ("", "y", "yes", "n", "no"):

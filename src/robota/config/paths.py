@@ -30,6 +30,7 @@ def settings_path(env: Mapping[str, str]) -> Path:
 
 
 def home_directory(env: Mapping[str, str]) -> Path:
+    """The home directory of the person, from the environment or the user database."""
     home = env.get("HOME")
     if home:
         return Path(home).absolute()

@@ -82,6 +82,8 @@ class HookProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookSet(msgspec.Struct, frozen=True, kw_only=True):
+    """The hooks of the settings, and what was wrong with some of them."""
+
     rules: tuple[HookRule, ...] = ()
     problems: tuple[HookProblem, ...] = ()
 
@@ -106,6 +108,7 @@ def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule
 
 
 def timeout_of(handler: Handler, event: HookEvent) -> float:
+    """How long a handler may take for this event, in seconds."""
     if event is HookEvent.SESSION_END:
         return min(handler.timeout or ENDING_TIMEOUT_S, LONGEST_ENDING_S)
     return handler.timeout or (PROMPT_TIMEOUT_S if event is HookEvent.USER_PROMPT_SUBMIT else TIMEOUT_S)

@@ -75,6 +75,7 @@ def is_valid_session_id(text: str) -> bool:
 
 
 def check_session_id(text: str) -> None:
+    """Raise `InvalidSessionId` unless the text can name a session."""
     if not is_valid_session_id(text):
         raise InvalidSessionId(
             f"{text!r} cannot be a session id. Use letters, digits, '.', '_' and '-', begin with a letter or "

@@ -32,6 +32,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode_message(data: bytes | str) -> Message:
+    """A message from its JSON; unknown fields are kept."""
     return message_of(_load(data))
 
 
@@ -44,6 +45,7 @@ def decode_messages(data: bytes | str) -> Sequence[Message]:
 
 
 def decode_command(data: bytes | str) -> Command:
+    """A command from its JSON; raises `ProtocolError` if it is none."""
     raw = _load(data)
     kind = _kind(raw, "command")
     if kind not in COMMAND_TYPES:

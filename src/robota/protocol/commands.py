@@ -12,6 +12,8 @@ class ClientCommand(OpenValue, frozen=True, kw_only=True, tag_field="type"):
 
 
 class NewTask(ClientCommand, frozen=True, kw_only=True, tag="newTask"):
+    """Start a task with a prompt."""
+
     text: str
     images: tuple[str, ...] = ()
     task_id: str | None = None
@@ -51,25 +53,35 @@ class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalO
 
 
 class QueueMessage(ClientCommand, frozen=True, kw_only=True, tag="queueMessage"):
+    """Send words to the model as soon as it can take them."""
+
     text: str
     images: tuple[str, ...] = ()
 
 
 class EditQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="editQueuedMessage"):
+    """Replace a message that still waits."""
+
     id: str
     text: str
     images: tuple[str, ...] = ()
 
 
 class RemoveQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="removeQueuedMessage"):
+    """Take back a message that still waits."""
+
     id: str
 
 
 class SwitchMode(ClientCommand, frozen=True, kw_only=True, tag="mode"):
+    """Switch the task to another mode; `text` is its slug."""
+
     text: str
 
 
 class SetPermissionMode(ClientCommand, frozen=True, kw_only=True, tag="permissionMode"):
+    """Change how much is asked before calls run."""
+
     permission_mode: PermissionMode
 
 

@@ -14,6 +14,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class TextBlock(Block, frozen=True, kw_only=True, tag="text"):
+    """Words of either side."""
+
     text: str
 
 
@@ -33,16 +35,22 @@ class ImageSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImageBlock(Block, frozen=True, kw_only=True, tag="image"):
+    """An image that the model is shown."""
+
     source: ImageSource
 
 
 class ToolUseBlock(Block, frozen=True, kw_only=True, tag="tool_use"):
+    """A call that the model made."""
+
     id: str
     name: str
     input: dict[str, Any]
 
 
 class ToolResultBlock(Block, frozen=True, kw_only=True, tag="tool_result"):
+    """What came of a call."""
+
     tool_use_id: str
     content: str
     is_error: bool = False
@@ -71,10 +79,14 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserTurn(msgspec.Struct, frozen=True, kw_only=True, tag_field="role", tag="user"):
+    """What the model is told: words of the person, results of calls."""
+
     content: tuple[UserBlock, ...]
 
 
 class AssistantTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="role", tag="assistant"):
+    """A reply of the model."""
+
     content: tuple[AssistantBlock, ...]
     id: str = ""
     model: str = ""

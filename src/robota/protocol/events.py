@@ -41,14 +41,20 @@ class State(EngineEvent, frozen=True, kw_only=True, tag="state"):
 
 
 class TaskEvent(EngineEvent, frozen=True, kw_only=True):
+    """An event of one task."""
+
     task_id: str
 
 
 class MessageCreated(TaskEvent, frozen=True, kw_only=True, tag="messageCreated"):
+    """A row was added."""
+
     message: Message
 
 
 class MessageUpdated(TaskEvent, frozen=True, kw_only=True, tag="messageUpdated"):
+    """A row changed; `ts` tells which."""
+
     message: Message
 
 
@@ -140,6 +146,8 @@ class TokenUsage(Value, frozen=True, kw_only=True):
 
 
 class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
+    """How full the context window of the model is."""
+
     used_tokens: int
     max_tokens: int
     used_percentage: float
@@ -165,14 +173,18 @@ class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled")
 
 
 class TaskCreated(TaskEvent, frozen=True, kw_only=True, tag="taskCreated"):
+    """A task was made; a subtask names its parent."""
+
     parent_task_id: str | None = None
 
 
 class TaskStarted(TaskEvent, frozen=True, kw_only=True, tag="taskStarted"):
-    pass
+    """A task began to run."""
 
 
 class TaskCompleted(TaskEvent, frozen=True, kw_only=True, tag="taskCompleted"):
+    """The model considers the task done."""
+
     token_usage: TokenUsage
     tool_usage: dict[str, dict[str, int]]
     usage: Usage = Usage()
@@ -180,31 +192,31 @@ class TaskCompleted(TaskEvent, frozen=True, kw_only=True, tag="taskCompleted"):
 
 
 class TaskAborted(TaskEvent, frozen=True, kw_only=True, tag="taskAborted"):
-    pass
+    """The task stopped before it was done."""
 
 
 class TaskActive(TaskEvent, frozen=True, kw_only=True, tag="taskActive"):
-    pass
+    """The task runs again after an ask."""
 
 
 class TaskInteractive(TaskEvent, frozen=True, kw_only=True, tag="taskInteractive"):
-    pass
+    """The task waits for an approval or an answer."""
 
 
 class TaskResumable(TaskEvent, frozen=True, kw_only=True, tag="taskResumable"):
-    pass
+    """The task is paused and can be resumed."""
 
 
 class TaskIdle(TaskEvent, frozen=True, kw_only=True, tag="taskIdle"):
-    pass
+    """The task has stopped: completed, failed or at a limit."""
 
 
 class TaskPaused(TaskEvent, frozen=True, kw_only=True, tag="taskPaused"):
-    pass
+    """The task waits for its subtask."""
 
 
 class TaskUnpaused(TaskEvent, frozen=True, kw_only=True, tag="taskUnpaused"):
-    pass
+    """The subtask has ended, and the task goes on."""
 
 
 class TaskSpawned(TaskEvent, frozen=True, kw_only=True, tag="taskSpawned"):
@@ -214,6 +226,8 @@ class TaskSpawned(TaskEvent, frozen=True, kw_only=True, tag="taskSpawned"):
 
 
 class TaskModeSwitched(TaskEvent, frozen=True, kw_only=True, tag="taskModeSwitched"):
+    """The task is in another mode."""
+
     mode: str
 
 
@@ -225,23 +239,31 @@ class TaskAskResponded(TaskEvent, frozen=True, kw_only=True, tag="taskAskRespond
 
 
 class TaskUserMessage(TaskEvent, frozen=True, kw_only=True, tag="taskUserMessage"):
-    pass
+    """Words of the person were taken in."""
 
 
 class QueuedMessagesUpdated(TaskEvent, frozen=True, kw_only=True, tag="queuedMessagesUpdated"):
+    """What waits in the queue has changed."""
+
     queue: tuple[QueuedMessage, ...]
 
 
 class TodosUpdated(TaskEvent, frozen=True, kw_only=True, tag="todosUpdated"):
+    """The todo list was replaced."""
+
     todos: tuple[TodoItem, ...]
 
 
 class TaskTokenUsageUpdated(TaskEvent, frozen=True, kw_only=True, tag="taskTokenUsageUpdated"):
+    """What the task has used so far."""
+
     token_usage: TokenUsage
     usage: Usage = Usage()
 
 
 class TaskToolFailed(TaskEvent, frozen=True, kw_only=True, tag="taskToolFailed"):
+    """A call ended with an error."""
+
     tool: str
     error: str
 

@@ -11,6 +11,8 @@ from robota.protocol.wire import Value
 
 
 class AgentState(StrEnum):
+    """What the agent is doing."""
+
     NO_TASK = "no_task"
     RUNNING = "running"
     STREAMING = "streaming"
@@ -85,6 +87,7 @@ def detect_agent_state(messages: Sequence[Message]) -> AgentStateInfo:
 
 
 def is_request_row(message: Message) -> bool:
+    """Whether a row stands for a request to the model."""
     return message.say == "api_req_started"
 
 

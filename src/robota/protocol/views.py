@@ -6,6 +6,8 @@ from robota.protocol.wire import OpenValue, Value
 
 
 class TextView(OpenValue, frozen=True, kw_only=True, tag="text", tag_field="kind"):
+    """Plain text."""
+
     text: str
 
 
@@ -19,6 +21,8 @@ class DiffLine(Value, frozen=True, kw_only=True):
 
 
 class DiffHunk(Value, frozen=True, kw_only=True):
+    """A run of changed lines with the lines around it."""
+
     old_start: int
     old_count: int
     new_start: int
@@ -27,6 +31,8 @@ class DiffHunk(Value, frozen=True, kw_only=True):
 
 
 class DiffView(OpenValue, frozen=True, kw_only=True, tag="diff", tag_field="kind"):
+    """The changes to one file."""
+
     path: str
     added: int
     removed: int
@@ -55,6 +61,8 @@ class FieldsView(OpenValue, frozen=True, kw_only=True, tag="fields", tag_field="
 
 
 class TableView(OpenValue, frozen=True, kw_only=True, tag="table", tag_field="kind"):
+    """Rows of text under headings."""
+
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
@@ -70,6 +78,8 @@ class TerminalView(OpenValue, frozen=True, kw_only=True, tag="terminal", tag_fie
 
 
 class TodoView(OpenValue, frozen=True, kw_only=True, tag="todos", tag_field="kind"):
+    """A todo list."""
+
     items: tuple[dict[str, Any], ...]
 
 

@@ -112,6 +112,7 @@ SUSPICION: Final = (
 
 
 def is_tail_of_a_word(text: bytes | bytearray, start: int) -> bool:
+    """Whether the text before `start` makes a key of it unlikely: it goes on a word."""
     before = bytes(text[max(start - 2, 0) : start])
     if not before or before[-1] not in WORD or before in ESCAPES:
         return False

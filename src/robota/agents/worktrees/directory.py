@@ -19,6 +19,7 @@ NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def worktrees_of(top: Path) -> Path:
+    """The directory that holds the worktrees of the repository at `top`."""
     return top / WORKTREES
 
 

@@ -18,6 +18,8 @@ from robota.workspace.git.run import GitError
 
 
 class FoundWorktree(msgspec.Struct, frozen=True, kw_only=True):
+    """A worktree on disk, whose it is, and what would be lost with it."""
+
     name: str
     path: Path
     branch: str

@@ -13,6 +13,7 @@ THINGS: Final = ("badger", "brook", "cedar", "falcon", "harbor", "heron", "maple
 
 
 def branch_of(name: str) -> str:
+    """The branch that a worktree of this name is checked out on."""
     return BRANCH_PREFIX + name
 
 

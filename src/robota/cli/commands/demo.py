@@ -41,6 +41,7 @@ Any server with an OpenAI-compatible API works; --api-key-env NAME names the var
 
 
 def main(argv: Sequence[str]) -> int:
+    """Run `robota demo`."""
     about = "A real task on the built-in scripted model, in a project made for it. No key, no network."
     parser = CommandParser(prog="robota demo", description=about)
     parser.add_argument("--keep", action="store_true", help="keep the project to look at")

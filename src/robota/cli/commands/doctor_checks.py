@@ -40,6 +40,8 @@ LEAST_FREE_BYTES: Final = 200 * 1024 * 1024
 
 
 class Health(StrEnum):
+    """How a check turned out."""
+
     GOOD = "good"
     NOTE = "note"
     BAD = "bad"

@@ -11,6 +11,7 @@ from robota.protocol.state import detect_agent_state
 
 
 def main(argv: Sequence[str]) -> int:
+    """Run `robota protocol`."""
     parser = CommandParser(prog="robota protocol", description="For authors of other clients.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="ACTION")
     commands.add_parser("state", help="read a JSON array of messages on stdin, print the agent's state as JSON")

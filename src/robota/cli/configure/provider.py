@@ -86,11 +86,13 @@ def key_variable(kind: ProviderDefinition) -> str | None:
 
 
 def refuse_usage(problem: str) -> int:
+    """Say what is wrong with the options; returns the exit code."""
     print(f"robota: {problem} Nothing was written.", file=sys.stderr)
     return USAGE
 
 
 def refuse_config(error: ConfigError) -> int:
+    """Say what is wrong with the settings; returns the exit code."""
     print(f"robota: {error}", file=sys.stderr)
     return CONFIGURATION
 

@@ -6,6 +6,8 @@ import msgspec
 
 
 class OutputFormat(StrEnum):
+    """What print mode writes to standard output."""
+
     TEXT = "text"
     JSON = "json"
     STREAM_JSON = "stream-json"

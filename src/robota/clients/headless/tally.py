@@ -18,6 +18,8 @@ from robota.protocol.events import (
 
 
 class PermissionDenial(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that was not allowed, as the result lists it."""
+
     tool_name: str
     tool_use_id: str
     tool_input: dict[str, Any]

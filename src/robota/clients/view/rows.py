@@ -62,6 +62,7 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rows_of(messages: Iterable[Message]) -> MessageRows:
+    """The rows of a conversation that is already there."""
     rows = tuple(messages)
     full = len(rows) - len(rows) % PAGE_SIZE
     pages = tuple(rows[start : start + PAGE_SIZE] for start in range(0, full, PAGE_SIZE))

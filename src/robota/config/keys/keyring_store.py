@@ -18,11 +18,13 @@ def is_available() -> bool:
 
 
 def read_secret(name: str) -> str | None:
+    """The secret kept under this name, or None; raises `ConfigError` if the keyring cannot be used."""
     secret: str | None = _asked("read", name, lambda: _keyring().get_password(SERVICE, name))
     return secret
 
 
 def write_secret(name: str, secret: str) -> None:
+    """Keep a secret under this name; raises `ConfigError` if the keyring cannot be used."""
     _asked("written", name, lambda: _keyring().set_password(SERVICE, name, secret))
 
 

@@ -71,6 +71,7 @@ def read_file(layer: Layer, path: Path) -> LayerText:
 
 
 def parse_file(origin: Origin, data: bytes) -> LayerText:
+    """The values of a settings file, or what is wrong with it."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -91,6 +92,7 @@ def check_layer(parsed: LayerText) -> LayerValues:
 
 
 def built_in() -> LayerValues:
+    """The layer below all others: what holds if nobody says anything."""
     return LayerValues(origin=Origin(Layer.BUILT_IN, "built in"), values=dict(BUILT_IN_VALUES))
 
 

@@ -48,6 +48,7 @@ def nested(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def is_gathered(key: KeyPath) -> bool:
+    """Whether lists of this setting are joined over all layers instead of replaced."""
     return key in GATHERED or (len(key) == 2 and key[0] in GATHERED_MAPS)
 
 

@@ -8,6 +8,8 @@ from robota.text.visible import single_line
 
 
 class Severity(StrEnum):
+    """Whether Robota may go on with a problem of the settings."""
+
     WARNING = "warning"  # left out, the rest holds
     ERROR = "error"  # going on without it could do what the person forbade
 

@@ -42,6 +42,7 @@ class AdmittedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> AdmittedSettings:
+    """What of a workspace's settings takes effect, and what is left out and why."""
     never: list[KeyPath] = []
     untrusted: list[KeyPath] = []
     kept: dict[str, Any] = {}

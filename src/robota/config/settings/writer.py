@@ -90,6 +90,7 @@ def read_raw(path: Path) -> dict[str, Any]:
 
 
 def change_settings(path: Path, change: Change, *, mode: int = PRIVATE) -> None:
+    """Change a settings file, all or nothing, with a copy of what was there before."""
     target = path.resolve()
     try:
         with only_writer(target.parent):

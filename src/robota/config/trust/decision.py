@@ -22,6 +22,8 @@ CONTENTS: Final = "trust"
 
 
 class TrustState(StrEnum):
+    """What is known of the person's trust in a workspace."""
+
     NOTHING = "nothing to trust"
     TRUSTED = "trusted"
     UNTRUSTED = "not trusted"

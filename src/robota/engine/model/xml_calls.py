@@ -41,10 +41,14 @@ Write values as they are, without escaping. The result comes back in the next me
 
 
 class XmlText(msgspec.Struct, frozen=True):
+    """Text outside calls."""
+
     text: str
 
 
 class XmlCallOpened(msgspec.Struct, frozen=True):
+    """A call began; its arguments follow."""
+
     id: str
     name: str
 
@@ -58,6 +62,8 @@ class XmlArgument(msgspec.Struct, frozen=True):
 
 
 class XmlCallClosed(msgspec.Struct, frozen=True):
+    """A call is complete."""
+
     call: ToolCall
 
 

@@ -23,6 +23,7 @@ BEGINNINGS: Final = {
 
 
 def tool_result(server: str, answer: mcp_types.CallToolResult, *, sees_images: bool) -> ToolResult:
+    """The result for the model from what a server answered."""
     parts = [_part(block, sees_images) for block in answer.content]
     if not parts and answer.structured_content is not None:
         parts = [msgspec.json.encode(answer.structured_content).decode()]

@@ -112,6 +112,7 @@ async def over_lines(process: LineProcess, on_nonsense: Callable[[bytes], None])
 
 @asynccontextmanager
 async def over_http(server: HttpServer) -> AsyncIterator[Streams]:
+    """Streams to a server that is reached by its URL."""
     async with (
         http_client(server.headers, LONGEST_LINE) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=LONGEST_LINE) as streams,

@@ -36,6 +36,8 @@ class CaseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A test case and what policy said of it."""
+
     case: Case
     verdict: Verdict
 
@@ -61,4 +63,5 @@ def read_cases(document: Any) -> CaseFile:
 
 
 def run_cases(cases: Iterable[Case], judge: Callable[[Case], Verdict]) -> tuple[CaseResult, ...]:
+    """Judge every case."""
     return tuple(CaseResult(case=case, verdict=judge(case)) for case in cases)

@@ -26,6 +26,7 @@ class AnthropicOptions(ServerOptions, frozen=True, kw_only=True, rename="camel")
 
 
 def create(profile: Profile) -> Provider:
+    """A provider for the profile."""
     options = options_of(profile, AnthropicOptions)
     return WireClient(
         profile,
@@ -37,11 +38,13 @@ def create(profile: Profile) -> Provider:
 
 
 async def probe(profile: Profile) -> Probed:
+    """Ask the server for the model of the profile."""
     headers = _headers(profile, options_of(profile, AnthropicOptions))
     return await probe_model(profile, f"{_base(profile)}/models/{profile.model}", headers)
 
 
 def model_info(profile: Profile) -> ModelInfo:
+    """What is known of the profile's model."""
     return catalogued(profile, UNHEARD_OF)
 
 

@@ -36,6 +36,7 @@ class GeminiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
 
 
 def create(profile: Profile) -> Provider:
+    """A provider for the profile."""
     options = options_of(profile, GeminiOptions)
     return WireClient(
         profile,
@@ -47,6 +48,7 @@ def create(profile: Profile) -> Provider:
 
 
 async def probe(profile: Profile) -> Probed:
+    """Ask the server for the model of the profile."""
     headers = _headers(profile, options_of(profile, GeminiOptions))
     return await probe_model(profile, _model_url(profile, profile.model or ""), headers)
 

@@ -34,6 +34,7 @@ class OpenAiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
 
 
 def create(profile: Profile) -> Provider:
+    """A provider for the profile, over Responses or Chat Completions."""
     options = options_of(profile, OpenAiOptions)
     if options.api == "chat":
         return chat_client(_for_chat(profile))
@@ -47,6 +48,7 @@ def create(profile: Profile) -> Provider:
 
 
 async def probe(profile: Profile) -> Probed:
+    """Ask the server for the model of the profile."""
     headers = _headers(profile, options_of(profile, OpenAiOptions))
     return await probe_model(profile, f"{_base(profile)}/models/{profile.model}", headers)
 

@@ -25,6 +25,7 @@ class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
 
 
 def chat_client(profile: Profile) -> WireClient:
+    """A client that speaks Chat Completions with the server of the profile."""
     options = options_of(profile, ChatOptions)
     return WireClient(
         profile,
@@ -57,6 +58,7 @@ async def list_models(profile: Profile) -> list[str]:
 
 
 def model_info(profile: Profile) -> ModelInfo:
+    """What is known of the profile's model."""
     options, info = options_of(profile, ChatOptions), catalogued(profile)
     if options.send_max_output:
         return info

@@ -12,6 +12,8 @@ from robota.providers.profile_options import options_of
 
 
 class BuiltInWebTools(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Web tools that run on the server's side."""
+
     web_search: bool = False
     web_fetch: bool = False
 
@@ -24,6 +26,7 @@ class QwenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def create(profile: Profile) -> Provider:
+    """A provider for the profile."""
     options = options_of(profile, QwenOptions)
     body = {**_web_fields(options.built_in_web_tools), **options.body}
     return chat_client(msgspec.structs.replace(profile, options={**profile.options, "body": body}))

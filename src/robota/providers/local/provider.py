@@ -87,6 +87,7 @@ class LocalModel:
 
 
 def model_info(profile: Profile) -> ModelInfo:
+    """What is known of the model that runs here."""
     options = options_of(profile, LocalOptions)
     # Natively it is offered tools that we leave out; as XML they would stand in the system prompt.
     return ModelInfo(

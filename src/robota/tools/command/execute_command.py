@@ -84,6 +84,7 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
 
 
 def touches(params: ExecuteCommandParams) -> Touches:
+    """The command, its directory, and whether it asks to leave the sandbox."""
     return Touches(
         command=params.command, paths=(params.cwd,) if params.cwd else (), outside_sandbox=params.without_sandbox
     )

@@ -140,6 +140,7 @@ async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tup
 
 
 def how_to_look(name: str) -> str:
+    """How the model can read a kept output."""
     return f'Look into it with read_command_output {{"artifact_id": "{name}"}}.'
 
 

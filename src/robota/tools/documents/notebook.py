@@ -9,12 +9,16 @@ MAX_OUTPUT_LINES = 50
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell of a notebook."""
+
     cell_type: str = "raw"
     source: str | list[str] = ""
     outputs: list[dict[str, Any]] = []
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook, as far as its text goes."""
+
     cells: list[Cell] = []
 
 

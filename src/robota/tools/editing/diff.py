@@ -19,6 +19,8 @@ Opcode = tuple[str, int, int, int, int]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A change as a view and as unified text."""
+
     view: DiffView
     unified: str
 

@@ -143,6 +143,7 @@ def _shift(there: list[str], old: list[str]) -> dict[str, str] | None:
 
 
 def indentation_of(line: str) -> str:
+    """The blanks that a line begins with."""
     return line[: len(line) - len(line.lstrip())]
 
 

@@ -40,15 +40,21 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Make a new file."""
+
     path: str
     lines: tuple[str, ...]
 
 
 class DeleteFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Delete a file."""
+
     path: str
 
 
 class UpdateFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Change a file, and move it if `move_to` says so."""
+
     path: str
     chunks: tuple[Chunk, ...]
     move_to: str | None = None

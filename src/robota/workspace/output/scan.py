@@ -17,6 +17,7 @@ NUMBERS_CHARACTERS = 20
 
 
 def main() -> None:
+    """Read the order from the command line and print what matches."""
     order = json.loads(sys.argv[1])
     try:
         pattern = re.compile(order["pattern"], re.IGNORECASE)
@@ -56,6 +57,7 @@ def pieces(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def around(text: str, at: int) -> str:
+    """The part of a long line that shows the match."""
     if len(text) <= SHOWN_CHARACTERS:
         return text
     start = max(0, min(at - SHOWN_BEFORE, len(text) - SHOWN_CHARACTERS))

@@ -45,6 +45,7 @@ PRCTL, SYSCALL = FUNCTION(("prctl", LIBC)), FUNCTION(("syscall", LIBC))
 
 
 def main(arguments: list[str]) -> None:
+    """Build the sandbox described by the arguments, then become the command."""
     end = arguments.index("--")
     given: dict[str, list[str]] = {}
     for option, value in zip(arguments[0:end:2], arguments[1:end:2], strict=True):
@@ -75,6 +76,7 @@ def fork_command() -> int:
 
 
 def die_with_parent() -> None:
+    """End when the process that started us ends."""
     checked(PRCTL(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 
 
@@ -108,12 +110,14 @@ def end_children() -> None:
 
 
 def children() -> list[int]:
+    """The processes that this one started."""
     with os.scandir("/proc") as entries:
         pids = [int(entry.name) for entry in entries if entry.name.isdecimal()]
     return [pid for pid in pids if parent_of(pid) == os.getpid()]
 
 
 def parent_of(pid: int) -> int:
+    """The parent of a process, or 0 if it is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123 - pathlib would have to be imported
             return int(stat.read().rpartition(b")")[2].split()[1])
@@ -137,6 +141,7 @@ def drop_capabilities() -> None:
 
 
 def restrict_files(given: dict[str, list[str]]) -> None:
+    """Limit with Landlock what can be read and written from now on."""
     abi = checked(SYSCALL(CREATE_RULESET, None, 0, 1))
     hidden = given.get("--hidden", [])
     writing = WRITE_FILE | MAKE_AND_REMOVE | (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0)
@@ -171,6 +176,7 @@ def everything_but(hidden: list[str]) -> list[str]:
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
+    """Add a rule for a path; one that does not exist is left out."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -183,6 +189,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def restrict_calls(program: bytes) -> None:
+    """Refuse system calls with a seccomp filter."""
     if not program:
         return
     code = (BYTE * len(program)).from_buffer_copy(program)
@@ -202,6 +209,7 @@ def undo_what_python_did() -> None:
 
 
 def checked(result: int) -> int:
+    """The result of a system call; exits if it failed, because without it there is no sandbox."""
     if result < 0:
         error = os.strerror(C.get_errno())
         sys.stderr.write(f"robota: the sandbox could not be built ({error}); the command was not run.\n")

@@ -65,6 +65,8 @@ MEANINGS = {
 
 
 class Assembled(msgspec.Struct, frozen=True, kw_only=True):
+    """A simple command and how it was written."""
+
     command: SimpleCommand
     skeleton: Skeleton
 
@@ -80,6 +82,8 @@ class WordToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeparatorToken(msgspec.Struct, frozen=True, kw_only=True):
+    """An operator between commands."""
+
     sign: str
     start: int
     end: int

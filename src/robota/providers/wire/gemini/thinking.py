@@ -17,6 +17,8 @@ NOT_SIGNED: Final = "skip_thought_signature_validator"
 
 
 class Signatures(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The signatures of a reply, each with the part that it belongs to."""
+
     next: str = ""
     last: str = ""
     length: int = 0
@@ -24,6 +26,7 @@ class Signatures(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def sealed(signatures: Signatures) -> str:
+    """The signatures as text for `ThinkingBlock.signature`."""
     return seal(OWNER, signatures)
 
 

@@ -17,6 +17,8 @@ DEEPEST: Final = 32
 
 
 class GemmaCall(msgspec.Struct, frozen=True):
+    """A call as Gemma wrote it."""
+
     name: str
     arguments: dict[str, Any]
 

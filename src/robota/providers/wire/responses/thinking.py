@@ -15,6 +15,8 @@ OWNER: Final = "openai"
 
 
 class ReasoningItem(msgspec.Struct, frozen=True, array_like=True):
+    """A reasoning item of a reply, to be sent back as it came."""
+
     id: str
     encrypted_content: str
 

@@ -20,6 +20,7 @@ BACKLOG = 128
 
 
 def main(arguments: "list[str]") -> None:
+    """Connect to the proxy, then become the command."""
     script, exit_socket, no_proxy, *command = arguments
     try:
         os.close(int(script))
@@ -61,6 +62,7 @@ def undo_what_python_did() -> None:
 
 
 def name_proxy(port: int, no_proxy: str) -> None:
+    """Tell programs of the proxy by the usual variables."""
     for name in PROXY_NAMES:
         os.environ[name] = f"http://127.0.0.1:{port}"
     for name in NO_PROXY_NAMES:
@@ -69,6 +71,7 @@ def name_proxy(port: int, no_proxy: str) -> None:
 
 
 def give_up(problem: str, code: int) -> None:
+    """Say why the command was not run, and exit."""
     sys.stderr.write(f"robota: {problem}; the command was not run.\n")
     sys.stderr.flush()
     os._exit(code)
