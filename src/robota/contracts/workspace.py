@@ -13,6 +13,10 @@ from robota.workspace.process.foreground import CommandOutcome
 class Files(EditableFiles, Protocol):
     """The files of one workspace. It remembers what the model has read, so that nothing is overwritten blindly."""
 
+    def for_call(self) -> "Files":
+        """The same files for one call: a path goes on meaning the place that it meant when it was first looked up."""
+        ...
+
     def relative(self, path: str) -> str:
         """The real path as seen from the root, for showing to people."""
         ...

@@ -184,3 +184,43 @@ def test_p16_a_patch_that_would_step_on_a_file_is_refused(bench: Workbench, tmp_
     with pytest.raises(ToolError):
         bench.call("apply_patch", patch=f"*** Begin Patch\n{body}\n*** End Patch")
     assert (tmp_path / "a.txt").read_text() == "one\n" and (tmp_path / "b.txt").read_text() == "other\n"
+
+
+def test_deleting_a_link_leaves_what_it_leads_to(bench: Workbench, tmp_path: Path) -> None:
+    """S18"""
+    (tmp_path / "AGENTS.md").write_text("rules\n")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    bench.call("apply_patch", patch=patch("*** Delete File: CLAUDE.md"))
+    assert not (tmp_path / "CLAUDE.md").is_symlink()
+    assert (tmp_path / "AGENTS.md").read_text() == "rules\n"
+
+
+def test_moving_a_link_moves_the_link(bench: Workbench, tmp_path: Path) -> None:
+    """S18"""
+    (tmp_path / "AGENTS.md").write_text("rules\n")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    bench.call("apply_patch", patch=patch("*** Update File: CLAUDE.md", "*** Move to: GEMINI.md"))
+    assert not (tmp_path / "CLAUDE.md").is_symlink()
+    assert (tmp_path / "GEMINI.md").readlink() == Path("AGENTS.md")
+    assert (tmp_path / "AGENTS.md").read_text() == "rules\n"
+
+
+def test_a_link_is_not_moved_and_changed_at_once(bench: Workbench, tmp_path: Path) -> None:
+    """S18"""
+    (tmp_path / "AGENTS.md").write_text("rules\n")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    moved = patch("*** Update File: CLAUDE.md", "*** Move to: X.md", "@@", "-rules", "+laws")
+    with pytest.raises(ToolError, match="symbolic link"):
+        bench.call("apply_patch", patch=moved)
+    assert (tmp_path / "CLAUDE.md").readlink() == Path("AGENTS.md")
+
+
+def test_a_link_that_was_removed_is_there_again_when_the_rest_fails(bench: Workbench, tmp_path: Path) -> None:
+    """S18"""
+    (tmp_path / "a").write_text("1\n")
+    (tmp_path / "link").symlink_to("nowhere")
+    prepared = bench.prepare("apply_patch", patch=patch("*** Delete File: link", "*** Delete File: a"))
+    (tmp_path / "a").write_text("changed\n")
+    with pytest.raises(ToolError):
+        bench.run(prepared)
+    assert (tmp_path / "link").readlink() == Path("nowhere")

@@ -28,6 +28,7 @@ from robota.log.errors import ArtifactMissing
 from robota.log.kinds.calls import VerdictRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import MistakesAsk
+from robota.workspace.problems import FileProblem
 
 NOT_KEPT: Final = "(not kept: the session log cannot be written)"
 FIRST_ARGUMENT_HEAD: Final = 47
@@ -42,6 +43,7 @@ class CallContext:
         self._runtime = runtime
         self._call = call
         self._output: StreamingRow | None = None
+        self._files = runtime.services.files.for_call()
 
     @property
     def cwd(self) -> Path:
@@ -53,7 +55,7 @@ class CallContext:
 
     @property
     def files(self) -> Files:
-        return self._runtime.services.files
+        return self._files
 
     @property
     def processes(self) -> Processes:
@@ -123,8 +125,10 @@ class Admission:
         if said.input is not None:
             call, params = self._rewritten(tool, call, said.input, "A hook")
         self._require_log(tool)
-        verdict, call, params = await self._verdict(tool, call, params, said)
-        admitted = await self._prepared(tool, call, params)
+        # From here on a path means one place: what is judged is what is shown and done.
+        context = CallContext(self._runtime, call)
+        verdict, call, params = await self._verdict(tool, call, params, said, context)
+        admitted = await self._prepared(tool, call, params, context)
         if verdict.decision is Decision.ALLOW:
             self._announce(call, admitted.prepared.preview)
             return msgspec.structs.replace(admitted, hook_context=said.context)
@@ -201,35 +205,36 @@ class Admission:
             raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
 
     async def _verdict(
-        self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed
+        self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed, context: CallContext
     ) -> tuple[Verdict, ToolCall, Any]:
         """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
         runtime = self._runtime
-        verdict = _with_hooks(self._judged(tool, params), said)
+        verdict = _with_hooks(self._judged(tool, params, context), said)
         if verdict.decision is Decision.ASK:
-            verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict)
+            verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict, context)
         if verdict.decision is Decision.ASK and not runtime.options.attended:
-            verdict = runtime.services.policy.decline(verdict, self._subject(tool, params))
+            verdict = runtime.services.policy.decline(verdict, self._subject(tool, params, context))
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
         return verdict, call, params
 
-    def _judged(self, tool: AnyTool, params: Any) -> Verdict:
+    def _judged(self, tool: AnyTool, params: Any, context: CallContext) -> Verdict:
         runtime = self._runtime
-        return runtime.services.policy.judge(self._subject(tool, params), runtime.permission_mode, runtime.grants)
+        subject = self._subject(tool, params, context)
+        return runtime.services.policy.judge(subject, runtime.permission_mode, runtime.grants)
 
-    def _subject(self, tool: AnyTool, params: Any) -> Subject:
+    def _subject(self, tool: AnyTool, params: Any, context: CallContext) -> Subject:
         return Subject(
             tool=tool.name,
             label=tool.label,
             effects=tool.effects_of(params),
-            touches=self._with_real_paths(tool.touches(params)),
+            touches=_with_real_paths(tool.touches(params), context),
             mode=self._runtime.mode,
         )
 
     async def _asked_of_hooks(
-        self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict
+        self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict, context: CallContext
     ) -> tuple[Verdict, ToolCall, Any]:
         """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
         hooks = self._runtime.services.hooks.lifecycle
@@ -245,7 +250,7 @@ class Admission:
             return verdict, call, params
         if said.updated_input is not None:
             call, params = self._rewritten(tool, call, said.updated_input, "A hook")
-            verdict = self._judged(tool, params)
+            verdict = self._judged(tool, params, context)
         if verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict):
             verdict = Verdict(decision=Decision.ALLOW, reason=said.reason or "A hook approved it.")
         return verdict, call, params
@@ -262,22 +267,17 @@ class Admission:
             )
         )
 
-    def _with_real_paths(self, touches: Touches) -> Touches:
-        """Add what the paths lead to: policy, being pure, does not see through a link, nor where one leads outside."""
-        root = self._runtime.options.cwd
-        real = (os.path.realpath(root / path) for path in touches.paths if "\0" not in path)
-        return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
-
     async def _with_changed_input(self, call: ToolCall, change: ChangedCall) -> Admitted:
         """The person approved another input. What is forbidden stays so; the model is told what really ran."""
         tool = self._tools[change.tool]
         call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), change.input, "The user")
         # Hooks saw another input; they may refuse this one, but what the person wrote is not changed again.
         await self._pre_hooks(tool, call)
-        verdict = self._judged(tool, params)
+        context = CallContext(self._runtime, call)
+        verdict = self._judged(tool, params, context)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
-        return msgspec.structs.replace(await self._prepared(tool, call, params), feedback=change.note)
+        return msgspec.structs.replace(await self._prepared(tool, call, params, context), feedback=change.note)
 
     def _announce(self, call: ToolCall, preview: Preview) -> None:
         """A row for a call that needed no approval, so that the conversation shows what was done."""
@@ -289,9 +289,8 @@ class Admission:
         elif preview.ask == "use_mcp_server":
             self._runtime.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
 
-    async def _prepared(self, tool: AnyTool, call: ToolCall, params: Any) -> Admitted:
+    async def _prepared(self, tool: AnyTool, call: ToolCall, params: Any, context: CallContext) -> Admitted:
         """The call worked out, once: what is shown now is what will run."""
-        context = CallContext(self._runtime, call)
         try:
             prepared = await tool.prepare(params, context)
         except REPORTED_TO_MODEL as error:
@@ -356,6 +355,19 @@ def _is_asked_by_rule(verdict: Verdict) -> bool:
     return verdict.rule is not None or any(
         part.decision is Decision.ASK and part.rule is not None for part in verdict.parts
     )
+
+
+def _with_real_paths(touches: Touches, context: CallContext) -> Touches:
+    """Add what the paths lead to: policy, being pure, does not see through a link, nor where one leads outside."""
+    real = (_real_path(path, context) for path in touches.paths if "\0" not in path)
+    return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
+
+
+def _real_path(path: str, context: CallContext) -> str:
+    try:
+        return str(context.files.resolve(path))
+    except FileProblem:  # the tool will refuse it; policy shall see where it leads all the same
+        return os.path.realpath(context.cwd / path)
 
 
 def _mistake(message: str) -> CallStopped:

@@ -15,8 +15,8 @@ from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.editing.matching import SearchedLines
 from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
 from robota.workspace.files.atomic_write import Content
-from robota.workspace.files.change_set import Change, Remove, Write
-from robota.workspace.files.files import FileData
+from robota.workspace.files.change_set import Change, Link, Remove, Write
+from robota.workspace.files.files import FileData, LinkData
 from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
 from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source
 
@@ -101,6 +101,14 @@ def _added(files: Files, operation: AddFile) -> FileDraft:
 
 
 def _deleted(files: Files, operation: DeleteFile) -> FileDraft:
+    link = files.read_link(operation.path)
+    if link is not None:
+        return FileDraft(
+            path=operation.path,
+            operation="deleted",
+            changes=(Remove(path=operation.path, over=link),),
+            difference=difference(printable_name(operation.path), printable_name(link.target), ""),
+        )
     file = files.read(operation.path, MAX_SOURCE_BYTES)
     files.check_read(operation.path, file, required=False)
     try:
@@ -118,6 +126,9 @@ def _deleted(files: Files, operation: DeleteFile) -> FileDraft:
 
 def _updated(files: Files, operation: UpdateFile) -> FileDraft:
     path, target = operation.path, operation.move_to
+    link = files.read_link(path) if target is not None else None
+    if link is not None and target is not None:
+        return _moved_link(files, operation, link, target)
     source = read_source(files, path)
     lines = SearchedLines(source)
     placed, unplaced = place_chunks(lines, operation.chunks)
@@ -140,6 +151,24 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
         moved_to=target,
         file=source.file,
         loose=tuple(_loosely(path, chunk) for chunk in placed if chunk.passed_over),
+    )
+
+
+def _moved_link(files: Files, operation: UpdateFile, link: LinkData, target: str) -> FileDraft:
+    """A link that gets another name. It goes on saying the same, as with `mv`."""
+    path = operation.path
+    if operation.chunks:
+        raise _Unusable(
+            f"{path!r} is a symbolic link to {printable_name(link.target)!r}. Moving it moves the link, not the file; "
+            "change the content of the file it leads to in a section of its own."
+        )
+    _check_free(files, target, "Choose another name, or delete it first.")
+    return FileDraft(
+        path=path,
+        operation="moved",
+        changes=(Link(path=target, target=link.target), Remove(path=path, over=link)),
+        difference=difference(f"{printable_name(path)} → {printable_name(target)}", "", ""),
+        moved_to=target,
     )
 
 

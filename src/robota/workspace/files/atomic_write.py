@@ -1,14 +1,22 @@
-"""Atomic writes: a file is replaced in one step and synced, so that readers see the old or the new, never a part."""
+"""Atomic writes: a file is replaced in one step and synced, so that readers see the old or the new, never a part.
+
+Sessions on one machine lock the directory from the last look at a file to its replacement. Against editors that do not
+lock, what is replaced is looked at once more after it was taken out, and put back if it is not what was expected.
+"""
 
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import msgspec
 
+from robota.workspace.files.directory_lock import directory_lock
+from robota.workspace.files.exchange_names import exchange_names
+
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+EXCHANGE_TRIES = 8
 OLD_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -30,6 +38,10 @@ class Pieces(msgspec.Struct, frozen=True):
 Content = bytes | Pieces
 
 
+class Overtaken(Exception):
+    """Somebody who does not lock changed the file at the last moment. It was left as they made it."""
+
+
 def create_file(parent: int, name: str, data: Content) -> None:
     """A new file with the mode that the umask allows; `FileExistsError` if there is something by now."""
     with _draft(parent, data, 0o666) as (descriptor, draft):
@@ -43,25 +55,70 @@ def create_file(parent: int, name: str, data: Content) -> None:
     os.fsync(parent)
 
 
-def replace_file(parent: int, name: str, data: Content, before: os.stat_result) -> os.stat_result:
-    """New content for the file that `before` describes, with the owner, mode and attributes of the old one.
+def replace_file(parent: int, name: str, data: Content, look: Callable[[], os.stat_result]) -> os.stat_result:
+    """New content for a file that exists, with the owner, mode and attributes of the old one.
 
-    Says what the file is like afterwards.
+    `look` is called under the lock of the directory: it says what the old file is like, or raises if it must not be
+    replaced. `Overtaken` if it is another one in the very moment of the exchange. Says what the new file is like.
     """
     # The old file may be private, so the draft starts private.
     with _draft(parent, data, 0o600) as (descriptor, draft):
-        _copy_attributes(name, before, parent, descriptor)
         os.fsync(descriptor)
-        os.rename(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
-        after = os.fstat(descriptor)
+        with directory_lock(parent):
+            before = look()
+            _copy_attributes(name, before, parent, descriptor)
+            _exchange(parent, draft, name, before)
+            after = os.fstat(descriptor)
     os.fsync(parent)
     return after
+
+
+def remove_file(parent: int, name: str, look: Callable[[], os.stat_result]) -> None:
+    """Delete a file or a link by its name. `look` and `Overtaken` are as for `replace_file`."""
+    aside = _draft_name()
+    with directory_lock(parent):
+        before = look()
+        os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
+        if not _is_same(os.lstat(aside, dir_fd=parent), before):
+            with suppress(FileExistsError):  # they have written it once more: that one counts
+                os.link(aside, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+            os.unlink(aside, dir_fd=parent)
+            raise Overtaken
+        os.unlink(aside, dir_fd=parent)
+    os.fsync(parent)
+
+
+def _exchange(parent: int, draft: str, name: str, before: os.stat_result) -> None:
+    """Let draft and file change places, so that what was taken out can be looked at before it is gone."""
+    ours = os.lstat(draft, dir_fd=parent).st_ino
+    if not exchange_names(parent, draft, name):
+        if not _is_same(os.lstat(name, dir_fd=parent), before):
+            raise Overtaken
+        os.rename(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
+        return
+    if _is_same(os.lstat(draft, dir_fd=parent), before):
+        return
+    for _ in range(EXCHANGE_TRIES):
+        exchange_names(parent, draft, name)
+        if os.lstat(draft, dir_fd=parent).st_ino == ours:
+            break
+    raise Overtaken
+
+
+def _is_same(one: os.stat_result, other: os.stat_result) -> bool:
+    # The time of the last status change is not compared: renaming sets it.
+    return (one.st_ino, one.st_mode, one.st_size, one.st_mtime_ns) == (
+        other.st_ino,
+        other.st_mode,
+        other.st_size,
+        other.st_mtime_ns,
+    )
 
 
 @contextmanager
 def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
     """A complete file under a name of its own, beside the one it shall become. What is left of it is removed."""
-    name = f".robota-{os.urandom(8).hex()}.tmp"
+    name = _draft_name()
     descriptor = os.open(name, CREATE_FLAGS, mode, dir_fd=parent)
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
@@ -71,6 +128,10 @@ def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
     finally:
         with suppress(OSError):
             os.unlink(name, dir_fd=parent)
+
+
+def _draft_name() -> str:
+    return f".robota-{os.urandom(8).hex()}.tmp"
 
 
 def _write_all(descriptor: int, data: bytes | memoryview) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
-from robota.workspace.files.files import EditableFiles, FileData
+from robota.workspace.files.files import EditableFiles, FileData, LinkData
 from robota.workspace.problems import FileProblem
 
 
@@ -28,14 +28,21 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     mode_of: str | None = None
 
 
-class Remove(msgspec.Struct, frozen=True, kw_only=True):
-    """Delete a file that still has the content `over`."""
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """A new symbolic link."""
 
     path: str
-    over: FileData
+    target: str
 
 
-Change = Write | Remove
+class Remove(msgspec.Struct, frozen=True, kw_only=True):
+    """Delete a file that still has the content `over`, or a link that still leads where `over` says."""
+
+    path: str
+    over: FileData | LinkData
+
+
+Change = Write | Link | Remove
 
 
 class ChangesFailed(FileProblem):
@@ -67,8 +74,12 @@ def _make(files: EditableFiles, change: Change) -> _Done:
     match change:
         case Write():
             return _write(files, change)
+        case Link():
+            directories = _missing_directories(files, change.path)
+            files.make_link(change.path, change.target)
+            return _Done(change=change, mode=0, new_directories=directories)
         case Remove():
-            mode = _mode(files, change.path)
+            mode = 0 if isinstance(change.over, LinkData) else _mode(files, change.path)
             files.remove(change.path, over=change.over)
             return _Done(change=change, mode=mode)
         case _:
@@ -94,21 +105,45 @@ def _undone(files: EditableFiles, done: _Done) -> str:
     """Undo one change; says what is wrong if that is impossible."""
     change = done.change
     try:
-        if isinstance(change, Remove):
-            files.write(change.path, change.over.data)
-            _set_mode(files, change.path, done.mode)
-            return ""
-        now = files.read(change.path, len(change.data))
-        if now.data != bytes(change.data):
-            return f"{change.path!r} was changed by somebody else meanwhile and was left so."
-        if change.over is not None:
-            files.write(change.path, change.over.data, over=now)
-            return ""
-        files.remove(change.path, over=now)
-        _remove_directories(files, done.new_directories)
+        match change:
+            case Remove():
+                _put_back(files, change, done.mode)
+            case Link():
+                _remove_link(files, change)
+                _remove_directories(files, done.new_directories)
+            case Write():
+                return _unwritten(files, change, done)
+            case _:
+                assert_never(change)
     except (FileProblem, OSError) as problem:
         return f"{change.path!r} could not be restored: {problem}"
     return ""
+
+
+def _unwritten(files: EditableFiles, change: Write, done: _Done) -> str:
+    now = files.read(change.path, len(change.data))
+    if now.data != bytes(change.data):
+        return f"{change.path!r} was changed by somebody else meanwhile and was left so."
+    if change.over is not None:
+        files.write(change.path, change.over.data, over=now)
+        return ""
+    files.remove(change.path, over=now)
+    _remove_directories(files, done.new_directories)
+    return ""
+
+
+def _put_back(files: EditableFiles, change: Remove, mode: int) -> None:
+    if isinstance(change.over, LinkData):
+        files.make_link(change.path, change.over.target)
+        return
+    files.write(change.path, change.over.data)
+    _set_mode(files, change.path, mode)
+
+
+def _remove_link(files: EditableFiles, change: Link) -> None:
+    now = files.read_link(change.path)
+    if now is not None and now.target == change.target:
+        files.remove(change.path, over=now)
 
 
 def _report(error: FileProblem, count: int, left: Sequence[str]) -> str:

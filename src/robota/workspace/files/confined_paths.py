@@ -48,6 +48,15 @@ def resolve_beneath(root: Path, path: str) -> Path:
     return real
 
 
+def resolve_name_beneath(root: Path, path: str) -> Path:
+    """The real path of a name itself: a link there is not followed, those on the way to it are."""
+    _check_spelling(path)
+    parent, name = os.path.split(path)
+    if name in ("", ".", ".."):
+        return resolve_beneath(root, path)
+    return resolve_beneath(root, parent or ".") / name
+
+
 @contextmanager
 def directory_beneath(
     root: Path, directory: Path, open_directory: DirectoryOpener, *, create: bool = False
@@ -76,6 +85,7 @@ def walk_to_directory(root: int, relative: str) -> int:
     return descriptor
 
 
+@cache
 def best_opener() -> DirectoryOpener:
     """`openat2` where the kernel has it and a container does not forbid it, else a walk without following links."""
     if sys.platform != "linux":

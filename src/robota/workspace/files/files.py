@@ -2,30 +2,32 @@
 
 import os
 import stat
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from robota.workspace.files.atomic_write import Content, create_file, replace_file
+from robota.workspace.files.atomic_write import Content, Overtaken, create_file, remove_file, replace_file
 from robota.workspace.files.confined_paths import (
     DirectoryOpener,
     best_opener,
     directory_beneath,
     resolve_beneath,
+    resolve_name_beneath,
     system_errors_as_problems,
 )
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles
 from robota.workspace.files.listing import Listing, list_directory
+from robota.workspace.files.read_tracker import ReadTracker, Stamp
 from robota.workspace.problems import (
     FileChanged,
     Ignored,
     NotADirectory,
     NotARegularFile,
     NotPermitted,
-    NotRead,
     TooBig,
 )
 
@@ -37,13 +39,7 @@ SPECIAL_FILES = (
     (stat.S_ISBLK, "block device"),
 )
 
-
-# LocalFiles up to this size are always compared by content; larger ones only if the system says that they were touched.
-SMALL = 1024 * 1024
-
-Stamp = tuple[int, ...]
-# Python's own keyed 64-bit hash: it never leaves the process, and takes a third of the time of SHA-256.
-Digest = tuple[int, int]
+Identity = tuple[int, int]  # device and inode number
 
 
 class FileData(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +48,20 @@ class FileData(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     data: bytes
     stamp: Stamp
+
+
+class LinkData(msgspec.Struct, frozen=True, kw_only=True):
+    """A symbolic link itself, not what it leads to."""
+
+    target: str
+    stamp: Stamp
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a path led when it was looked up: a real path, and the directory that held it, if there was one."""
+
+    real: Path
+    directory: Identity | None
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,8 +94,16 @@ class EditableFiles(Protocol):
         """Replace the whole file at once. `over`, which the new content was worked out from, must still be there."""
         ...
 
-    def remove(self, path: str, *, over: FileData) -> None:
-        """Delete the file if it is still `over`."""
+    def read_link(self, path: str) -> LinkData | None:
+        """The symbolic link that has this name; None if something else has it, or nothing."""
+        ...
+
+    def make_link(self, path: str, target: str) -> None:
+        """A symbolic link where nothing is."""
+        ...
+
+    def remove(self, path: str, *, over: FileData | LinkData) -> None:
+        """Delete the file, or the link with this name, if it is still `over`."""
         ...
 
 
@@ -110,6 +128,7 @@ class LocalFiles:
         self._is_forbidden = is_forbidden
         self._root = Path(os.path.realpath(root))
         self._opener = open_directory
+        self._places: dict[tuple[str, bool], Place] | None = None
         self._read_tracker = ReadTracker()
         self._kept = IgnoreFiles(self._root, KEPT_FROM_THE_MODEL)
         self._uninteresting = IgnoreFiles(self._root, LEFT_OUT_OF_LISTINGS)
@@ -119,9 +138,18 @@ class LocalFiles:
         """The real path of the root."""
         return self._root
 
+    def for_call(self) -> "LocalFiles":
+        """The same files for one call: a path goes on meaning the place that it meant when it was first looked up.
+
+        So what is judged is what is shown and done. Another place there, or a link in its stead, is refused.
+        """
+        held = copy(self)
+        held._places = {}
+        return held
+
     def resolve(self, path: str) -> Path:
         """The real path beneath the root that `path` means, whether or not something is there."""
-        return resolve_beneath(self._root, path)
+        return self._place(path).real
 
     def relative(self, path: str) -> str:
         """The same as seen from the root, for showing to people."""
@@ -133,8 +161,9 @@ class LocalFiles:
 
     def read(self, path: str, max_bytes: int) -> FileData:
         """The content of a regular file of at most `max_bytes`."""
-        real = self._file(path)
-        with system_errors_as_problems(path), self._directory(real.parent) as parent:
+        place = self._file(path)
+        real = place.real
+        with system_errors_as_problems(path), self._parent(place) as parent:
             check_regular(path, os.lstat(real.name, dir_fd=parent).st_mode)
             # O_NONBLOCK: should a pipe take the file's place just now, opening it must not hang.
             with os.fdopen(os.open(real.name, READ_FLAGS, dir_fd=parent), "rb", buffering=0) as file:
@@ -160,28 +189,48 @@ class LocalFiles:
 
         Without `over` whatever is there is replaced.
         """
-        real = self._file(path)
+        place = self._file(path)
+        real = place.real
         self._check_not_rules(path, real)
-        with system_errors_as_problems(path), self._directory(real.parent, create=True) as parent:
+        with _problems(path), self._parent(place, create=True) as parent:
             before = _status_for_writing(path, real.name, parent)
             _check_unchanged(path, before, over)
             if before is None:
                 create_file(parent, real.name, data)
                 stamp = None
             else:
-                stamp = _stamp(replace_file(parent, real.name, data, before))
+                stamp = _stamp(replace_file(parent, real.name, data, lambda: _expected(path, real.name, parent, over)))
         self._read_tracker.note_written(real, data, stamp)
         return WriteResult(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
 
-    def remove(self, path: str, *, over: FileData) -> None:
-        """Delete the file if it is still `over`. Other hard links keep the content."""
-        real = self._file(path)
-        self._check_not_rules(path, real)
-        with system_errors_as_problems(path), self._directory(real.parent) as parent:
-            _check_unchanged(path, _status_for_writing(path, real.name, parent), over)
-            os.unlink(real.name, dir_fd=parent)
+    def read_link(self, path: str) -> LinkData | None:
+        """The symbolic link that has this name; None if something else has it, or nothing."""
+        place = self._name(path)
+        try:
+            with self._parent(place) as parent:
+                status = os.lstat(place.real.name, dir_fd=parent)
+                if not stat.S_ISLNK(status.st_mode):
+                    return None
+                return LinkData(target=os.readlink(place.real.name, dir_fd=parent), stamp=_stamp(status))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def make_link(self, path: str, target: str) -> None:
+        """A symbolic link where nothing is. Whatever it leads to is judged when the link is followed."""
+        place = self._name(path)
+        self._check_not_rules(path, place.real)
+        with system_errors_as_problems(path), self._parent(place, create=True) as parent:
+            os.symlink(target, place.real.name, dir_fd=parent)
             os.fsync(parent)
-        self._read_tracker.forget(real)
+
+    def remove(self, path: str, *, over: FileData | LinkData) -> None:
+        """Delete the file, or the link with this name, if it is still `over`. Other hard links keep the content."""
+        place = self._name(path) if isinstance(over, LinkData) else self._file(path)
+        name = place.real.name
+        self._check_not_rules(path, place.real)
+        with _problems(path), self._parent(place) as parent:
+            remove_file(parent, name, lambda: _expected(path, name, parent, over))
+        self._read_tracker.forget(place.real)
 
     def list(self, path: str, recursive: bool, limit: int) -> Listing:
         """What is in a directory, in tree order, at most `limit` entries; nothing that an ignore file leaves out."""
@@ -192,7 +241,7 @@ class LocalFiles:
         rules = [self._kept]
         if recursive and not self._uninteresting.match(above, is_directory=True):
             rules.append(self._uninteresting)
-        with system_errors_as_problems(path), self._directory(real) as directory:
+        with system_errors_as_problems(path), directory_beneath(self._root, real, self._open) as directory:
             return list_directory(directory, recursive=recursive, limit=limit, above=above, rules=rules)
 
     def directory(self, path: str) -> Path:
@@ -202,25 +251,62 @@ class LocalFiles:
             raise NotADirectory(f"{path!r} is not an existing directory.")
         return real
 
-    def _file(self, path: str) -> Path:
-        """The real path of something that could be a file and that the model may know of."""
-        real = self.resolve(path)
-        if real == self._root:
-            raise not_regular(path, os.lstat(real).st_mode)
-        as_written = Path(os.path.normpath(self._root / path))
-        for place in {real, as_written}:
-            if place.is_relative_to(self._root) and self._kept.match(place.relative_to(self._root).parts):
-                raise _ignored(path)
-        return real
+    def _file(self, path: str) -> Place:
+        """The place of something that could be a file and that the model may know of."""
+        place = self._place(path)
+        if place.real == self._root:
+            raise not_regular(path, os.lstat(self._root).st_mode)
+        self._check_not_ignored(path, place)
+        return place
 
-    def _directory(self, real: Path, *, create: bool = False) -> AbstractContextManager[int]:
-        if self._opener is None:
-            self._opener = best_opener()
-        return directory_beneath(self._root, real, self._opener, create=create)
+    def _name(self, path: str) -> Place:
+        """The same, but a link at the end of the path is not followed."""
+        place = self._place(path, follow=False)
+        self._check_not_ignored(path, place)
+        return place
+
+    def _check_not_ignored(self, path: str, place: Place) -> None:
+        as_written = Path(os.path.normpath(self._root / path))
+        for each in {place.real, as_written}:
+            if each.is_relative_to(self._root) and self._kept.match(each.relative_to(self._root).parts):
+                raise _ignored(path)
+
+    def _place(self, path: str, *, follow: bool = True) -> Place:
+        known = self._places.get((path, follow)) if self._places is not None else None
+        if known is None:
+            real = resolve_beneath(self._root, path) if follow else resolve_name_beneath(self._root, path)
+            known = Place(real=real, directory=_identity_at(real.parent))
+            if self._places is not None:
+                self._places[path, follow] = known
+        return known
+
+    @contextmanager
+    def _parent(self, place: Place, *, create: bool = False) -> Iterator[int]:
+        """The directory that holds a place, opened without following a link; it must be the one that was judged."""
+        with directory_beneath(self._root, place.real.parent, self._open, create=create) as parent:
+            if place.directory is not None and _identity(os.fstat(parent)) != place.directory:
+                raise FileChanged(
+                    f"The directory of {str(place.real.relative_to(self._root))!r} was replaced by another one "
+                    "meanwhile. Nothing was touched. Try again."
+                )
+            yield parent
+
+    @property
+    def _open(self) -> DirectoryOpener:
+        return self._opener or best_opener()
 
     def _check_not_rules(self, path: str, real: Path) -> None:
         if real.name == KEPT_FROM_THE_MODEL:
             raise Ignored(f"{path!r} says what is kept from you, so only a person may change it. It was not changed.")
+
+
+@contextmanager
+def _problems(path: str) -> Iterator[None]:
+    try:
+        with system_errors_as_problems(path):
+            yield
+    except Overtaken as error:
+        raise _changed_just_now(path) from error
 
 
 def check_regular(path: str, mode: int) -> None:
@@ -251,9 +337,32 @@ def _stamp(status: os.stat_result) -> Stamp:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _check_unchanged(path: str, before: os.stat_result | None, over: FileData | None) -> None:
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
+
+
+def _identity_at(directory: Path) -> Identity | None:
+    try:
+        return _identity(os.lstat(directory))
+    except OSError:
+        return None
+
+
+def _expected(path: str, name: str, parent: int, over: FileData | LinkData | None) -> os.stat_result:
+    """What is there now, if it is still what a change was worked out from."""
+    if isinstance(over, LinkData):
+        status: os.stat_result | None = os.lstat(name, dir_fd=parent)
+    else:
+        status = _status_for_writing(path, name, parent)
+    _check_unchanged(path, status, over)
+    if status is None:
+        raise Overtaken
+    return status
+
+
+def _check_unchanged(path: str, before: os.stat_result | None, over: FileData | LinkData | None) -> None:
     if over is not None and (before is None or _stamp(before) != over.stamp):
-        raise FileChanged(f"{path!r} was changed by somebody else just now. It was left as it is. Read it again.")
+        raise _changed_just_now(path)
 
 
 def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | None:
@@ -267,6 +376,10 @@ def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | N
     return status
 
 
+def _changed_just_now(path: str) -> FileChanged:
+    return FileChanged(f"{path!r} was changed by somebody else just now. It was left as it is. Read it again.")
+
+
 def _ignored(path: str) -> Ignored:
     return Ignored(
         f"{path!r} is kept from you by a {KEPT_FROM_THE_MODEL} file. Nothing was read or changed. "
@@ -278,52 +391,3 @@ def _too_big(path: str, size: int, limit: int) -> TooBig:
     return TooBig(
         f"{path!r} has {size:,} bytes or more; at most {limit:,} can be read at once. Read a part with a command."
     )
-
-
-class FileState(msgspec.Struct, frozen=True):
-    """A file as it was last read or written; a large file that was just written has no digest."""
-
-    stamp: Stamp | None
-    digest: Digest | None
-
-
-class ReadTracker:
-    """Remembers what the model last read or wrote of each file, so that newer content is not overwritten by mistake."""
-
-    def __init__(self) -> None:
-        self._files: dict[Path, FileState] = {}
-
-    def note_read(self, real: Path, data: bytes, stamp: Stamp) -> None:
-        """The model has read this content."""
-        self._files[real] = FileState(stamp, _digest(data))
-
-    def note_written(self, real: Path, data: Content, stamp: Stamp | None) -> None:
-        """The model has written this content."""
-        is_enough = stamp is not None and len(data) > SMALL
-        self._files[real] = FileState(stamp, None if is_enough else _digest(bytes(data)))
-
-    def forget(self, real: Path) -> None:
-        """The file is gone."""
-        self._files.pop(real, None)
-
-    def check(self, path: str, real: Path, data: bytes, stamp: Stamp, *, required: bool) -> None:
-        """Refuse content that is not what the model read; `required`: also what it never read."""
-        known = self._files.get(real)
-        if known is None:
-            if required:
-                raise NotRead(
-                    f"{path!r} exists and has not been read in this session. It was not changed. Read it with "
-                    "read_file first, then decide what to write."
-                )
-            return
-        if len(data) > SMALL and known.stamp == stamp:
-            return
-        if known.digest != _digest(data):
-            raise FileChanged(
-                f"{path!r} has changed since it was last read. It was not changed now. Read it again with read_file, "
-                "then repeat the edit on its present content."
-            )
-
-
-def _digest(data: bytes) -> Digest:
-    return len(data), hash(data)

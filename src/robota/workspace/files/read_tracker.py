@@ -1,0 +1,64 @@
+"""What the model last read or wrote of each file."""
+
+from pathlib import Path
+
+import msgspec
+
+from robota.workspace.files.atomic_write import Content
+from robota.workspace.problems import FileChanged, NotRead
+
+# Files up to this size are always compared by content; larger ones only if the system says that they were touched.
+SMALL = 1024 * 1024
+
+Stamp = tuple[int, ...]
+# Python's own keyed 64-bit hash: it never leaves the process, and takes a third of the time of SHA-256.
+Digest = tuple[int, int]
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """A file as it was last read or written; a large file that was just written has no digest."""
+
+    stamp: Stamp | None
+    digest: Digest | None
+
+
+class ReadTracker:
+    """Remembers what the model last read or wrote of each file, so that newer content is not overwritten by mistake."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, FileState] = {}
+
+    def note_read(self, real: Path, data: bytes, stamp: Stamp) -> None:
+        """The model has read this content."""
+        self._files[real] = FileState(stamp, _digest(data))
+
+    def note_written(self, real: Path, data: Content, stamp: Stamp | None) -> None:
+        """The model has written this content."""
+        is_enough = stamp is not None and len(data) > SMALL
+        self._files[real] = FileState(stamp, None if is_enough else _digest(bytes(data)))
+
+    def forget(self, real: Path) -> None:
+        """The file is gone."""
+        self._files.pop(real, None)
+
+    def check(self, path: str, real: Path, data: bytes, stamp: Stamp, *, required: bool) -> None:
+        """Refuse content that is not what the model read; `required`: also what it never read."""
+        known = self._files.get(real)
+        if known is None:
+            if required:
+                raise NotRead(
+                    f"{path!r} exists and has not been read in this session. It was not changed. Read it with "
+                    "read_file first, then decide what to write."
+                )
+            return
+        if len(data) > SMALL and known.stamp == stamp:
+            return
+        if known.digest != _digest(data):
+            raise FileChanged(
+                f"{path!r} has changed since it was last read. It was not changed now. Read it again with read_file, "
+                "then repeat the edit on its present content."
+            )
+
+
+def _digest(data: bytes) -> Digest:
+    return len(data), hash(data)
