@@ -1,6 +1,6 @@
 """The body of a Messages request, put together from pieces that were encoded once."""
 
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from robota.protocol.conversation import (
     AssistantTurn,
@@ -77,25 +77,33 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 def _assistant(turn: AssistantTurn) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for block in turn.content:
-        if isinstance(block, ThinkingBlock):
-            blocks += thought_blocks(block)
-        elif isinstance(block, ToolUseBlock):
-            blocks.append({"type": "tool_use", "id": block.id, "name": safe_name(block.name), "input": block.input})
-        else:
-            blocks += _text(block.text)
+        match block:
+            case TextBlock():
+                blocks += _text(block.text)
+            case ThinkingBlock():
+                blocks += thought_blocks(block)
+            case ToolUseBlock():
+                blocks.append({"type": "tool_use", "id": block.id, "name": safe_name(block.name), "input": block.input})
+            case _:
+                assert_never(block)
     # Thoughts alone are no answer, and the server refuses them.
     return blocks if any(block["type"] in ("text", "tool_use") for block in blocks) else []
 
 
 def _user(turn: UserTurn) -> list[dict[str, Any]]:
     """Results come first, because the server wants them right after the calls."""
-    results = [_result(block) for block in turn.content if isinstance(block, ToolResultBlock)]
+    results: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for block in turn.content:
-        if isinstance(block, TextBlock):
-            others += _text(block.text)
-        elif isinstance(block, ImageBlock):
-            others.append(_image(block.source))
+        match block:
+            case TextBlock():
+                others += _text(block.text)
+            case ImageBlock():
+                others.append(_image(block.source))
+            case ToolResultBlock():
+                results.append(_result(block))
+            case _:
+                assert_never(block)
     return results + others
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from robota.protocol.conversation import (
     AssistantTurn,
@@ -86,18 +86,21 @@ def _assistant(turn: AssistantTurn, signs: bool) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
     signature = ""
     for block in turn.content:
-        if isinstance(block, ThinkingBlock):
-            kept = signatures_of(block)
-            signature = kept.next
-            if kept.last:
-                parts[-1:] = _signed_text(parts[-1:], kept.last, kept.length)
-            if kept.own:
-                parts.append({"text": block.thinking, "thought": True, "thoughtSignature": kept.own})
-        elif isinstance(block, ToolUseBlock):
-            parts.append(_call(block, signature))
-            signature = ""
-        elif block.text:
-            parts.append({"text": block.text})
+        match block:
+            case ThinkingBlock():
+                kept = signatures_of(block)
+                signature = kept.next
+                if kept.last:
+                    parts[-1:] = _signed_text(parts[-1:], kept.last, kept.length)
+                if kept.own:
+                    parts.append({"text": block.thinking, "thought": True, "thoughtSignature": kept.own})
+            case ToolUseBlock():
+                parts.append(_call(block, signature))
+                signature = ""
+            case TextBlock():
+                parts += _text(block.text)
+            case _:
+                assert_never(block)
     if signs:
         _sign_first_call(parts)
     return parts
@@ -128,15 +131,26 @@ def _user(turn: UserTurn, previous: Turn | None) -> list[dict[str, Any]]:
     """Results come first; their pictures stand beside them, because not every model takes pictures inside."""
     calls = previous.tool_uses if isinstance(previous, AssistantTurn) else ()
     names = {call.id: safe_name(call.name) for call in calls}
-    results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
-    parts = [_result(result, names.get(result.tool_use_id, "unknown")) for result in results]
-    parts += [_image(image) for result in results for image in result.images]
+    results: list[dict[str, Any]] = []
+    pictures: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
     for block in turn.content:
-        if isinstance(block, ImageBlock):
-            parts.append(_image(block.source))
-        elif isinstance(block, TextBlock) and block.text:
-            parts.append({"text": block.text})
-    return parts
+        match block:
+            case ToolResultBlock():
+                results.append(_result(block, names.get(block.tool_use_id, "unknown")))
+                pictures += map(_image, block.images)
+            case ImageBlock():
+                others.append(_image(block.source))
+            case TextBlock():
+                others += _text(block.text)
+            case _:
+                assert_never(block)
+    return results + pictures + others
+
+
+def _text(text: str) -> list[dict[str, Any]]:
+    """The server refuses a part without text."""
+    return [{"text": text}] if text else []
 
 
 def _result(result: ToolResultBlock, name: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The body of a Responses request, put together from pieces that were encoded once."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from robota.protocol.conversation import (
     AssistantTurn,
@@ -69,12 +69,15 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 def _assistant(turn: AssistantTurn) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for block in turn.content:
-        if isinstance(block, ThinkingBlock):
-            items += reasoning_items(block)
-        elif isinstance(block, ToolUseBlock):
-            items.append(_call(block))
-        elif block.text:
-            items.append({"role": "assistant", "content": block.text})
+        match block:
+            case TextBlock():
+                items += [{"role": "assistant", "content": block.text}] if block.text else []
+            case ThinkingBlock():
+                items += reasoning_items(block)
+            case ToolUseBlock():
+                items.append(_call(block))
+            case _:
+                assert_never(block)
     while items and items[-1].get("type") == "reasoning":
         # The server refuses reasoning that led to nothing.
         items.pop()
@@ -88,13 +91,18 @@ def _call(call: ToolUseBlock) -> dict[str, Any]:
 
 def _user(turn: UserTurn) -> list[dict[str, Any]]:
     """Results come first, because they must follow the calls; words and pictures come after them."""
-    items = [_result(block) for block in turn.content if isinstance(block, ToolResultBlock)]
+    items: list[dict[str, Any]] = []
     content: list[dict[str, Any]] = []
     for block in turn.content:
-        if isinstance(block, ImageBlock):
-            content.append(_image(block.source))
-        elif isinstance(block, TextBlock) and block.text:
-            content.append(_text(block.text))
+        match block:
+            case TextBlock():
+                content += [_text(block.text)] if block.text else []
+            case ImageBlock():
+                content.append(_image(block.source))
+            case ToolResultBlock():
+                items.append(_result(block))
+            case _:
+                assert_never(block)
     return [*items, {"role": "user", "content": content}] if content else items
 
 
