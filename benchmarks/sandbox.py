@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
-from robota.workspace.process.wrapped_command import CommandWrapper, WrappedCommand, unwrapped
+from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, WrappedCommand, unwrapped
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.profile import SandboxProfile, workspace_profile
 
@@ -57,7 +57,7 @@ def times_ms(profile: SandboxProfile, sides: list[SandboxBackend]) -> list[float
     for _ in range(RUNS + 1):
         for kept, way in zip(times, ways, strict=True):
             start = time.perf_counter()
-            run(way(COMMAND, profile.root), profile.root)
+            run(way(COMMAND, profile.root, NO_MORE_ACCESS), profile.root)
             kept.append(time.perf_counter() - start)
     return [statistics.median(kept[1:]) * 1000 for kept in times]
 

@@ -8,6 +8,7 @@ from robota.workspace.files.files import EditableFiles, FileData
 from robota.workspace.files.listing import Listing
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess
 
 
 class Files(EditableFiles, Protocol):
@@ -39,7 +40,7 @@ class Files(EditableFiles, Protocol):
 
 
 class Processes(Protocol):
-    """Runs the commands of one session; `unsandboxed` only if the caller was allowed that."""
+    """Runs the commands of one session; `unsandboxed` and `access` only if the caller was allowed that."""
 
     async def run(
         self,
@@ -49,12 +50,20 @@ class Processes(Protocol):
         on_output: Callable[[str], None],
         *,
         unsandboxed: bool = False,
+        access: SandboxAccess = NO_MORE_ACCESS,
     ) -> CommandOutcome:
         """Run a shell command to its end or to the time limit."""
         ...
 
     async def run_or_hand_over(
-        self, command: str, cwd: Path, timeout_s: float, on_output: Callable[[str], None], *, unsandboxed: bool = False
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None],
+        *,
+        unsandboxed: bool = False,
+        access: SandboxAccess = NO_MORE_ACCESS,
     ) -> CommandOutcome | BackgroundProcess:
         """The same, but at the time limit the command goes on in the background."""
         ...

@@ -32,9 +32,11 @@ from robota.tools.command.report import (
     was_stopped_by_the_sandbox,
 )
 from robota.tools.presentation import description_beside, titled
+from robota.workspace.git.writing_commands import writes_git_data
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.wrapped_command import SandboxAccess
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -77,7 +79,10 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
     processes = context.processes
     run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
     cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-    outcome = await run_it(params.command, cwd, timeout_s, context.show, unsandboxed=params.without_sandbox)
+    access = SandboxAccess(git_data=writes_git_data(params.command))
+    outcome = await run_it(
+        params.command, cwd, timeout_s, context.show, unsandboxed=params.without_sandbox, access=access
+    )
     if isinstance(outcome, BackgroundProcess):
         return _handed_over(outcome, timeout_s)
     return await _ended(outcome, params, timeout_s, context)
@@ -102,7 +107,7 @@ async def _ended(
     was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused_hosts)
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
-    lines += outcome.refused_hosts
+    lines += (*outcome.refused_hosts, *outcome.left_out)
     if outcome.total_characters > MAX_CHARACTERS:
         lines.append(await _keep_whole(outcome, context))
     view = TerminalView(

@@ -29,6 +29,8 @@ WORDS_OF_THE_SANDBOX: Final = (
     "EROFS",
     "ENETUNREACH",
     "EAI_AGAIN",
+    # Where keys are kept is hidden inside.
+    "gpg failed to sign the data",
 )
 # What they say then too, but also for many other reasons.
 WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")

@@ -54,15 +54,20 @@ def _gitlinks_in(file: Path, modified: int, size: int, inode: int) -> tuple[str,
     # Hardly any repository has one, and then this is all it costs.
     if GITLINK_BYTES not in data:
         return ()
+    return tuple(os.fsdecode(name) for mode, name in index_entries(data) if mode == GITLINK)
+
+
+def index_entries(data: bytes) -> list[tuple[int, bytes]]:
+    """Mode and name of every entry of an index. Raises `UnreadableIndex`."""
     for hash_bytes in HASH_BYTES:
         try:
-            return tuple(_walked(data, hash_bytes))
+            return list(_walked(data, hash_bytes))
         except (ValueError, IndexError):
             continue
-    raise UnreadableIndex(f"{file} is damaged, or of a kind that is not known")
+    raise UnreadableIndex("the index is damaged, or of a kind that is not known")
 
 
-def _walked(data: bytes, hash_bytes: int) -> Iterator[str]:
+def _walked(data: bytes, hash_bytes: int) -> Iterator[tuple[int, bytes]]:
     version, entries = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("no index")
@@ -84,10 +89,9 @@ def _walked(data: bytes, hash_bytes: int) -> Iterator[str]:
             name = data[start:end]
             # At least one byte of zero, and then up to a multiple of eight.
             place += (end - place + 8) & ~7
-        if mode == GITLINK:
-            if not name:
-                raise ValueError("an entry of a split index whose name stands in another file")
-            yield os.fsdecode(name)
+        if mode == GITLINK and not name:
+            raise ValueError("an entry of a split index whose name stands in another file")
+        yield mode, name
     if place > len(data) - hash_bytes:
         raise ValueError("cut short")
 

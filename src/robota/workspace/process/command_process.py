@@ -15,7 +15,13 @@ import msgspec
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked, without_loader_settings, without_secrets
 from robota.workspace.process.tree import ProcessTree
-from robota.workspace.process.wrapped_command import CommandWrapper, WrappedCommand, unwrapped
+from robota.workspace.process.wrapped_command import (
+    NO_MORE_ACCESS,
+    CommandWrapper,
+    SandboxAccess,
+    WrappedCommand,
+    unwrapped,
+)
 
 GRACE_S: Final = 2.0
 DRAIN_S: Final = 0.2
@@ -52,6 +58,7 @@ class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
     mark: str
     has_input: bool = False
     wrap: CommandWrapper = unwrapped
+    access: SandboxAccess = NO_MORE_ACCESS
     environment: Mapping[str, str] = {}
 
 
@@ -67,7 +74,7 @@ class CommandProcess:
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._wrapped = launch.wrap([_shell(), "-c", launch.command], launch.cwd)
+        self._wrapped = launch.wrap([_shell(), "-c", launch.command], launch.cwd, launch.access)
         try:
             self._process, self._output, self.input = _start(launch, self._wrapped)
         except BaseException:
@@ -91,6 +98,10 @@ class CommandProcess:
     def refused_hosts(self) -> tuple[str, ...]:
         """A sentence for each host that the sandbox kept it from."""
         return self._wrapped.refused_hosts()
+
+    async def take_over(self) -> tuple[str, ...]:
+        """After its end: take over what it did to a copy. A sentence for each thing that was not taken over."""
+        return () if self._wrapped.take_over is None else await asyncio.to_thread(self._wrapped.take_over)
 
     async def drain(self) -> None:
         """Read what is left, but do not wait for a grandchild that keeps the output open."""

@@ -16,7 +16,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `output_head` is all of a short output; of a long one the middle is in neither half, and `output_file` holds its
     first 256 MiB (the caller deletes it), if the disk had room. `refused_hosts` has a sentence for each host that the
-    sandbox kept it from.
+    sandbox kept it from, `left_out` one for each change of git's data that was not taken over.
     """
 
     ending: Ending
@@ -26,6 +26,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     total_characters: int
     output_file: Path | None = None
     refused_hosts: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int | None:
@@ -72,7 +73,7 @@ class ForegroundProcess:
             await self.child.drain()
         else:
             await self.child.stop()
-        return self._collected()
+        return self._collected(await self.child.take_over())
 
     def hand_over(self) -> tuple[CommandProcess, OutputCapture]:
         """Give the running command and its output to a new owner; this object is done with it."""
@@ -89,7 +90,7 @@ class ForegroundProcess:
             self._finish()
             self.capture.discard()
 
-    def _collected(self) -> CommandOutcome:
+    def _collected(self, left_out: tuple[str, ...]) -> CommandOutcome:
         left_behind = self._finish()
         code, text = self.child.return_code, self.capture.text
         assert code is not None
@@ -101,6 +102,7 @@ class ForegroundProcess:
             total_characters=text.total,
             output_file=self.capture.spool,
             refused_hosts=self.child.refused_hosts,
+            left_out=left_out,
         )
 
     def _finish(self) -> bool:

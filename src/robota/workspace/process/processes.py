@@ -14,7 +14,7 @@ from robota.workspace.process.command_process import CommandLaunch, CommandProce
 from robota.workspace.process.foreground import CommandOutcome, ForegroundProcess
 from robota.workspace.process.guardian import OrphanGuard
 from robota.workspace.process.watchdog import CommandLimits
-from robota.workspace.process.wrapped_command import CommandWrapper, unwrapped
+from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, SandboxAccess, unwrapped
 
 MOST_IN_BACKGROUND: Final = 20
 
@@ -44,12 +44,14 @@ class LocalProcesses:
         on_output: Callable[[str], None],
         *,
         unsandboxed: bool = False,
+        access: SandboxAccess = NO_MORE_ACCESS,
     ) -> CommandOutcome:
         """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`.
 
-        `unsandboxed` means without the sandbox; the caller must have been allowed that.
+        `unsandboxed` means without the sandbox, `access` what it may do there beyond others; the caller must have been
+        allowed that.
         """
-        started = self._start(command, cwd, on_output, unsandboxed)
+        started = self._start(command, cwd, on_output, unsandboxed, access)
         try:
             if not await started.is_over(timeout_s):
                 started.end(StopReason.TIME_OUT)
@@ -68,10 +70,11 @@ class LocalProcesses:
         on_output: Callable[[str], None],
         *,
         unsandboxed: bool = False,
+        access: SandboxAccess = NO_MORE_ACCESS,
     ) -> CommandOutcome | BackgroundProcess:
         """The same, but at the time limit the command goes on in the background."""
         self._require_room()
-        started = self._start(command, cwd, on_output, unsandboxed)
+        started = self._start(command, cwd, on_output, unsandboxed, access)
         try:
             if not await started.is_over(timeout_s):
                 return self._adopt(command, *started.hand_over(), started.age_s)
@@ -126,19 +129,30 @@ class LocalProcesses:
         if not self._running:
             self._guard.close()
 
-    def _start(self, command: str, cwd: Path, on_output: Callable[[str], None], unsandboxed: bool) -> ForegroundProcess:
-        launch = self._launch(command, cwd, unsandboxed=unsandboxed)
+    def _start(
+        self, command: str, cwd: Path, on_output: Callable[[str], None], unsandboxed: bool, access: SandboxAccess
+    ) -> ForegroundProcess:
+        launch = self._launch(command, cwd, unsandboxed=unsandboxed, access=access)
         started = ForegroundProcess(launch, self._guard.spool_prefix, self._limits, on_output)
         self._running.add(started)
         return started
 
-    def _launch(self, command: str, cwd: Path, *, unsandboxed: bool, has_input: bool = False) -> CommandLaunch:
+    def _launch(
+        self,
+        command: str,
+        cwd: Path,
+        *,
+        unsandboxed: bool,
+        has_input: bool = False,
+        access: SandboxAccess = NO_MORE_ACCESS,
+    ) -> CommandLaunch:
         return CommandLaunch(
             command=command,
             cwd=cwd,
             mark=self._guard.next_mark(),
             has_input=has_input,
             wrap=unwrapped if unsandboxed else self._wrap,
+            access=access,
             environment=self._environment,
         )
 

@@ -2,8 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
+
+
+class SandboxAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """What one command may do in the sandbox beyond the others.
+
+    `git_data`: change the data of the workspace's repository (objects, refs, index), but nothing that git executes.
+    """
+
+    git_data: bool = False
+
+
+NO_MORE_ACCESS: Final = SandboxAccess()
 
 
 class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -11,6 +24,8 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     `refused_hosts` gives a sentence for each host that the sandbox kept it from. With `has_supervisor` the process that
     is started only holds the sandbox: if that is asked to end, the command is killed without having been asked.
+    `take_over` is called after the end and before `clean_up`, not on the event loop: it takes over what the command did
+    to a copy, and gives a sentence for each thing that it does not.
     """
 
     argv: tuple[str, ...]
@@ -19,11 +34,12 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     is_sandboxed: bool = False
     has_supervisor: bool = False
     refused_hosts: Callable[[], tuple[str, ...]] = tuple
+    take_over: Callable[[], tuple[str, ...]] | None = None
 
 
-CommandWrapper = Callable[[Sequence[str], Path], WrappedCommand]
+CommandWrapper = Callable[[Sequence[str], Path, SandboxAccess], WrappedCommand]
 
 
-def unwrapped(command: Sequence[str], cwd: Path) -> WrappedCommand:
+def unwrapped(command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
     """The command without a sandbox."""
     return WrappedCommand(argv=tuple(command))

@@ -11,8 +11,9 @@ import msgspec
 
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import find_program
-from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
+from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.landlock import wrap_in_landlock
 from robota.workspace.sandbox.profile import SandboxProfile
 
@@ -36,11 +37,16 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
     executable: str = ""
     reason: str = ""
 
-    def wrap(self, command: Sequence[str], cwd: Path | None = None) -> WrappedCommand:
+    def wrap(
+        self, command: Sequence[str], cwd: Path | None = None, access: SandboxAccess = NO_MORE_ACCESS
+    ) -> WrappedCommand:
         """The command inside the sandbox. Must not be called if the kind is NONE."""
         match self.kind:
             case SandboxKind.BUBBLEWRAP:
-                return wrap_in_bubblewrap(self.executable, self.profile, command, cwd or self.profile.root)
+                cwd = cwd or self.profile.root
+                if access.git_data:
+                    return wrap_with_git_data(self.executable, self.profile, command, cwd)
+                return wrap_in_bubblewrap(self.executable, self.profile, command, cwd)
             case SandboxKind.LANDLOCK:
                 return wrap_in_landlock(self.profile, command)
             case SandboxKind.NONE:

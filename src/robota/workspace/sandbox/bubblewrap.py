@@ -42,8 +42,13 @@ PROCESS_LIMIT: Final = "ulimit -u 4096 || ulimit -p 4096"
 COUNTING_KERNEL: Final = (5, 14)
 
 
-def wrap_in_bubblewrap(executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path) -> WrappedCommand:
-    """The command inside bubblewrap, with every protected name read-only, also those that do not exist yet."""
+def wrap_in_bubblewrap(
+    executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path, options: Sequence[str] = ()
+) -> WrappedCommand:
+    """The command inside bubblewrap, with every protected name read-only, also those that do not exist yet.
+
+    `options` are more of bubblewrap's own: what they mount lies on top of everything else.
+    """
     submodules = find_submodules(profile.root)
     kept_free = (*submodules.kept_free, *bare_repository_names(profile.root))
     placeholders = Placeholders((*profile.protected_names, *kept_free), profile.root / OWN_DIRECTORY)
@@ -58,7 +63,7 @@ def wrap_in_bubblewrap(executable: str, profile: SandboxProfile, command: Sequen
     read_only = _read_only_paths(profile, (*submodules.read_only, *_not_to_be_pinned(profile, submodules), *kept_free))
     words = bubblewrap_arguments(executable, _with_pinned(profile, submodules), read_only, cwd, seccomp_descriptor)
     return WrappedCommand(
-        argv=(*words, *_limiting_shell(), *command),
+        argv=(*words, *options, "--", *_limiting_shell(), *command),
         descriptors=() if seccomp_descriptor is None else (seccomp_descriptor,),
         clean_up=clean_up,
         is_sandboxed=True,
@@ -90,7 +95,7 @@ def bubblewrap_arguments(
     cwd: Path,
     seccomp_descriptor: int | None = None,
 ) -> list[str]:
-    """The command line up to and including `--`. Later mounts lie on top of earlier ones. `read_only` must exist."""
+    """The command line up to the `--`. Later mounts lie on top of earlier ones. `read_only` must exist."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
     for place in profile.socket_directories:
         words += ["--tmpfs", str(place)]
@@ -115,7 +120,7 @@ def bubblewrap_arguments(
     words += ["--cap-drop", "ALL", *(word for name in TEMPORARY_VARIABLES for word in ("--unsetenv", name))]
     if seccomp_descriptor is not None:
         words += ["--seccomp", str(seccomp_descriptor)]
-    return [*words, "--chdir", str(cwd), "--"]
+    return [*words, "--chdir", str(cwd)]
 
 
 def _read_only_paths(profile: SandboxProfile, submodules: Sequence[Path]) -> list[Path]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robota.workspace.process.wrapped_command import WrappedCommand, unwrapped
+from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand, unwrapped
 
 if TYPE_CHECKING:
     from robota.workspace.sandbox.backend import SandboxBackend
@@ -48,6 +48,7 @@ class SessionSandbox:
                 self._root, self._private_tmp.path, home=self._home, secrets=self._secrets, network=self._network
             )
             self._backend = detect_backend(profile)
+            self._take_over_abandoned_git_data()
             self._on_detected(self._backend.kind, self._backend.reason)
         return self._backend
 
@@ -59,13 +60,13 @@ class SessionSandbox:
         """Call `tell` with the kind of sandbox, and why it is no better one, as soon as that is known."""
         self._on_detected = tell
 
-    def wrap(self, command: Sequence[str], cwd: Path) -> WrappedCommand:
+    def wrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
         """The command inside the sandbox; as it is where none works."""
         if not self.works():
             return unwrapped(command, cwd)
         if self._allowed_hosts and self.backend.kind == "bubblewrap":
-            return self._wrap_with_egress(command, cwd)
-        return self.backend.wrap(command, cwd)
+            return self._wrap_with_egress(command, cwd, access)
+        return self.backend.wrap(command, cwd, access)
 
     def close(self) -> None:
         """Remove the private /tmp. Doing it twice does nothing."""
@@ -74,11 +75,19 @@ class SessionSandbox:
             self._private_tmp = None
             self._backend = None
 
-    def _wrap_with_egress(self, command: Sequence[str], cwd: Path) -> WrappedCommand:
+    def _take_over_abandoned_git_data(self) -> None:
+        from robota.workspace.git.abandoned_copies import take_over_abandoned
+        from robota.workspace.git.git_directories import find_git_directories
+
+        directories = find_git_directories(self._root)
+        if directories is not None:
+            take_over_abandoned(directories)
+
+    def _wrap_with_egress(self, command: Sequence[str], cwd: Path, access: SandboxAccess) -> WrappedCommand:
         # Only for those who have such a list.
         from robota.workspace.sandbox.egress.allow_list import AllowList
         from robota.workspace.sandbox.egress.gateway import EgressGateway
 
         if self._gateway is None:
             self._gateway = EgressGateway(AllowList(self._allowed_hosts))
-        return self._gateway.wrap(self.backend, command, cwd)
+        return self._gateway.wrap(self.backend, command, cwd, access)

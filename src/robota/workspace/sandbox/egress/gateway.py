@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.backend import SandboxBackend
 from robota.workspace.sandbox.egress.allow_list import AllowList
 from robota.workspace.sandbox.egress.relay import EgressLimits, StreamPair
@@ -39,14 +39,20 @@ class EgressGateway:
         self.limits = limits or EgressLimits()
         self.free_connections = asyncio.Semaphore(self.limits.connections)
 
-    def wrap(self, backend: SandboxBackend, command: Sequence[str], cwd: Path) -> WrappedCommand:
+    def wrap(
+        self,
+        backend: SandboxBackend,
+        command: Sequence[str],
+        cwd: Path,
+        access: SandboxAccess = NO_MORE_ACCESS,
+    ) -> WrappedCommand:
         """The command in a sandbox without network, but with a proxy; without that where no Python is seen inside."""
         interpreter = interpreter_inside(backend.profile)
         if interpreter is None:
-            return backend.wrap(command, cwd)
+            return backend.wrap(command, cwd, access)
         egress = CommandEgress(self, interpreter)
         try:
-            wrapped = backend.wrap(egress.around(command), cwd)
+            wrapped = backend.wrap(egress.around(command), cwd, access)
         except BaseException:
             egress.close()
             raise

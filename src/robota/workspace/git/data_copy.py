@@ -1,0 +1,161 @@
+"""A copy of git's data for one command: it changes the copy, and what is proven to be data is taken over afterwards.
+
+Inside the sandbox the copy lies in place of the git directory; what is not data lies read-only on top of it, and the
+objects that are there already are only read. So the real git directory is never writable from inside, and whatever a
+hook or another program leaves in it besides data is thrown away.
+"""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.files.remove_tree import remove_tree
+from robota.workspace.git.abandoned_copies import PREFIX, STATE, CopyState, encoded, lock_copy
+from robota.workspace.git.data_names import LOGS, OBJECTS, OF_REPOSITORY, OF_WORKING_TREE, REFS, TREES
+from robota.workspace.git.git_directories import GitDirectories
+from robota.workspace.git.write_back import CopiedDirectory, Stamp, stamp
+
+# Where, inside, the objects are that were there before.
+EARLIER_OBJECTS: Final = "objects-before"
+MOST_FILES: Final = 5000
+MOST_BYTES: Final = 512 << 20
+# Written in ways of its own, or in more than one file.
+UNKNOWN_STORES: Final = ("reftable", "sharedindex.")
+# Tidying up would go on beside the command and be killed with it; packs cannot be looked into piece by piece.
+SETTINGS: Final = {
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "core.splitIndex": "false",
+    "transfer.unpackLimit": "1000000",
+    "core.bigFileThreshold": "4g",
+}
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
+    """What is seen at a place inside the sandbox."""
+
+    source: Path
+    target: Path
+    writable: bool = False
+
+
+class NotCopied(Exception):
+    """The data of this repository cannot be copied; a command that needs it runs as any other."""
+
+
+class GitDataCopy:
+    """Made before a command starts. `keep` takes over what it did, once; `discard` must follow."""
+
+    def __init__(self, directories: GitDirectories) -> None:
+        """Raises `NotCopied`."""
+        self._directories = directories
+        self._place = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = lock_copy(self._place)
+        self._state: CopyState | None = None
+        try:
+            if self._lock is None or self._place.is_relative_to(directories.top):
+                raise NotCopied("there is no place for the copy that commands cannot reach")
+            copied, self.mounts = self._copy()
+            self._state = CopyState(directories=directories, copied=copied)
+            (self._place / STATE).write_bytes(encoded(self._state))
+        except (OSError, ValueError) as error:
+            self.discard()
+            raise NotCopied(str(error)) from error
+        except BaseException:
+            self.discard()
+            raise
+
+    def keep(self) -> tuple[str, ...]:
+        """Take over what the command did. Returns a sentence for each thing that was not."""
+        state, self._state = self._state, None
+        return () if state is None else state.take_over()
+
+    def discard(self) -> None:
+        """Remove the copy. Doing it twice does nothing."""
+        remove_tree(self._place)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _copy(self) -> tuple[tuple[CopiedDirectory, ...], tuple[Mount, ...]]:
+        own, common = self._directories.own, self._directories.common
+        if not self._directories.is_worktree:
+            only = _copied(own, self._place / "own", OF_WORKING_TREE | OF_REPOSITORY)
+            return (only,), tuple(_mounts(only, holds_objects=True))
+        shared = _copied(common, self._place / "common", OF_REPOSITORY)
+        single = _copied(own, self._place / "own", OF_WORKING_TREE)
+        # The directory of the worktree lies in that of the repository, so it comes later, on top.
+        return (single, shared), (*_mounts(shared, holds_objects=True), *_mounts(single, holds_objects=False))
+
+
+def _copied(real: Path, copy: Path, names: frozenset[str]) -> CopiedDirectory:
+    copy.mkdir()
+    stamps: dict[str, Stamp] = {}
+    left = MOST_BYTES
+    for name in (*sorted(names), *(name for tree in TREES for name in _files_below(real, tree, copy))):
+        source = real / name
+        with suppress(FileNotFoundError):
+            status = source.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                raise NotCopied(f"{name} is no regular file")
+            left -= status.st_size
+            if left < 0 or len(stamps) >= MOST_FILES:
+                raise NotCopied("there is too much of it")
+            (copy / name).write_bytes(source.read_bytes())
+            # git knows by the time of its index which files may have changed since.
+            os.utime(copy / name, ns=(status.st_mtime_ns, status.st_mtime_ns))
+            stamps[name] = Stamp(before=stamp(status), copied=stamp((copy / name).lstat()))
+    return CopiedDirectory(real=real, copy=copy, names=names, stamps=stamps)
+
+
+def _files_below(real: Path, tree: str, copy: Path) -> Iterator[str]:
+    """The files of a tree, whose directories are made in the copy on the way."""
+    waiting = [tree]
+    while waiting:
+        directory = waiting.pop()
+        (copy / directory).mkdir()
+        try:
+            entries = list(os.scandir(real / directory))
+        except FileNotFoundError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{directory}/{entry.name}")
+            elif not entry.name.endswith(".lock"):
+                yield f"{directory}/{entry.name}"
+
+
+def _mounts(copied: CopiedDirectory, *, holds_objects: bool) -> Iterator[Mount]:
+    real, copy = copied.real, copied.copy
+    yield Mount(source=copy, target=real, writable=True)
+    for entry in os.scandir(real):
+        if entry.name.startswith(UNKNOWN_STORES):
+            raise NotCopied(f"{entry.name} is written in a way of its own")
+        if entry.name in copied.names or entry.name in (REFS, LOGS):
+            continue
+        if holds_objects and entry.name == OBJECTS:
+            yield from _objects(Path(entry.path), copy, real)
+        elif entry.is_dir() or entry.is_file():
+            if entry.is_dir():
+                (copy / entry.name).mkdir()
+            else:
+                (copy / entry.name).touch()
+            # git-lfs keeps files here under the name of their content, and nothing that anybody runs.
+            yield Mount(source=Path(entry.path), target=real / entry.name, writable=entry.name == "lfs")
+
+
+def _objects(objects: Path, copy: Path, real: Path) -> Iterator[Mount]:
+    """A store of the command's own, from which git looks further into the one that there was."""
+    if objects.is_symlink() or "\n" in str(real):
+        raise NotCopied("the objects are elsewhere")
+    (copy / OBJECTS / "info").mkdir(parents=True)
+    (copy / OBJECTS / "pack").mkdir()
+    (copy / OBJECTS / "info" / "alternates").write_text(f"{real / EARLIER_OBJECTS}\n")
+    (copy / EARLIER_OBJECTS).mkdir()
+    yield Mount(source=objects, target=real / EARLIER_OBJECTS)

@@ -1,0 +1,70 @@
+"""Which files in a git directory are data, and what they may hold: nothing that git would execute or obey.
+
+A list of what is allowed, not of what is forbidden. Everything else (configuration, hooks, attributes, links to other
+repositories and worktrees, modules, alternates, the todo list of a rebase with its `exec` lines, names that a later git
+invents) is never taken over from a command.
+"""
+
+import re
+from typing import Final
+
+from robota.workspace.git.index_gitlinks import GITLINK, index_entries
+
+INDEX: Final = "index"
+HEAD: Final = "HEAD"
+PACKED_REFS: Final = "packed-refs"
+OBJECTS: Final = "objects"
+REFS: Final = "refs"
+LOGS: Final = "logs"
+
+# Of a working tree: where it stands, what is staged, and a merge, pick or bisection that is under way.
+OF_WORKING_TREE: Final = frozenset(
+    """
+    HEAD index ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MODE MERGE_MSG MERGE_AUTOSTASH AUTO_MERGE SQUASH_MSG
+    COMMIT_EDITMSG TAG_EDITMSG NOTES_EDITMSG CHERRY_PICK_HEAD REVERT_HEAD
+    BISECT_LOG BISECT_NAMES BISECT_START BISECT_TERMS BISECT_EXPECTED_REV BISECT_ANCESTORS_OK BISECT_FIRST_PARENT
+    BISECT_HEAD
+    """.split()
+)
+# Of the repository as a whole.
+OF_REPOSITORY: Final = frozenset({PACKED_REFS})
+# Directories of which every file is data.
+TREES: Final = (REFS, LOGS)
+
+MOST_BYTES: Final = 256 << 20
+OBJECT_ID: Final = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
+# git takes a directory whose HEAD is anything else for none, and looks for a repository elsewhere.
+HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: refs/(?!.*\.\.)[^\x00-\x20]+)\n")
+PACKED_LINE: Final = rb"#[^\n]*|" + OBJECT_ID + rb" refs/[^\x00-\x20]+|\^" + OBJECT_ID
+PACKED_FILE: Final = re.compile(rb"(?:(?:" + PACKED_LINE + rb")\n)*")
+
+
+# What git itself would not call a ref; a name that begins with a dash would be taken for an option.
+NO_REF: Final = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|/[.-]|\.lock(?:/|$)|[./]$")
+SYMLINK: Final = 0o120000
+
+
+def problem_with(name: str, data: bytes) -> str | None:
+    """Why a file must not be taken over with this content; None if it may. Submodules are not judged here."""
+    if name.startswith(f"{REFS}/") and NO_REF.search(name):
+        return f"{name!r} is no name of a branch or tag"
+    if name == INDEX:
+        return _problem_with_index(data)
+    is_ref = name == HEAD or name.startswith(f"{REFS}/")
+    pattern = PACKED_FILE if name == PACKED_REFS else HEAD_FILE if is_ref else None
+    if pattern is not None and pattern.fullmatch(data) is None:
+        return f"{name} does not name a commit or a branch"
+    return None
+
+
+def _problem_with_index(data: bytes) -> str | None:
+    """git believes the names in its index: what it would not have written there itself leads anywhere."""
+    entries = index_entries(data)
+    links = {name for mode, name in entries if mode in (SYMLINK, GITLINK)}
+    for _, name in entries:
+        parts = name.split(b"/")
+        if any(part in (b"", b".", b"..") or part.lower() == b".git" for part in parts):
+            return f"the index names {name!r}"
+        if links and any(b"/".join(parts[:end]) in links for end in range(1, len(parts))):
+            return f"in the index {name!r} lies behind a link"
+    return None

@@ -1,0 +1,55 @@
+"""Where the git data of a workspace is: in its own `.git`, or, for a worktree, beside that of the repository."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+GIT: Final = ".git"
+GITDIR: Final = "gitdir:"
+MOST_BYTES: Final = 64 * 1024
+WORKTREES: Final = "worktrees"
+
+
+class GitDirectories(msgspec.Struct, frozen=True, kw_only=True):
+    """`own` holds HEAD and index of one working tree, `common` the objects and refs. Mostly they are the same."""
+
+    top: Path
+    own: Path
+    common: Path
+
+    @property
+    def is_worktree(self) -> bool:
+        return self.own != self.common
+
+
+def find_git_directories(root: Path) -> GitDirectories | None:
+    """Those of the workspace at `root`, a real path. None where there are none that are surely its own."""
+    git = root / GIT
+    try:
+        if stat.S_ISDIR(git.lstat().st_mode):
+            return None if (git / "commondir").exists() else GitDirectories(top=root, own=git, common=git)
+        kind, _, target = read_small(git).partition(GITDIR)
+        own = Path(target.strip())
+        if kind or not own.is_absolute() or own != Path(os.path.realpath(own)):
+            return None
+        common = Path(os.path.realpath(own / read_small(own / "commondir").strip()))
+        # The repository must know the worktree, too: anybody can write a file that points to a repository.
+        is_known = own.parent == common / WORKTREES and Path(read_small(own / "gitdir").strip()) == git
+    except (OSError, ValueError):
+        return None
+    return GitDirectories(top=root, own=own, common=common) if is_known else None
+
+
+def read_small(file: Path) -> str:
+    """The text of a regular file of at most 64 KiB; anything else is an error."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("not a regular file")
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError("too long")
+    return data.decode()

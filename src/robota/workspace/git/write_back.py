@@ -1,0 +1,223 @@
+"""Taking over what a command did to its copy of git's data: objects, then everything else under git's own locks."""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.git.data_names import HEAD, INDEX, LOGS, MOST_BYTES, OBJECTS, TREES, problem_with
+from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, index_entries, read_gitlinks
+from robota.workspace.git.loose_objects import BadObject, take_objects
+
+NOT_KEPT: Final = "What the command did to git's data was not taken over: {}."
+ANOTHER_GIT: Final = "another git has changed {} meanwhile, or is about to. Look with git status, then try again"
+SUBMODULE: Final = (
+    "it adds {!r} as a submodule, and the repository that lies there can be changed by commands. "
+    "Run it without the sandbox"
+)
+LEFT_BEHIND: Final = ("rebase-merge", "rebase-apply", "sequencer")
+UNFINISHED: Final = "Not taken over, because it can name programs to run: {}. Finish that step by step instead."
+
+# `refs/heads/topic/one` lies in a directory that nobody misses; `refs/heads` is not one of those.
+NESTED: Final = 3
+MOST_FILES: Final = 20_000
+
+Times = tuple[int, int, int]
+
+
+class Stamp(msgspec.Struct, frozen=True, kw_only=True):
+    """How a file and its copy looked when the copy was made."""
+
+    before: Times
+    copied: Times
+
+
+class CopiedDirectory(msgspec.Struct, frozen=True, kw_only=True):
+    """A git directory and the copy of its data. `names` are the files in it that are data, beside `TREES`."""
+
+    real: Path
+    copy: Path
+    names: frozenset[str]
+    stamps: dict[str, Stamp]
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file shall hold; None: it shall be gone. `before` is None for one that was not there."""
+
+    directory: Path
+    name: str
+    before: Times | None
+    data: bytes | None
+    mtime_ns: int = 0
+
+    @property
+    def file(self) -> Path:
+        return self.directory / self.name
+
+
+class NotTakenOver(Exception):
+    """Nothing may be taken over, for this reason."""
+
+
+def stamp(status: os.stat_result) -> Times:
+    """Another one after every change."""
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def write_back(top: Path, own: CopiedDirectory, common: CopiedDirectory) -> tuple[str, ...]:
+    """Take over all or nothing but objects, which harm nobody. Returns sentences about what was not."""
+    directories = (own,) if own is common else (common, own)
+    try:
+        changes = [change for each in directories for change in _changes(each)]
+        for change in changes:
+            _check(change)
+            if change.name == INDEX and change.data is not None:
+                for path in _new_submodules(change.data, own.real):
+                    _check_submodule(path, top, common.real)
+        take_objects(common.copy / OBJECTS, common.real / OBJECTS)
+        _apply(changes)
+    except (NotTakenOver, BadObject, UnreadableIndex) as problem:
+        return (NOT_KEPT.format(problem),)
+    except OSError as error:
+        return (NOT_KEPT.format(f"{error.filename}: {error.strerror}"),)
+    unfinished = [name for name in LEFT_BEHIND if (own.copy / name).exists() and not (own.real / name).exists()]
+    return (UNFINISHED.format(", ".join(unfinished)),) if unfinished else ()
+
+
+def _changes(directory: CopiedDirectory) -> Iterator[Change]:
+    found = dict(islice(_files(directory), MOST_FILES + 1))
+    if len(found) > MOST_FILES:
+        raise NotTakenOver(f"there are more than {MOST_FILES} files")
+    for name, known in directory.stamps.items():
+        if name not in found:
+            yield Change(directory=directory.real, name=name, before=known.before, data=None)
+    for name, status in found.items():
+        was = directory.stamps.get(name)
+        if was is None or was.copied != stamp(status):
+            data = (directory.copy / name).read_bytes()
+            before = was.before if was else None
+            yield Change(directory=directory.real, name=name, before=before, data=data, mtime_ns=status.st_mtime_ns)
+
+
+def _files(directory: CopiedDirectory) -> Iterator[tuple[str, os.stat_result]]:
+    """The data in the copy. No other process is left that could exchange it while we look."""
+    for name in directory.names:
+        with suppress(FileNotFoundError):
+            yield name, _regular(directory.copy / name)
+    waiting = [tree for tree in TREES if stat.S_ISDIR(_mode(directory.copy / tree))]
+    while waiting:
+        place = waiting.pop()
+        for entry in os.scandir(directory.copy / place):
+            name = f"{place}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(name)
+            elif not entry.name.endswith(".lock"):
+                yield name, _regular(directory.copy / name)
+
+
+def _regular(file: Path) -> os.stat_result:
+    status = file.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise NotTakenOver(f"{file.name} is no regular file any more")
+    if status.st_size > MOST_BYTES:
+        raise NotTakenOver(f"{file.name} is too large")
+    return status
+
+
+def _mode(place: Path) -> int:
+    try:
+        return place.lstat().st_mode
+    except OSError:
+        return 0
+
+
+def _check(change: Change) -> None:
+    if change.data is None:
+        if change.name == HEAD:
+            raise NotTakenOver("it removed HEAD")
+        return
+    problem = problem_with(change.name, change.data)
+    if problem is not None:
+        raise NotTakenOver(problem)
+
+
+def _new_submodules(index: bytes, real: Path) -> set[str]:
+    named = {os.fsdecode(name) for mode, name in index_entries(index) if mode == GITLINK}
+    return named - set(read_gitlinks(real)) if named else set()
+
+
+def _check_submodule(path: str, top: Path, common: Path) -> None:
+    """git looks into a submodule by itself: only into one that is empty, or whose repository is out of reach."""
+    git = top / path / ".git"
+    leads_to = os.path.realpath(git.parent / _after_gitdir(git))
+    if os.path.lexists(git) and not Path(leads_to).is_relative_to(common / "modules"):
+        raise NotTakenOver(SUBMODULE.format(path))
+
+
+def _after_gitdir(git: Path) -> str:
+    try:
+        return git.read_text().partition("gitdir:")[2].strip() if stat.S_ISREG(git.lstat().st_mode) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _apply(changes: Sequence[Change]) -> None:
+    with ExitStack() as locks:
+        removed = [change for change in changes if change.data is None]
+        for change in removed:
+            _lock(change, locks)
+        for change in changes:
+            _require_unchanged(change)
+        for change in removed:
+            change.file.unlink()
+    for change in removed:
+        if change.name.count("/") >= NESTED:
+            _remove_empty(change.file.parent)
+    with ExitStack() as locks:
+        written = [(change, _lock(change, locks)) for change in changes if change.data is not None]
+        for change, _ in written:
+            _require_unchanged(change)
+        for change, draft in written:
+            if change.file.is_dir():
+                _remove_empty(change.file)
+            draft.rename(change.file)
+
+
+def _lock(change: Change, locks: ExitStack) -> Path:
+    """The file that git takes for a lock, holding the new content; a log is covered by the lock of its ref."""
+    name = f"tmp_{secrets.token_hex(6)}" if change.name.startswith(f"{LOGS}/") else f"{change.name}.lock"
+    draft = change.directory / name
+    for place in (draft.parent, change.file.parent):
+        place.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except FileExistsError as error:
+        raise NotTakenOver(ANOTHER_GIT.format(change.name)) from error
+    locks.callback(draft.unlink, missing_ok=True)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(change.data or b"")
+    os.utime(draft, ns=(change.mtime_ns, change.mtime_ns))
+    return draft
+
+
+def _require_unchanged(change: Change) -> None:
+    try:
+        now: Times | None = stamp(change.file.lstat())
+    except (FileNotFoundError, NotADirectoryError):
+        now = None
+    is_empty_place = change.before is None and change.file.is_dir()
+    if now != change.before and not is_empty_place:
+        raise NotTakenOver(ANOTHER_GIT.format(change.name))
+
+
+def _remove_empty(directory: Path) -> None:
+    """git leaves empty directories of refs behind, and they stand in the way of a ref of that name."""
+    for place, _, _ in os.walk(directory, topdown=False):
+        with suppress(OSError):
+            Path(place).rmdir()

@@ -1,0 +1,55 @@
+"""A command in bubblewrap that may change git's data: it works on a copy, which is taken over when it has ended."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from robota.workspace.git.data_copy import SETTINGS, GitDataCopy, Mount, NotCopied
+from robota.workspace.git.git_directories import find_git_directories
+from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
+from robota.workspace.sandbox.profile import SandboxProfile
+
+
+def wrap_with_git_data(executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path) -> WrappedCommand:
+    """The command with a copy of git's data; as any other command where that cannot be had."""
+    directories = find_git_directories(profile.root)
+    if directories is None:
+        return wrap_in_bubblewrap(executable, profile, command, cwd)
+    try:
+        copy = GitDataCopy(directories)
+    except NotCopied:
+        return wrap_in_bubblewrap(executable, profile, command, cwd)
+    try:
+        options = [*_mounts(copy.mounts), *_settings(os.environ)]
+        wrapped = wrap_in_bubblewrap(executable, profile, command, cwd, options)
+    except BaseException:
+        copy.discard()
+        raise
+
+    def clean_up() -> None:
+        wrapped.clean_up()
+        copy.keep()
+        copy.discard()
+
+    return msgspec.structs.replace(wrapped, clean_up=clean_up, take_over=copy.keep)
+
+
+def _mounts(mounts: Iterable[Mount]) -> list[str]:
+    return [
+        word
+        for mount in mounts
+        for word in ("--bind" if mount.writable else "--ro-bind", str(mount.source), str(mount.target))
+    ]
+
+
+def _settings(environment: Mapping[str, str]) -> list[str]:
+    """Settings of git for this command, beside those that its environment has already."""
+    given = environment.get("GIT_CONFIG_COUNT", "0")
+    first = int(given) if given.isdecimal() else 0
+    words = ["--setenv", "GIT_CONFIG_COUNT", str(first + len(SETTINGS))]
+    for number, (key, value) in enumerate(SETTINGS.items(), first):
+        words += ["--setenv", f"GIT_CONFIG_KEY_{number}", key, "--setenv", f"GIT_CONFIG_VALUE_{number}", value]
+    return words

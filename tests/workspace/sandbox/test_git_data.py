@@ -1,0 +1,262 @@
+"""git at work inside the sandbox: its data changes, and nothing that a later git would execute or obey."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robota.workspace.git.abandoned_copies import take_over_abandoned
+from robota.workspace.git.data_copy import GitDataCopy
+from robota.workspace.git.git_directories import find_git_directories
+from robota.workspace.process.wrapped_command import SandboxAccess
+from robota.workspace.sandbox.backend import SandboxKind
+from robota.workspace.sandbox.profile import workspace_profile
+from tests.workspace.sandbox.cells import make
+
+GIT_DATA = SandboxAccess(git_data=True)
+# What a later git executes or obeys, and so must be after any command what it was before.
+CONTROL = (
+    *("config", "config.worktree", "hooks", "info", "commondir", "worktrees", "modules", "objects/info"),
+    *("rebase-merge", "rebase-apply"),
+)
+
+
+class Place:
+    """A repository with one commit, and a sandbox around it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.temporary = root.parent / f"tmp-of-{root.name}"
+        self.temporary.mkdir()
+        if not (root / ".git").exists():
+            root.mkdir()
+            self.git("init", "-q", "-b", "main")
+            self.git("config", "user.name", "Somebody")
+            self.git("config", "user.email", "somebody@example.com")
+            (root / "a.txt").write_text("one\n")
+            self.git("add", ".")
+            self.git("commit", "-qm", "one")
+
+    def git(self, *words: str, check: bool = True) -> str:
+        """git as the person runs it, outside."""
+        done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=False)
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def inside(self, command: str) -> tuple[int, str, tuple[str, ...]]:
+        """The exit code, the output, and what was not taken over."""
+        profile = workspace_profile(self.root, self.temporary, home=None)
+        wrapped = make(SandboxKind.BUBBLEWRAP, profile).wrap(["/bin/bash", "-c", command], self.root, GIT_DATA)
+        try:
+            done = subprocess.run(
+                wrapped.argv, pass_fds=wrapped.descriptors, capture_output=True, text=True, check=False
+            )
+            left_out = wrapped.take_over() if wrapped.take_over is not None else ("no copy",)
+        finally:
+            wrapped.clean_up()
+        return done.returncode, done.stdout + done.stderr, left_out
+
+    def hook(self, name: str, script: str) -> None:
+        hook = self.root / ".git" / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\n{script}\ntrue\n")
+        hook.chmod(0o755)
+
+    def control(self) -> dict[str, bytes]:
+        git = find_git_directories(self.root)
+        assert git is not None
+        places = [each / name for each in {git.own, git.common} for name in CONTROL]
+        files = [file for place in places for file in (place, *place.rglob("*")) if file.is_file()]
+        of_the_worktree = {git.own / name for name in ("gitdir", "commondir", "config.worktree")}
+        if git.is_worktree:
+            files = [file for file in files if not file.is_relative_to(git.own) or file in of_the_worktree]
+        return {str(file): file.read_bytes() for file in files}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "ws")
+
+
+def test_the_ordinary_work_of_a_day(place: Place) -> None:
+    """U5: add, commit, switch, stash, merge, tag, branch and reset of this repository work inside."""
+    for command in (
+        "echo two >> a.txt && git add -A && git commit -qm two",
+        'git switch -qc topic/new && echo three >> a.txt && git stash -q && test -z "$(git status --short)"',
+        "git stash pop -q && git commit -qam three && git switch -q main && git merge -q topic/new",
+        "git branch -d topic/new && git tag v1 && git switch -qc topic && git switch -q -",
+    ):
+        code, output, left_out = place.inside(command)
+        assert (code, left_out) == (0, ()), output
+    assert place.git("log", "--format=%s", "main").split() == ["three", "two", "one"]
+    assert place.git("branch", "--format=%(refname:short)").split() == ["main", "topic"]
+    assert place.git("status", "--porcelain") == "" and place.git("stash", "list") == ""
+    assert place.git("tag").split() == ["v1"] and place.git("rev-parse", "--abbrev-ref", "HEAD").strip() == "main"
+    place.git("fsck", "--strict")
+    assert "three" in place.git("reflog")
+
+
+def test_a_stash_list_of_several_and_a_merge_with_a_conflict_go_on_in_the_next_command(place: Place) -> None:
+    place.inside("echo x >> a.txt; git stash -q; echo y >> a.txt; git stash -q")
+    assert len(place.git("stash", "list").splitlines()) == 2
+    place.inside("git stash drop -q && git stash pop -q && git commit -qam mine")
+    assert place.git("show", "HEAD:a.txt") == "one\nx\n"
+    place.inside("git switch -qc other HEAD~1 && echo z >> a.txt && git commit -qam theirs && git switch -q main")
+    code, output, _ = place.inside("git merge other")
+    assert code == 1 and "CONFLICT" in output
+    assert (place.root / ".git" / "MERGE_HEAD").exists()
+    assert place.inside("echo both > a.txt && git commit -qam merged")[0] == 0
+    assert not (place.root / ".git" / "MERGE_HEAD").exists()
+    assert place.git("log", "-1", "--format=%p").split(" ")[1]
+
+
+ATTACKS = (
+    "echo '[core] fsmonitor = ./evil' >> .git/config",
+    "git config core.fsmonitor ./evil",
+    "cp .git/config x; echo '[core] fsmonitor = ./evil' >> x; mv -f x .git/config",
+    "rm -f .git/config; echo '[core] fsmonitor = ./evil' > .git/config",
+    "mv .git/hooks .git/gone; mkdir .git/hooks; echo evil > .git/hooks/pre-commit",
+    "echo evil > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change",
+    "mkdir -p .git/info; echo '* filter=evil' > .git/info/attributes; echo '*' > .git/info/exclude",
+    "echo /elsewhere > .git/commondir",
+    "echo '[core] fsmonitor = ./evil' > .git/config.worktree",
+    "mkdir -p .git/worktrees/w; echo /elsewhere/.git > .git/worktrees/w/gitdir",
+    "mkdir -p .git/modules/m; echo '[core] fsmonitor = ./evil' > .git/modules/m/config",
+    "mkdir -p .git/objects/info; echo /elsewhere > .git/objects/info/alternates",
+    "mkdir -p .git/rebase-merge; echo 'exec ./evil' > .git/rebase-merge/git-rebase-todo",
+    "rm -rf .git/*",
+    "chmod 000 .git .git/objects .git/refs",
+    "rm -f .git/HEAD; echo nonsense > .git/HEAD",
+    "ln -sf /etc/passwd .git/ORIG_HEAD",
+    "rm -f .git/index; mkfifo .git/index",
+    "ln -s / .git/refs/heads/root",
+    "mkdir -p .git/refs/heads; echo $(git rev-parse HEAD) > '.git/refs/heads/-x'",
+)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_hook_cannot_change_what_a_later_git_obeys(place: Place, attack: str) -> None:
+    """U5: hooks run confined, with git's data before them, and whatever else they leave there is thrown away."""
+    place.hook("pre-commit", f"({attack}) 2>/dev/null; exit 0")
+    before = place.control()
+    mode = (place.root / ".git").stat().st_mode
+    place.inside("echo two >> a.txt; git commit -qam two")
+    assert place.control() == before
+    assert (place.root / ".git").stat().st_mode == mode
+    # It is still this very repository, and nothing in it asks for another one.
+    assert place.git("rev-parse", "--absolute-git-dir").strip() == str(place.root / ".git")
+    assert place.git("log", "--format=%s").split()[-1] == "one"
+    assert not (place.root / ".git" / "refs" / "heads" / "-x").exists()
+
+
+@pytest.mark.parametrize("name", [".git/hooks/post-commit", "../outside", "link/inside"])
+def test_an_index_that_git_would_not_have_written_is_not_taken_over(place: Place, name: str, tmp_path: Path) -> None:
+    """git believes its index: `git restore .` would write a hook that stands in there."""
+    (tmp_path / "make.py").write_text(
+        "import hashlib, os, struct, sys\n"
+        "blob = bytes.fromhex(os.popen('git hash-object -w a.txt').read().strip())\n"
+        "def entry(mode, name):\n"
+        "    body = bytes(24) + struct.pack('>I', mode) + bytes(12) + blob + struct.pack('>H', len(name)) + name\n"
+        "    return body + bytes(8 - len(body) % 8)\n"
+        "names = [(0o120000, b'link'), (0o100644, sys.argv[1].encode())]\n"
+        "data = b'DIRC' + struct.pack('>II', 2, 2) + b''.join(entry(*each) for each in names)\n"
+        "open('.git/index', 'wb').write(data + hashlib.sha1(data).digest())\n"
+    )
+    (place.root / "make.py").write_bytes((tmp_path / "make.py").read_bytes())
+    before = (place.root / ".git" / "index").read_bytes()
+    _, output, left_out = place.inside(f"python3 make.py {name} && git ls-files")
+    assert name in output and left_out and "not taken over" in left_out[0]
+    assert (place.root / ".git" / "index").read_bytes() == before
+
+
+def test_a_repository_made_inside_does_not_become_a_submodule(place: Place) -> None:
+    """S4: git looks into a submodule by itself, and runs what its configuration names."""
+    evil = "git init -q sub && git -C sub -c user.name=x -c user.email=x commit -q --allow-empty -m x"
+    _, _, left_out = place.inside(
+        f"{evil} && git -C sub config core.fsmonitor 'touch {place.root}/ran; :' && git add sub"
+    )
+    assert "submodule" in left_out[0]
+    place.git("status")
+    assert "sub" not in place.git("ls-files") and not (place.root / "ran").exists()
+
+
+def test_an_object_under_a_wrong_name_is_not_taken_over(place: Place) -> None:
+    """Otherwise what somebody fetches later would be replaced by it."""
+    name = "1" * 40
+    any_object = "$(ls -d .git/objects-before/??/* | head -1)"
+    poison = f"mkdir -p .git/objects/11; cp {any_object} .git/objects/11/{name[2:]}"
+    _, _, left_out = place.inside(f"{poison}; git branch two")
+    assert "not what its name says" in left_out[0]
+    assert not (place.root / ".git" / "objects" / "11" / name[2:]).exists()
+
+
+def test_what_another_git_did_meanwhile_is_not_overwritten(place: Place) -> None:
+    directories = find_git_directories(place.root)
+    assert directories is not None
+    copy = GitDataCopy(directories)
+    place.git("commit", "-q", "--allow-empty", "-m", "of the person")
+    head = place.git("rev-parse", "HEAD")
+    (copy.mounts[0].source / "refs" / "heads" / "main").write_text("2" * 40 + "\n")
+    assert "another git" in copy.keep()[0]
+    copy.discard()
+    assert place.git("rev-parse", "HEAD") == head
+
+
+def test_a_killed_robota_loses_no_stash(place: Place) -> None:
+    """What a command did to its copy is taken over by the next session."""
+    directories = find_git_directories(place.root)
+    assert directories is not None
+    script = (
+        "import os, subprocess, sys; from pathlib import Path\n"
+        "from robota.workspace.git.data_copy import GitDataCopy\n"
+        "from robota.workspace.git.git_directories import find_git_directories\n"
+        "copy = GitDataCopy(find_git_directories(Path(sys.argv[1])))\n"
+        "(copy.mounts[0].source / 'refs/heads/kept').write_text(sys.argv[2])\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(place.root), place.git("rev-parse", "HEAD")], check=False)
+    assert "kept" not in place.git("branch")
+    take_over_abandoned(directories)
+    assert "kept" in place.git("branch")
+
+
+def test_the_worktree_of_a_session_commits_into_its_repository(place: Place, tmp_path: Path) -> None:
+    """U5: `robota -w` works in a worktree, whose data lies in the repository elsewhere."""
+    place.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    side = Place(tmp_path / "side")
+    place.hook(
+        "pre-commit", 'git config core.fsmonitor ./evil; echo x > "$(git rev-parse --git-common-dir)/hooks/y"; true'
+    )
+    before = side.control()
+    code, output, left_out = side.inside("echo two >> a.txt && git commit -qam two && git tag t && git switch -qc more")
+    assert (code, left_out) == (0, ()), output
+    assert side.control() == before
+    assert side.git("log", "--format=%s").split() == ["two", "one"] and place.git("tag").split() == ["t"]
+    assert side.git("rev-parse", "--abbrev-ref", "HEAD").strip() == "more"
+    assert place.git("rev-parse", "--abbrev-ref", "HEAD").strip() == "main" and place.git("status", "--short") == ""
+
+
+def test_a_git_file_that_leads_to_a_repository_of_somebody_else_gives_no_access(place: Place, tmp_path: Path) -> None:
+    """S12: the repository must know the worktree, too."""
+    thief = tmp_path / "thief"
+    thief.mkdir()
+    place.git("worktree", "add", "-q", str(tmp_path / "honest"))
+    (thief / ".git").write_bytes((tmp_path / "honest" / ".git").read_bytes())
+    assert find_git_directories(thief) is None
+    assert find_git_directories(tmp_path / "honest") is not None
+
+
+def test_a_rebase_that_stops_is_not_half_taken_over_in_silence(place: Place) -> None:
+    place.inside("git switch -qc other && echo x > a.txt && git commit -qam x && git switch -q main")
+    place.inside("echo y > a.txt && git commit -qam y")
+    _, _, left_out = place.inside("git rebase other")
+    assert "rebase-merge" in left_out[0]
+
+
+def test_where_links_lead_out_of_the_git_directory_there_is_no_access(place: Place, tmp_path: Path) -> None:
+    heads = place.root / ".git" / "refs" / "heads"
+    heads.rename(tmp_path / "heads")
+    heads.symlink_to(tmp_path / "heads")
+    assert place.inside("git branch two")[2] == ("no copy",)
+    assert not (tmp_path / "heads" / "two").exists()
