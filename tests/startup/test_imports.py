@@ -81,6 +81,14 @@ def test_print_mode_imports_one_client(one_shot: set[str]) -> None:
     assert {name.split(".")[2] for name in clients} <= {"headless", "render", "view"}
 
 
+def test_print_mode_imports_one_output_format(one_shot: set[str]) -> None:
+    formats = {"json_format", "messages_format", "stream_json", "reply_stream"}
+    assert {
+        name.rpartition(".")[2] for name in one_shot if name.startswith("robota.clients.headless.")
+    } & formats == set()
+    assert "robota.clients.render.progress" not in one_shot
+
+
 def test_print_mode_leaves_the_slow_standard_library_alone(one_shot: set[str]) -> None:
     assert one_shot & {"dataclasses", "difflib", "email", "importlib.metadata", "tempfile"} == set()
 

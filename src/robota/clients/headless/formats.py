@@ -2,12 +2,9 @@
 
 from typing import Protocol, assert_never
 
-from robota.clients.headless.messages_format import MessagesPrinter
 from robota.clients.headless.options import HeadlessOptions, OutputFormat
 from robota.clients.headless.output import BinaryOutput, Output, OutputLost
 from robota.clients.headless.result import Result, failure
-from robota.clients.headless.stream_json import StreamJsonPrinter
-from robota.clients.headless.text_format import TextPrinter
 from robota.clients.terminal.line import Handlers, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.protocol.events import Notice, Sandbox
@@ -40,18 +37,24 @@ class JsonPrinter:
 
 
 def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) -> Printer:
-    """The printer for what was asked for, on these streams."""
+    """The printer of the chosen format; those of the others are not even imported."""
     output = Output(out)
     diagnostics = LineWriter(err)
     partials = options.include_partial_messages
     match options.output_format:
         case OutputFormat.TEXT:
+            from robota.clients.headless.text_format import TextPrinter
+
             return TextPrinter(output, diagnostics, verbose=options.verbose)
         case OutputFormat.JSON:
             return JsonPrinter(output, diagnostics)
         case OutputFormat.STREAM_JSON:
+            from robota.clients.headless.stream_json import StreamJsonPrinter
+
             return StreamJsonPrinter(output, partials=partials)
         case OutputFormat.MESSAGES:
+            from robota.clients.headless.messages_format import MessagesPrinter
+
             return MessagesPrinter(output, diagnostics, partials=partials)
         case never:
             assert_never(never)

@@ -1,15 +1,17 @@
 """`--output-format text`: the answer on standard output, everything else on standard error."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
-from robota.clients.render.progress import Progress, retry_in_words
 from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.line_writer import LineWriter
 from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
+
+if TYPE_CHECKING:
+    from robota.clients.render.progress import Progress
 
 # A shorter pause is over before a person wonders what is going on.
 WORTH_TELLING_MS: Final = 2000
@@ -21,7 +23,7 @@ class TextPrinter:
     def __init__(self, output: Output, diagnostics: LineWriter, *, verbose: bool) -> None:
         self._output = output
         self._diagnostics = diagnostics
-        self._progress = Progress(diagnostics) if verbose else None
+        self._progress = _progress(diagnostics) if verbose else None
         self._denied: list[ToolEnd] = []
 
     @property
@@ -53,4 +55,12 @@ class TextPrinter:
     def _retry(self, event: RetryScheduled) -> None:
         """Without a word a run that waits for its server looks as if it hung."""
         if event.delay_ms >= WORTH_TELLING_MS:
+            from robota.clients.render.progress import retry_in_words
+
             self._diagnostics.prose(f"robota: {retry_in_words(event)}", indent="  ")
+
+
+def _progress(diagnostics: LineWriter) -> "Progress":
+    from robota.clients.render.progress import Progress
+
+    return Progress(diagnostics)
