@@ -62,10 +62,10 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
     assert robota("config", "set", "permissions.deny", '["Bash(rm *)"]').code == 0
     assert robota("config", "set", "permissions.deny", "Bash(dd *)", "--add").code == 0
     assert robota("config", "set", "updateCheck.enabled", "false").code == 0
-    assert robota("config", "set", "sandbox.depth", "3").code == 0
+    assert robota("config", "set", "sandbox.network", "true").code == 0
     settings = json.loads(path.read_text())
     assert settings["env"] == {"A": "1", "B": "2"} and settings["permissions"]["deny"] == ["Bash(rm *)", "Bash(dd *)"]
-    assert settings["updateCheck"] == {"enabled": False} and settings["sandbox"] == {"depth": 3}
+    assert settings["updateCheck"] == {"enabled": False} and settings["sandbox"] == {"network": True}
     assert robota("config", "unset", "updateCheck.enabled").code == 0
     assert "updateCheck" not in json.loads(path.read_text())
 
@@ -79,14 +79,58 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
         ("permissions.deny", "Bash", "a list"),
         ("langage", "de", "did you mean language?"),
         ("providers.x.timeout", "soon", "a number"),
+        ("permissons.deny", '["Bash(rm *)"]', "permissons: there is no such setting, it has no effect; did you mean"),
+        ("permissions.denny", '["Bash(rm *)"]', "did you mean deny?"),
+        ("permissions.deny", '["Bash(rm"]', "Bash(rm"),
+        ("permissions.deny", '["Shell(rm *)"]', "Shell"),
+        ("permissions.deny.first", "Bash", "permissions.deny"),
+        ("model.name", "x", "a string is needed"),
+        ("sandbox.netwrok", "true", "did you mean network?"),
+        ("sandbox.enabled", "maybe", "true or false"),
+        ("updateCheck.enable", "false", "did you mean enabled?"),
+        ("providers.x.modle", "m", "did you mean model?"),
+        ("providers.new.modle", "m", "did you mean model?"),
+        ("providers.x.type", "opneai", "There is no provider type"),
+        ("models.m.contextWindw", "9000", "contextWindow"),
+        ("models.m.price", '{"in": 1}', "price"),
+        ("hooks.PreTooluse", "[]", "there is no such event"),
+        ("hooks.Stop", '[{"hooks": [{"type": "shell"}]}]', "not supported"),
+        ("mcpServers.docs", '{"url": "https://example.com"}', 'needs "type"'),
+        ("mcpServers.docs.comand", "x", "there is no such setting"),
+        ("env.LD_PRELOAD", "x.so", "variables of the loader"),
     ],
 )
 def test_a_wrong_value_is_refused_before_it_is_written(robota: Robota, key: str, value: str, shown: str) -> None:
+    """U6: a name that nothing reads is refused like a value that cannot be."""
     path = write_settings(robota, {"providers": {"x": {"type": "scripted"}}})
     before = path.read_text()
     done = robota("config", "set", key, value)
     assert done.code == 3 and shown in done.stderr and "Nothing was written" in done.stderr
     assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("providers.new.model", "m"),
+        ("providers.x.options.toolFormat", "xml"),
+        ("models.m.contextWindow", "9000"),
+        ("mcpServers.docs.command", "docs-server"),
+        ("hooks.Stop", '[{"hooks": [{"type": "command", "command": "true"}]}]'),
+        ("permissions.allow", '["mcp__docs"]'),
+    ],
+)
+def test_a_setting_can_be_built_up_piece_by_piece(robota: Robota, key: str, value: str) -> None:
+    write_settings(robota, {"providers": {"x": {"type": "scripted"}}})
+    done = robota("config", "set", key, value)
+    assert done.code == 0, done.stderr
+
+
+def test_unsetting_what_is_not_set_says_so(robota: Robota) -> None:
+    """U6: `unset` of a misspelt name must not look like a success either."""
+    write_settings(robota, {"permissions": {"deny": ["Bash(rm *)"]}})
+    done = robota("config", "unset", "permissons.deny")
+    assert done.code == 1 and "is not set" in done.stderr and "Did you mean permissions?" in done.stderr
 
 
 def test_a_repository_cannot_be_given_what_it_cannot_set(robota: Robota) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.cli.command_parser import CommandParser, did_you_mean
+from robota.cli.commands.setting_checks import refuse_ineffective
 from robota.cli.output import print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, settings_path
@@ -19,7 +20,7 @@ from robota.config.settings.layers import Layer, Origin
 from robota.config.settings.load import Settings, load_settings
 from robota.config.settings.merge import Entry, is_gathered, nested
 from robota.config.settings.schema import settings_schema
-from robota.config.settings.validation import checked, type_of
+from robota.config.settings.validation import type_of
 from robota.config.settings.workspace_filter import AFTER_TRUST, ALWAYS
 from robota.config.settings.workspace_layers import WORKSPACE_FILES
 from robota.config.settings.writer import read_raw, remove_value, set_value
@@ -94,9 +95,7 @@ def _origin_in_words(origin: Origin) -> str:
 def _get(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     settings = _loaded(options, env)
     key = split_key(options.key)
-    value: Any = nested(settings.entries)
-    for part in key:
-        value = value.get(part) if isinstance(value, dict) else None
+    value = _value_in(nested(settings.entries), key)
     if value is None:
         print(f"robota: {join_key(key)} is not set.{_unknown_key(key)}", file=sys.stderr)
         return NOT_SET
@@ -108,21 +107,23 @@ def _get(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     return DONE
 
 
+def _value_in(raw: Any, key: KeyPath) -> Any:
+    for part in key:
+        raw = raw.get(part) if isinstance(raw, dict) else None
+    return raw
+
+
 def _unknown_key(key: KeyPath) -> str:
     """What to add if there is no setting of that name at all."""
     known = settings_schema()["properties"]
     return "" if key[0] in known else f" There is no setting {key[0]}.{did_you_mean(key[0], known)}"
 
 
-def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith("?") else f"{sentence}."
-
-
 def _set(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     key = split_key(options.key)
     path = _target(options, env, key)
     value = _value(key, options.value, path, add=options.add)
-    _check(key, value)
+    refuse_ineffective(key, value, read_raw(path))
     _write(options, env, path, lambda mode: set_value(path, key, value, mode=mode))
     print(f"{join_key(key)} was set in {path}.")
     _say_if_overruled(options, env, key)
@@ -132,6 +133,9 @@ def _set(options: argparse.Namespace, env: Mapping[str, str]) -> int:
 def _unset(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     key = split_key(options.key)
     path = _target(options, env, key)
+    if _value_in(read_raw(path), key) is None:
+        print(f"robota: {join_key(key)} is not set in {path}.{_unknown_key(key)}", file=sys.stderr)
+        return NOT_SET
     _write(options, env, path, lambda mode: remove_value(path, key, mode=mode))
     print(f"{join_key(key)} is not set in {path} any more.")
     return DONE
@@ -187,10 +191,8 @@ def _target(options: argparse.Namespace, env: Mapping[str, str], key: KeyPath) -
 
 def _value(key: KeyPath, text: str, path: Path, *, add: bool) -> Any:
     if add:
-        before: Any = read_raw(path)
-        for part in key:
-            before = before.get(part, {}) if isinstance(before, dict) else {}
-        if before and not isinstance(before, list):
+        before = _value_in(read_raw(path), key) or []
+        if not isinstance(before, list):
             raise ConfigError(f"{join_key(key)} is not a list. Nothing was written.")
         return [*before, text]
     kind = type_of(key)
@@ -210,17 +212,6 @@ def _as_json(text: str) -> Any:
         return msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, UnicodeError):
         return text
-
-
-def _check(key: KeyPath, value: Any) -> None:
-    """Refuse what the next start would complain about."""
-    raw: Any = value
-    for part in reversed(key):
-        raw = {part: raw}
-    for flaw in checked(raw)[1]:
-        # One field of a profile alone lacks the others; that is no mistake here.
-        if tuple(flaw.place[: len(key)]) == key:
-            raise ConfigError(f"{join_key(flaw.place)}: {_ended(flaw.text)} Nothing was written.")
 
 
 def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, write: Callable[[int], None]) -> None:

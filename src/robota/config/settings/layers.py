@@ -10,7 +10,7 @@ import msgspec
 from robota.config.settings.json_text import NotAnObject, line_of, read_object
 from robota.config.settings.key_path import join_key
 from robota.config.settings.problems import SettingsProblem, Severity
-from robota.config.settings.validation import SettingFlaw, checked
+from robota.config.settings.validation import FlawKind, SettingFlaw, checked
 
 
 class Layer(StrEnum):
@@ -113,7 +113,7 @@ def _problem(parsed: LayerText, flaw: SettingFlaw) -> SettingsProblem:
 
 
 def _severity(layer: Layer, flaw: SettingFlaw) -> Severity:
-    if flaw.unknown or layer in WORKSPACE_LAYERS:
+    if flaw.kind is FlawKind.UNKNOWN or layer in WORKSPACE_LAYERS:
         return Severity.WARNING
     if layer in (Layer.MANAGED, Layer.FLAGS) or flaw.place[0] in PROTECTIVE:
         return Severity.ERROR

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Final, get_type_hints
 
 import msgspec
 
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import language_problem
-from robota.config.settings.schema import Permissions, SettingsFile, UpdateCheck, allowed_values
+from robota.config.settings.schema import Permissions, SandboxSettings, SettingsFile, UpdateCheck, allowed_values
 
 Place = tuple[str | int, ...]
 
@@ -20,7 +21,11 @@ MAPS: Final[Mapping[str, Any]] = {
     "env": str,
     "mcpServers": dict[str, Any],
 }
-RECORDS: Final[Mapping[str, type[msgspec.Struct]]] = {"permissions": Permissions, "updateCheck": UpdateCheck}
+RECORDS: Final[Mapping[str, type[msgspec.Struct]]] = {
+    "permissions": Permissions,
+    "sandbox": SandboxSettings,
+    "updateCheck": UpdateCheck,
+}
 TYPES: Final = {
     field.encode_name: hint
     for field, hint in zip(
@@ -41,12 +46,18 @@ _WORDS: Final = {
 }
 
 
+class FlawKind(StrEnum):
+    WRONG = "wrong"
+    UNKNOWN = "unknown"  # there is no setting of that name; nothing was left out
+    MISSING = "missing"  # the object at that place lacks a field
+
+
 class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
-    """Something wrong at one place of a file. An unknown name is only unknown; anything else was left out."""
+    """Something wrong at one place of a file. What is there was left out, unless only its name is unknown."""
 
     place: Place
     text: str
-    unknown: bool = False
+    kind: FlawKind = FlawKind.WRONG
 
 
 def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[SettingFlaw]]:
@@ -92,7 +103,7 @@ def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[SettingF
         sound = _sound_part(value, kind, (name, key), flaws, whole=name == "providers")
         if sound is not None:
             sound_entries[key] = sound
-            _note_unknown_fields(sound, kind, (name, key), flaws)
+        _note_unknown_fields(value, kind, (name, key), flaws)
     return sound_entries
 
 
@@ -104,7 +115,7 @@ def _sound_part(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw], *
             msgspec.convert(rest, kind)
         except msgspec.ValidationError as error:
             inner = _place_of(error)
-            flaws.append(SettingFlaw(place=(*place, *inner), text=_plain(error, (*place, *inner))))
+            flaws.append(_flaw(error, (*place, *inner)))
             if not inner or whole:
                 return None
             rest = _without(rest, inner)
@@ -128,17 +139,17 @@ def _without(value: Any, place: Place) -> Any:
     return rest
 
 
-def _plain(error: msgspec.ValidationError, place: Place) -> str:
+def _flaw(error: msgspec.ValidationError, place: Place) -> SettingFlaw:
     text = str(error).partition(" - at `$")[0]
     wrong = re.fullmatch(r"Expected `(.+)`, got `(.+)`", text)
     if wrong:
         needed = " or ".join(_WORDS.get(word, word) for word in wrong[1].split(" | ") if word != "null")
-        return f"{needed} is needed here, not {_WORDS.get(wrong[2], wrong[2])}"
+        return SettingFlaw(place=place, text=f"{needed} is needed here, not {_WORDS.get(wrong[2], wrong[2])}")
     missing = re.fullmatch(r"Object missing required field `(.+)`", text)
     if missing:
-        return f"{missing[1]} is missing here"
+        return SettingFlaw(place=place, text=f"{missing[1]} is missing here", kind=FlawKind.MISSING)
     allowed = allowed_values(place)
-    return f"it can be {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:]
+    return SettingFlaw(place=place, text=f"it can be {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:])
 
 
 def _note_unknown_fields(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw]) -> None:
@@ -154,7 +165,7 @@ def _unknown(place: Place, known: Iterable[str]) -> SettingFlaw:
 
     near = get_close_matches(str(place[-1]), list(known), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return SettingFlaw(place=place, text=f"there is no such setting, it has no effect{hint}", unknown=True)
+    return SettingFlaw(place=place, text=f"there is no such setting, it has no effect{hint}", kind=FlawKind.UNKNOWN)
 
 
 def _check_language(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:

@@ -28,7 +28,7 @@ def upsert_profile(path: Path, profile: Profile, *, set_current: bool) -> list[s
 
 def set_value(path: Path, key: Sequence[str], value: Any, *, mode: int = PRIVATE) -> None:
     """Set one setting, keeping all else."""
-    change_settings(path, lambda raw: _with_value(raw, list(key), value, path), mode=mode)
+    change_settings(path, lambda raw: with_value(raw, list(key), value, path), mode=mode)
 
 
 def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, mode: int = PRIVATE) -> None:
@@ -39,7 +39,7 @@ def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, mode: 
         for name in key:
             node = node.get(name) if isinstance(node, dict) else None
         present = node if isinstance(node, list) else []
-        return _with_value(raw, list(key), [*present, *(value for value in values if value not in present)], path)
+        return with_value(raw, list(key), [*present, *(value for value in values if value not in present)], path)
 
     change_settings(path, change, mode=mode)
 
@@ -113,17 +113,18 @@ def _with_profile(raw: dict[str, Any], profile: Profile, set_current: bool, path
     given.pop("name", None)
     before = _object_at(_object_at(raw, "providers", path), profile.name, path)
     kept = before if before.get("type") == profile.type else {}
-    changed = _with_value(raw, ["providers", profile.name], {**kept, **given}, path)
+    changed = with_value(raw, ["providers", profile.name], {**kept, **given}, path)
     if set_current:
         changed["currentProvider"] = profile.name
     return changed
 
 
-def _with_value(raw: dict[str, Any], key: list[str], value: Any, path: Path) -> dict[str, Any]:
+def with_value(raw: dict[str, Any], key: list[str], value: Any, path: Path) -> dict[str, Any]:
+    """The object with one value changed or added; raises `ConfigError` where something else is in the way."""
     name, *rest = key
     if not rest:
         return {**raw, name: value}
-    return {**raw, name: _with_value(_object_at(raw, name, path), rest, value, path)}
+    return {**raw, name: with_value(_object_at(raw, name, path), rest, value, path)}
 
 
 def _without_value(raw: dict[str, Any], key: list[str]) -> dict[str, Any]:

@@ -58,6 +58,9 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True):
     disabled: bool = False
 
 
+SERVER_FIELDS: Final = tuple(field.encode_name for field in msgspec.structs.fields(_Entry))
+
+
 def read_server(
     name: str, written: Mapping[str, Any], where: str, env: Mapping[str, str]
 ) -> tuple[Server | None, tuple[str, ...]]:
@@ -72,6 +75,15 @@ def read_server(
         return None, (f"{place} was left out: {problem}. Correct the entry; the other servers work.",)
     names = ", ".join(f"${{{variable}}}" for variable in unset)
     return server, (f"{place}: {names} is not set, and stays as it is written.",) if unset else ()
+
+
+def problem_with_server(name: str, written: Mapping[str, Any]) -> str | None:
+    """Why an entry would be left out; None if it can be used."""
+    try:
+        _server(name, _checked(name, written), written, "", {})
+    except InvalidServer as problem:
+        return str(problem)
+    return None
 
 
 def _checked(name: str, written: Mapping[str, Any]) -> _Entry:
