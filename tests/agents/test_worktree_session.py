@@ -44,6 +44,20 @@ def test_what_the_session_changes_is_changed_in_the_worktree_only(robota: Robota
     assert git(robota.workspace, "status", "--porcelain") == ""
 
 
+def test_words_right_after_the_option_are_the_prompt(robota: Robota) -> None:
+    """U19: `-p -w "words"` took the words for the name of the worktree."""
+    script(robota, {"expect": {"user": "fix the test"}, **ANSWER})
+    done = robota("-p", "-w", "fix the test")
+    assert (done.code, done.stdout) == (0, "Done.\n"), done.stderr
+
+
+def test_a_name_without_a_prompt_says_what_it_was_taken_for(robota: Robota) -> None:
+    """U19"""
+    script(robota, ANSWER)
+    done = robota("-p", "-w", "words")
+    assert done.code == 2 and "'words' was taken for the name of the worktree" in done.stderr
+
+
 def test_a_worktree_with_changes_is_kept_and_the_person_told_what_to_do(robota: Robota) -> None:
     script(robota, write("b.txt"), ANSWER)
     done = robota("-w", "try-it", "-p", "go", "--permission-mode", "acceptEdits")

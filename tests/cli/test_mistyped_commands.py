@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cli.scripts import script
 from tests.harness.cli import Robota
 
 
@@ -22,7 +23,77 @@ def test_a_misspelt_command_is_asked_about_and_starts_no_task(robota: Robota, wo
     assert not (robota.workspace / ".robota").exists()
 
 
-@pytest.mark.parametrize("words", [["-p", "sesions"], ["sesions list please"], ["explain", "this", "project"]])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["login"], "robota --configure"),
+        (["login", "anthropic"], "robota --configure"),
+        (["update"], "robota --check-update"),
+        (["models"], "--model MODEL"),
+        (["resume"], "cannot be taken up again yet"),
+        (["resume", "20260101-x"], "cannot be taken up again yet"),
+        (["continue"], "cannot be taken up again yet"),
+        (["history"], "robota sessions list"),
+        (["settings", "--json"], "robota config show"),
+    ],
+)
+def test_a_command_of_other_agents_is_told_where_it_is_here(robota: Robota, words: list[str], told: str) -> None:
+    """U8: these words were sent to the model as a prompt."""
+    script(robota, {"text": "the model was asked"})
+    finished = robota(*words)
+    assert (finished.code, finished.stdout) == (2, "")
+    assert f"There is no command {words[0]!r}." in finished.stderr and told in finished.stderr
+    assert not (robota.workspace / ".robota").exists()
+
+
+@pytest.mark.parametrize("option", ["-c", "--continue", "-r", "--resume", "--resume=20260101-x"])
+def test_taking_up_a_session_is_said_not_to_exist_yet(robota: Robota, option: str) -> None:
+    """U8: `--resume` proposed `--reset`, which deletes the settings."""
+    script(robota, {"text": "the model was asked"})
+    finished = robota(option, "-p", "go on")
+    assert (finished.code, finished.stdout) == (2, "")
+    assert "cannot be taken up again yet" in finished.stderr and "Did you mean" not in finished.stderr
+
+
+@pytest.mark.parametrize("option", ["--rest", "--resett", "--rset"])
+def test_deleting_the_settings_is_never_proposed(robota: Robota, option: str) -> None:
+    """U8"""
+    assert "Did you mean" not in robota(option).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["-y", "-p", "go"], "--yes answers only the question of --reset"),
+        (["--base-url", "http://x/v1", "-p", "go"], "--base-url belongs to a profile"),
+        (["--api-key-env", "KEY", "-p", "go"], "--api-key-env belongs to a profile"),
+        (["--reset", "--yes", "-p", "go"], "--reset starts no task"),
+        (["--check-update", "go"], "--check-update starts no task"),
+        (["--reset", "--configure"], "do not go together"),
+        (["--include-partial-messages", "-p", "go"], "needs --output-format"),
+        (["--provider", "script", "--configure-provider", "b", "--type", "scripted", "-p", "go"], "different profiles"),
+    ],
+)
+def test_an_option_without_effect_is_refused(robota: Robota, arguments: list[str], told: str) -> None:
+    """U19: nothing is accepted that has no effect."""
+    script(robota, {"text": "the model was asked"})
+    settings = (robota.home / ".robota/settings.json").read_text()
+    finished = robota(*arguments)
+    assert (finished.code, finished.stdout) == (2, "") and told in finished.stderr
+    assert (robota.home / ".robota/settings.json").read_text() == settings
+
+
+def test_words_and_options_of_a_prompt_may_be_mixed(robota: Robota) -> None:
+    """U19"""
+    script(robota, {"expect": {"user": "fix the bug"}, "text": "fixed"})
+    finished = robota("-p", "fix", "--max-turns", "3", "the bug")
+    assert finished.stdout == "fixed\n", finished.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["-p", "sesions"], ["sesions list please"], ["explain", "this", "project"], ["update", "the", "readme"]],
+)
 def test_a_prompt_is_a_prompt(robota: Robota, words: list[str]) -> None:
     finished = robota(*words)
     assert finished.code == 3

@@ -66,7 +66,12 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse(argv: Sequence[str]) -> CommandLine:
     """Read the command line, or raise `UsageError`. `--help` and `--version` print and exit."""
-    values: dict[str, Any] = vars(_parser().parse_args(argv))
+    parser = _parser()
+    found, rest = parser.parse_known_args(argv)
+    # Options between the words of a prompt; this takes twice as long, so it is not the first thing to try.
+    values: dict[str, Any] = vars(parser.parse_intermixed_args(argv) if rest else found)
+    if not values["prompt"] and any(map(str.isspace, values["worktree"] or "")):
+        values["prompt"], values["worktree"] = [values["worktree"]], ""  # no name has blanks: -w "fix the test"
     for field in ("prompt", "allowed_tools", "disallowed_tools"):
         values[field] = tuple(values[field])
     if values["permission_mode"] is not None:

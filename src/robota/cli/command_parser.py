@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 USAGE: Final = 2
 OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -12,11 +12,36 @@ INVALID_CHOICE: Final = re.compile(
     r"argument (?P<name>\S+): invalid choice: '(?P<said>.*)' \(choose from (?P<all>.*)\)"
 )
 UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: (?P<first>\S+)(?P<rest>.*)")
+# Nobody should delete their settings because they mistyped something else.
+NEVER_PROPOSED: Final = frozenset({"--reset", "--yes"})
+NO_RESUME: Final = (
+    " A session cannot be taken up again yet: every start is a new one. Those that are kept: robota sessions list"
+)
+BYPASS: Final = " To let everything run without asking: --permission-mode bypassPermissions"
+# What other agents call it.
+OPTIONS_OF_OTHERS: Final = {
+    "-c": NO_RESUME,
+    "--continue": NO_RESUME,
+    "-r": NO_RESUME,
+    "--resume": NO_RESUME,
+    "--fork-session": NO_RESUME,
+    "--dangerously-skip-permissions": BYPASS,
+    "--yolo": BYPASS,
+    "--full-auto": BYPASS,
+    "--dangerously-bypass-approvals-and-sandbox": BYPASS,
+    "--add-dir": " Robota works in one directory and what is below it: --cwd DIR",
+    "--mcp-config": " MCP servers stand in .mcp.json or in the settings: robota mcp --help",
+    "--settings": " Settings are changed with: robota config set KEY VALUE",
+    "--print-logs": " What happens is shown with: --verbose",
+    "--debug": " What happens is shown with: --verbose",
+}
 MISSING: Final = "the following arguments are required: "
 
 
 class CommandParser(argparse.ArgumentParser):
     """The parser of a sub-command. Its errors are short, and without an action it shows what there is."""
+
+    _is_mixing = False
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse, where nothing at all is a person who wants to know what could stand there."""
@@ -25,6 +50,17 @@ class CommandParser(argparse.ArgumentParser):
             self.exit(USAGE)
         self._refuse_option_before_action(argv[0])
         return self.parse_args(argv)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:
+        """Options may stand between the words, also before one that can be left out."""
+        found, rest = super().parse_known_args(args, namespace)
+        if not rest or self._subparsers is not None or self._is_mixing:
+            return found, rest
+        self._is_mixing = True  # it calls this method again
+        try:
+            return self.parse_known_intermixed_args(args)
+        finally:
+            self._is_mixing = False
 
     def error(self, message: str) -> NoReturn:
         known = " ".join(_options(self))
@@ -66,7 +102,8 @@ def in_plain_words(message: str, help: str) -> str:
         if not first.startswith("-"):
             return f"{first + unknown['rest']!r} does not belong here."
         option = first.partition("=")[0]
-        return f"There is no option {option}.{did_you_mean(option, OPTION.findall(help))}"
+        known = [name for name in OPTION.findall(help) if name not in NEVER_PROPOSED]
+        return f"There is no option {option}.{OPTIONS_OF_OTHERS.get(option) or did_you_mean(option, known)}"
     return message.removeprefix("argument ")
 
 

@@ -5,25 +5,60 @@ from collections.abc import Sequence
 
 from robota.cli.subcommands import SUBCOMMANDS
 
-# What people type where Robota has an option.
-OPTION_WORDS = frozenset({"configure", "reset"})
 WORD = re.compile(r"[A-Za-z]{3,}")
 PRINT_FLAGS = frozenset({"-p", "--print"})
+# With more words than this behind it, a word that is also a plain verb begins a task: "update the readme".
+MOST_ARGUMENTS = 1
+
+NO_RESUME = "A session cannot be taken up again yet. Those that are kept: robota sessions list"
+SET_UP = "A provider and its key are set up with: robota --configure"
+# What people type who know other agents, and where it is here.
+KNOWN_ELSEWHERE = {
+    "auth": SET_UP,
+    "login": SET_UP,
+    "logout": "A key is removed with: robota config unset providers.NAME.apiKey",
+    "setup": SET_UP,
+    "configure": "Did you mean: robota --configure",
+    "provider": SET_UP,
+    "providers": SET_UP,
+    "init": "A project needs no preparation: robota, or robota -p PROMPT",
+    "update": "Whether there is a newer version: robota --check-update",
+    "upgrade": "Whether there is a newer version: robota --check-update",
+    "model": "The model is chosen with --model MODEL, or for good with: robota config set model MODEL",
+    "models": "The model is chosen with --model MODEL, or for good with: robota config set model MODEL",
+    "resume": NO_RESUME,
+    "continue": NO_RESUME,
+    "history": "Past sessions are listed with: robota sessions list",
+    "logs": "Past sessions are listed with: robota sessions list",
+    "chat": "A conversation begins with: robota",
+    "settings": "Did you mean: robota config show",
+    "permissions": "What may run is explained by: robota policy",
+    "hooks": "Hooks stand in the settings: robota config get hooks",
+    "status": "Did you mean: robota doctor",
+    "reset": "Your settings are removed (a copy is kept) with: robota --reset",
+}
 
 
 def problem_with(argv: Sequence[str]) -> str | None:
     """What to tell a person who misspelt a sub-command; None if this is a prompt or something else."""
     if not argv or not WORD.fullmatch(argv[0]) or PRINT_FLAGS.intersection(argv):
         return None
-    said, rest = argv[0], " ".join(argv[1:])
+    task = " ".join(argv)
+    answer = _elsewhere(argv) or _misspelt(argv)
+    if answer is None:
+        return None
+    return f'There is no command {argv[0]!r}. {answer}\nTo give it as a task: robota -p "{task}"'
+
+
+def _elsewhere(argv: Sequence[str]) -> str | None:
+    words = [word for word in argv[1:] if not word.startswith("-")]
+    return KNOWN_ELSEWHERE.get(argv[0].lower()) if len(words) <= MOST_ARGUMENTS else None
+
+
+def _misspelt(argv: Sequence[str]) -> str | None:
+    if argv[0].lower() in KNOWN_ELSEWHERE:
+        return None
     from robota.cli.command_parser import nearest
 
-    if said in OPTION_WORDS:
-        meant: str | None = f"--{said}"
-    else:
-        meant = nearest(said, SUBCOMMANDS)
-    if meant is None:
-        return None
-    likely = f"robota {meant} {rest}".rstrip()
-    task = f"{said} {rest}".rstrip()
-    return f'There is no command {said!r}. Did you mean: {likely}\nTo give it as a task: robota -p "{task}"'
+    meant = nearest(argv[0], SUBCOMMANDS)
+    return None if meant is None else f"Did you mean: {' '.join(('robota', meant, *argv[1:]))}"

@@ -34,6 +34,13 @@ def test_a_tool_runs_without_provider_and_settings(robota: Robota) -> None:
     assert not (robota.home / ".robota").exists()
 
 
+def test_the_arguments_may_stand_behind_the_options(robota: Robota) -> None:
+    """U19: `tool run NAME --permission-mode M '{}'` was refused."""
+    (robota.workspace / "a.txt").write_text("alpha\n")
+    done = robota("tool", "run", "read_file", "--permission-mode", "plan", '{"path": "a.txt"}', "--json")
+    assert done.code == 0 and "alpha" in done.stdout, done.stderr
+
+
 def test_the_outcome_as_json(robota: Robota) -> None:
     (robota.workspace / "a.txt").write_text("needle\n")
     result = outcome(robota, "search_files", path=".", regex="needle")

@@ -23,6 +23,26 @@ def test_it_goes_on_with_a_prompt(robota: Robota) -> None:
     assert done.stdout == "from b\n" and "now the current one" in done.stderr
 
 
+def test_a_new_profile_answers_the_prompt_beside_it(robota: Robota) -> None:
+    """U7: the prompt went to the profile that was current before, with the model of the new one."""
+    with running() as server:
+        script(robota, {"text": "from the old profile"})
+        options = ("--type", "openai-compatible", "--base-url", server.url, "--model", "m")
+        done = robota("--configure-provider", "b", *options, "-p", "x")
+        assert done.code == 0, done.stderr
+        assert "from the old profile" not in done.stdout and b'"m"' in server.last_body
+
+
+def test_a_profile_and_a_language_are_both_kept(robota: Robota) -> None:
+    """U7: the second of two things to write was passed over."""
+    path = write_settings(
+        robota, {"currentProvider": "a", "providers": {"a": {"type": "scripted"}, "b": {"type": "scripted"}}}
+    )
+    assert robota("--provider", "b", "--set-current", "--language", "ko").code == 0
+    settings = json.loads(path.read_text())
+    assert (settings["currentProvider"], settings["language"]) == ("b", "ko")
+
+
 def test_a_profile_that_is_not_there_changes_nothing(robota: Robota) -> None:
     path = write_settings(robota, {"currentProvider": "a", "providers": {"a": {"type": "scripted"}}})
     before = path.read_text()

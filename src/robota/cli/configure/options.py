@@ -39,11 +39,16 @@ def change_settings(arguments: CommandLine, env: Mapping[str, str]) -> int | Non
 
 
 def _store_options(arguments: CommandLine, env: Mapping[str, str]) -> int:
+    """Write all that was named, up to the first that cannot be."""
+    code = DONE
     if arguments.configure_provider is not None:
-        return configure_provider(_choice(arguments), env)
-    if arguments.set_current:
-        return set_current_provider(arguments.provider, env)
-    return _store_language(arguments.language or "", env)
+        code = configure_provider(_choice(arguments), env)
+    elif arguments.set_current:
+        code = set_current_provider(arguments.provider, env)
+    starts_task = bool(arguments.prompt) or arguments.print
+    if code == DONE and arguments.language is not None and not starts_task:
+        code = _store_language(arguments.language, env)
+    return code
 
 
 def set_current_provider(name: str | None, env: Mapping[str, str]) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from robota.cli.arguments import CommandLine, UsageError, parse
 from robota.cli.run.stdin import StdinProblem, piped_input
+from robota.cli.unused_options import refuse_unused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,6 +27,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         _refuse_misspelt(argv)
         arguments = parse(argv)
+        refuse_unused(arguments)
         code = _upkeep(arguments)
         if code is not None:
             return code
@@ -46,6 +48,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _refuse_misspelt(argv: Sequence[str]) -> None:
+    if not argv or argv[0].startswith("-"):
+        return
     from robota.cli.did_you_mean import problem_with
 
     problem = problem_with(argv)
@@ -61,7 +65,8 @@ def _prompt(arguments: CommandLine) -> str | None:
     if prompt:
         return prompt
     if arguments.print:
-        raise UsageError("There is no prompt: give it as an argument or on standard input.")
+        named = f" {arguments.worktree!r} was taken for the name of the worktree." if arguments.worktree else ""
+        raise UsageError(f"There is no prompt: give it as an argument or on standard input.{named}")
     return None
 
 
@@ -135,7 +140,7 @@ def _launch_options(arguments: CommandLine, *, attended: bool) -> "LaunchOptions
 
     return LaunchOptions(
         cwd=Path(arguments.cwd or "."),
-        provider=arguments.provider,
+        provider=arguments.provider or arguments.configure_provider,
         model=arguments.model,
         fallback_models=tuple(name for name in (arguments.fallback_model or "").split(",") if name),
         permission_mode=arguments.permission_mode,

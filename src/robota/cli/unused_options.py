@@ -1,0 +1,35 @@
+"""Options that would have no effect beside the others: refused, because whoever wrote them expects one."""
+
+from robota.cli.arguments import CommandLine, UsageError
+
+
+def refuse_unused(arguments: CommandLine) -> None:
+    """Raise `UsageError` if something was said that nothing would read."""
+    _refuse_task_beside_upkeep(arguments)
+    if arguments.yes and not arguments.reset:
+        raise UsageError(
+            "--yes answers only the question of --reset. What may run without asking is said by --permission-mode "
+            "and --allowed-tools."
+        )
+    if arguments.configure_provider is None:
+        for name in ("type", "base_url", "api_key", "api_key_env"):
+            if getattr(arguments, name) is not None:
+                raise UsageError(f"{_option(name)} belongs to a profile: --configure-provider NAME")
+    elif arguments.provider not in (None, arguments.configure_provider):
+        raise UsageError("--provider and --configure-provider name different profiles.")
+    if arguments.include_partial_messages and arguments.output_format in ("text", "json"):
+        raise UsageError("--include-partial-messages needs --output-format stream-json or messages.")
+
+
+def _refuse_task_beside_upkeep(arguments: CommandLine) -> None:
+    chosen = [name for name in ("check_update", "reset", "configure") if getattr(arguments, name)]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(map(_option, chosen))} do not go together.")
+    if chosen and (arguments.prompt or arguments.print):
+        raise UsageError(f"{_option(chosen[0])} starts no task, so there can be no prompt beside it.")
+    if chosen and (arguments.configure_provider is not None or arguments.set_current or arguments.language is not None):
+        raise UsageError(f"{_option(chosen[0])} does not go together with options that change other settings.")
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
