@@ -7,12 +7,13 @@ import re
 import select
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
 LONGEST_WAIT_S = 30.0
+POLL_S = 0.05
 
 
 class Terminal:
@@ -51,6 +52,13 @@ class Terminal:
         end = self.screen.index(words, self._read_to) + len(words)
         new, self._read_to = self.screen[self._read_to : end], end
         return new
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something that does not show on the screen."""
+        deadline = time.monotonic() + LONGEST_WAIT_S
+        while not condition():
+            assert time.monotonic() < deadline, self.screen
+            self._read(min(deadline, time.monotonic() + POLL_S))
 
     def answer(self, question: str, text: str) -> None:
         """Wait for a question, then type the answer and Enter."""

@@ -51,7 +51,7 @@ class CommandParser(argparse.ArgumentParser):
         self._refuse_option_before_action(argv[0])
         return self.parse_args(argv)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Options may stand between the words, also before one that can be left out."""
         found, rest = super().parse_known_args(args, namespace)
         if not rest or self._subparsers is not None or self._is_mixing:

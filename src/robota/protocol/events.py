@@ -163,13 +163,14 @@ class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced")
 
 
 class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled"):
-    """The request failed and will be tried again after a pause; `RetryNow` ends the pause."""
+    """The request failed and will be tried again after a pause; `RetryNow` ends the pause. `reason` is for a person."""
 
     attempt: int
     max_retries: int
     delay_ms: int
     error: str
     error_status: int | None = None
+    reason: str = ""
 
 
 class TaskCreated(TaskEvent, frozen=True, kw_only=True, tag="taskCreated"):

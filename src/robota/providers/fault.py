@@ -37,7 +37,8 @@ RETRYABLE = frozenset(
 class ProviderFault(Exception):
     """A request failed. The text says what happened and what to do, in words for a person.
 
-    `most_retries` is set where there is little hope, and then holds if it is less than what is usual.
+    `reason` is the bare cause, for a line that says the rest itself. `most_retries` is set where there is little hope,
+    and then holds if it is less than what is usual.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class ProviderFault(Exception):
         kind: FaultKind,
         message: str,
         *,
+        reason: str = "",
         status: int | None = None,
         retry_after_s: float | None = None,
         most_retries: int | None = None,
@@ -52,6 +54,7 @@ class ProviderFault(Exception):
         super().__init__(message)
         self.kind = kind
         self.message = message
+        self.reason = reason
         self.status = status
         self.retry_after_s = retry_after_s
         self.most_retries = most_retries

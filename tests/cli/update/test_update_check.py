@@ -28,10 +28,11 @@ class Index:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.url = ""
+        self.release = threading.Event()
 
 
 @contextlib.contextmanager
-def index(*versions: str, html: bool = False) -> Iterator[Index]:
+def index(*versions: str, html: bool = False, held: bool = False) -> Iterator[Index]:
     state = Index()
     names = [f"robota-{version}-py3-none-any.whl" for version in versions]
     page = "".join(f'<a href="../{name}#sha256=0">{name}</a>\n' for name in names)
@@ -40,6 +41,8 @@ def index(*versions: str, html: bool = False) -> Iterator[Index]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             state.asked.append(self.path)
+            if held:
+                state.release.wait(60)
             self.send_response(200 if versions else 404)
             self.end_headers()
             self.wfile.write(body.encode())
@@ -83,20 +86,46 @@ def test_a_failure_is_said_only_when_asked_for_and_shows_no_password(robota: Rob
     assert "newer" not in terminal.screen and "available" not in terminal.screen
 
 
-def test_an_interactive_start_asks_once_a_day(robota: Robota) -> None:
+def test_an_interactive_start_asks_once_a_day_and_shows_it_at_the_next(robota: Robota) -> None:
     script(robota, {"text": "ok"})
+    cache = robota.home / ".robota/update-check.json"
     with index(NEWER) as there:
-        for _ in range(2):
+        for round in range(2):
             with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
+                terminal.wait_until(cache.exists)
                 assert terminal.hang_up() == 0
-            assert f"Robota {NEWER} is available" in terminal.screen
+            assert (f"Robota {NEWER} is available" in terminal.screen) is (round == 1)
         assert len(there.asked) == 1
-        cache = robota.home / ".robota/update-check.json"
         old = json.loads(cache.read_text())
         cache.write_text(json.dumps({**old, "checkedAt": old["checkedAt"] - 25 * 60 * 60 * 1000}))
         with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
+            terminal.wait_until(lambda: len(there.asked) == 2)
             terminal.hang_up()
-        assert len(there.asked) == 2
+
+
+def test_a_silent_index_keeps_nobody_waiting(robota: Robota) -> None:
+    """U19: it delayed the first prompt. The index here answers only after the model has."""
+    script(robota, {"text": "the answer"})
+    with index(NEWER, held=True) as there:
+        with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
+            terminal.wait_for("the answer")
+            assert terminal.hang_up() == 0
+        there.release.set()
+
+
+def test_a_failed_look_speaks_of_the_index(robota: Robota) -> None:
+    """U19: it spoke of a model server and its baseURL."""
+    done = robota("--check-update", env={"PIP_INDEX_URL": "http://me:pw-7@127.0.0.1:9/simple"})
+    assert done.code == 1 and "the package index http://127.0.0.1:9/simple" in done.stderr
+    assert "nobody listens" in done.stderr
+    assert not any(words in done.stderr for words in ("model server", "baseURL", "provider profile", "pw-7"))
+
+
+def test_an_index_without_robota_is_named(robota: Robota) -> None:
+    """U19"""
+    with index() as there:
+        done = robota("--check-update", env={"PIP_INDEX_URL": there.url})
+    assert done.code == 1 and "HTTP 404" in done.stderr and "model" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -124,8 +153,8 @@ def test_a_broken_cache_is_no_obstacle(robota: Robota) -> None:
     script(robota, {"text": "ok"})
     (robota.home / ".robota/update-check.json").write_text("{oops")
     with index(NEWER) as there, Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
+        terminal.wait_until(lambda: len(there.asked) == 1)
         assert terminal.hang_up() == 0
-    assert len(there.asked) == 1
 
 
 def test_where_the_address_comes_from(tmp_path: Path) -> None:

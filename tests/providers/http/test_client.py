@@ -141,6 +141,37 @@ def test_nobody_listens(host: str) -> None:
     assert "hidden" not in fault.message
 
 
+def test_a_name_that_cannot_be_looked_up_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U19: directly and through a proxy, where libraries only say that all attempts failed."""
+
+    def unknown(*arguments: object, **options: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    for variable, name in (("UNUSED", "no-such-host.invalid"), ("HTTP_PROXY", "no-such-proxy.invalid")):
+        monkeypatch.setenv(variable, f"http://me:pw-7@{name}:3128")
+        fault = asyncio.run(fault_from(Http(), "http://no-such-host.invalid/v1"))
+        assert fault.kind is FaultKind.CONNECTION and f"the name {name} cannot be looked up: Name or" in fault.message
+        assert fault.reason in fault.message and "pw-7" not in fault.message
+
+
+def test_a_refused_connection_through_a_proxy_names_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U19"""
+    monkeypatch.setenv("HTTP_PROXY", "http://me:pw-7@127.0.0.1:9")
+    fault = asyncio.run(fault_from(Http(), "http://models.example/v1"))
+    assert "through the proxy http://127.0.0.1:9: Connection refused" in fault.message and "pw-7" not in fault.message
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:pw-7@127.0.0.1:9", "socks5h://127.0.0.1:9", "gopher://127.0.0.1:9"])
+def test_a_proxy_that_cannot_be_used_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    """R5: it ended the session as a bug of ours."""
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    fault = asyncio.run(fault_from(Http(), "http://models.example/v1"))
+    assert fault.kind is FaultKind.INVALID_REQUEST and "pw-7" not in fault.message
+    assert ("pip install 'robota[socks]'" in fault.message) is proxy.startswith("socks")
+    assert "proxy" in fault.message
+
+
 @pytest.mark.parametrize(
     "url",
     ["ftp://127.0.0.1/x", "not a url", "http://", "http://[::1", "http://127.0.0.1:99999999", "http://127.0.0.1:0"],

@@ -1,4 +1,7 @@
-"""Whether there is a newer Robota: asked at most once a day, only by an interactive start, and never in the way."""
+"""Whether there is a newer Robota: asked at most once a day, only by an interactive start, and never in the way.
+
+A start shows what was found before and looks again in the background; what that finds is for the next one.
+"""
 
 import asyncio
 import re
@@ -6,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -52,16 +56,16 @@ def check_now(env: Mapping[str, str]) -> int:
 
 
 def start_up_notice(env: Mapping[str, str], *, disabled: bool = False) -> str | None:
-    """One line for an interactive start, or None. Never raises and never takes longer than its patience."""
+    """One line for an interactive start, or None. Waits for nobody."""
     wanted = load_settings(None, env).values.update_check
     if disabled or not wanted.enabled or any(env.get(name, "") not in ("", "0", "false") for name in QUIET_VARIABLES):
         return None
     now_ms = _now_ms()
     checked = _stored(env)
     if checked is None or checked.current_version != VERSION or not 0 <= now_ms - checked.checked_at < FRESH_MS:
-        checked = _look(env, wanted, now_ms)
-        _store(env, checked)
-    return _notice(checked)
+        # Nobody waits for a daemon, so a silent index does not keep the process alive either.
+        Thread(target=lambda: _store(env, _look(env, wanted, now_ms)), daemon=True).start()
+    return _notice(checked) if checked is not None else None
 
 
 def newest(versions: Iterable[str]) -> str | None:
@@ -90,7 +94,7 @@ def _look(env: Mapping[str, str], wanted: UpdateCheck, now_ms: int) -> Checked:
         latest = newest(versions_in(asyncio.run(_page(env, wanted))))
         problem = None if latest else f"the index knows no release of {PACKAGE}"
     except (ConfigError, TimeoutError) as error:
-        problem = str(error) or f"no answer in {PATIENCE_S:g} seconds"
+        problem = str(error) or f"the package index did not answer within {PATIENCE_S:g} seconds."
     return Checked(
         package_name=PACKAGE,
         checked_at=now_ms,
@@ -113,9 +117,16 @@ async def _page(env: Mapping[str, str], wanted: UpdateCheck) -> bytes:
         async with asyncio.timeout(PATIENCE_S):
             return await http.get(f"{index}/{PACKAGE}/", {"accept": SIMPLE_API})
     except ProviderFault as fault:
-        raise ConfigError(fault.message) from fault
+        said = (fault.reason or fault.message).rstrip(".")
+        raise ConfigError(f"the package index {_shown(index)} does not answer as it should: {said}.") from fault
     finally:
         await http.close()
+
+
+def _shown(index: str) -> str:
+    """The address without a name and a password."""
+    parts = urlsplit(index)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _secrets(index: str) -> tuple[str, ...]:

@@ -123,7 +123,10 @@ class Progress:
 def retry_in_words(event: RetryScheduled) -> str:
     """Why a request is tried again, when, and how often that will be done."""
     cause = RETRY_CAUSES.get(event.error, event.error)
-    status = f" (HTTP {event.error_status})" if event.error_status is not None else ""
+    if event.error_status is not None:
+        status = f" (HTTP {event.error_status})"
+    else:
+        status = f" ({event.reason})" if event.reason else ""
     pause = f"{event.delay_ms / 1000:.1f} s"
     return f"{cause}{status}. Trying again in {pause} ({event.attempt} of {event.max_retries})."
 

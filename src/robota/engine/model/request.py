@@ -245,6 +245,7 @@ class RequestRetry:
                 delay_ms=round(seconds * 1000),
                 error=fault.kind,
                 error_status=fault.status,
+                reason=fault.reason,
             )
         )
         started = monotonic()

@@ -1,7 +1,6 @@
 """The one place of network I/O: POST a body, hand out the answer as it arrives, turn every failure into a fault."""
 
 import asyncio
-import errno
 import ssl
 import time
 from collections.abc import Coroutine, Mapping
@@ -11,8 +10,9 @@ from urllib.request import getproxies
 
 import httpx2
 
-from robota.providers.fault import FaultKind, ProviderFault
+from robota.providers.fault import ProviderFault
 from robota.providers.http.faults import fault_of_status
+from robota.providers.http.network_faults import Route, fault_before_reply, fault_in_reply, is_loopback
 from robota.providers.http.transport import DirectTransport
 from robota.version import VERSION
 
@@ -21,22 +21,14 @@ DEFAULT_IDLE_TIMEOUT_S: Final = 300.0
 DRAIN_TIMEOUT_S: Final = 2.0
 ERROR_BODY_LIMIT: Final = 64 * 1024
 READ_AHEAD_LIMIT: Final = 4 * 1024 * 1024
-# A server on this machine that is just being started listens soon; one that was not started never does.
-RETRIES_IF_NOBODY_LISTENS: Final = 2
-REFUSED_CONNECTION: Final = f"[Errno {errno.ECONNREFUSED}]"
 
-# ValueError is how Python itself refuses an address.
+# ValueError is how Python itself refuses an address, ImportError how httpx2 refuses a kind of proxy.
 NETWORK_ERRORS: Final = (
     httpx2.HTTPError,
     httpx2.InvalidURL,
     httpx2.StreamError,
+    ImportError,
     OSError,
-    ValueError,
-)
-REFUSED_ADDRESS: Final = (
-    httpx2.UnsupportedProtocol,
-    httpx2.InvalidURL,
-    httpx2.LocalProtocolError,
     ValueError,
 )
 
@@ -79,7 +71,7 @@ class Http:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, answer: "HttpAnswer"
     ) -> None:
         """The whole life of one request, in a task of its own, so that reading never waits for who consumes."""
-        place = _shown(url)
+        route = Route(url=url, idle_s=self._idle_s, connect_s=CONNECT_TIMEOUT_S)
         started = False
         try:
             client = await self._open(url)
@@ -92,7 +84,7 @@ class Http:
         except ProviderFault as fault:
             raise self.without_secrets(fault) from None
         except NETWORK_ERRORS as error:
-            known = _fault_in_stream(error, self._idle_s) if started else _fault_before(error, place, self._idle_s)
+            known = fault_in_reply(error, route) if started else fault_before_reply(error, route)
             # The original may quote headers, so it is not chained.
             raise self.without_secrets(known) from None
 
@@ -101,7 +93,7 @@ class Http:
             if self._client is None:
                 parts = _address(url)
                 tls = await _tls_context(parts.scheme)
-                may_use_proxy = not _is_loopback(parts.hostname or "") and bool(getproxies())
+                may_use_proxy = not is_loopback(parts.hostname or "") and bool(getproxies())
                 self._client = httpx2.AsyncClient(
                     transport=None if may_use_proxy else DirectTransport(tls),
                     verify=tls,
@@ -113,16 +105,19 @@ class Http:
 
     def without_secrets(self, fault: ProviderFault) -> ProviderFault:
         """The same fault, fit to be shown and logged."""
-        message = fault.message
-        for secret in self._secrets:
-            message = message.replace(secret, "***")
         return ProviderFault(
             fault.kind,
-            message,
+            self._covered(fault.message),
+            reason=self._covered(fault.reason),
             status=fault.status,
             retry_after_s=fault.retry_after_s,
             most_retries=fault.most_retries,
         )
+
+    def _covered(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
 
 
 class HttpAnswer:
@@ -213,54 +208,8 @@ async def _refused(response: httpx2.Response) -> ProviderFault:
     return fault_of_status(response.status_code, headers, body, time.time())
 
 
-def _fault_before(error: Exception, place: str, idle_s: float) -> ProviderFault:
-    said = str(error) or type(error).__name__
-    if isinstance(error, httpx2.ConnectTimeout):
-        text = f"Could not connect to {place} within {CONNECT_TIMEOUT_S:g} s. Check the network and the baseURL."
-        return ProviderFault(FaultKind.CONNECTION, text)
-    if isinstance(error, httpx2.TimeoutException):
-        text = f"{place} did not answer within {idle_s:g} s. Retry, or raise the timeout of the provider profile."
-        return ProviderFault(FaultKind.CONNECTION, text)
-    if isinstance(error, REFUSED_ADDRESS):
-        text = f"The request to {place} could not be made: {said}. Check the baseURL of the provider profile."
-        return ProviderFault(FaultKind.INVALID_REQUEST, text)
-    if "CERTIFICATE_VERIFY_FAILED" in said:
-        text = f"The certificate of {place} is not trusted: {said}. If it is yours, name its CA in SSL_CERT_FILE."
-        return ProviderFault(FaultKind.INVALID_REQUEST, text)
-    if REFUSED_CONNECTION in said and _is_loopback(urlsplit(place).hostname or ""):
-        text = (
-            f"No model server listens at {place}. Start it on this machine, or correct the baseURL of the provider "
-            "profile: robota --configure. To see what works: robota doctor"
-        )
-        return ProviderFault(FaultKind.CONNECTION, text, most_retries=RETRIES_IF_NOBODY_LISTENS)
-    text = f"Could not reach the model server at {place}: {said}. Check that it runs, the network and the baseURL."
-    return ProviderFault(FaultKind.CONNECTION, text)
-
-
-def _fault_in_stream(error: Exception, idle_s: float) -> ProviderFault:
-    if isinstance(error, httpx2.TimeoutException):
-        text = f"The model server fell silent for {idle_s:g} s in the middle of its reply. Retry."
-    else:
-        said = str(error) or type(error).__name__
-        text = f"The connection broke in the middle of the reply: {said}. Retry."
-    return ProviderFault(FaultKind.STREAM_CUT, text)
-
-
-def _shown(url: str) -> str:
-    """An address without the parts that may hold a secret."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "the model server"
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
 def _address(url: str) -> SplitResult:
     parts = urlsplit(url)
     if parts.port == 0:
         raise ValueError("port 0 is no address")
     return parts
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")

@@ -83,6 +83,7 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: bytes, now: f
     return ProviderFault(
         kind,
         sentence(kind, said, status),
+        reason=f"HTTP {status}" + (f": {said}" if said else ""),
         status=status,
         retry_after_s=retry_after_s(headers, text, now),
     )

@@ -27,7 +27,7 @@ async def post_json(url: str, headers: Mapping[str, str], body: bytes, timeout_s
             return await _read(response)
     except (TimeoutError, httpx2.TimeoutException) as error:
         raise PostFailed(f"it did not answer within {timeout_s:g} s") from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, ImportError, OSError, ValueError) as error:
         raise PostFailed(f"it cannot be reached: {error or type(error).__name__}") from error
 
 
