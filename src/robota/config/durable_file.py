@@ -1,14 +1,29 @@
-"""Writing a file of the person: all or nothing, one writer at a time, nobody else reads."""
+"""Files of the person. Reading waits for nobody; writing is all or nothing, one writer at a time, nobody else reads."""
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 PRIVATE: Final = 0o600
 PRIVATE_DIRECTORY: Final = 0o700
+LARGEST_READ: Final = 32 * 1024 * 1024
+
+
+def read_file(path: Path) -> bytes:
+    """All of a plain file. Anything else raises `OSError`: a pipe would keep us waiting, a device would never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+        if status.st_size > LARGEST_READ:
+            raise OSError(errno.EFBIG, "it is too long", str(path))
+        return file.read()
 
 
 def replace_file(target: Path, data: bytes, *, mode: int = PRIVATE) -> None:
@@ -32,7 +47,7 @@ def keep_backup(target: Path) -> Path | None:
     """A copy of what is there now, beside it; None if nothing is."""
     backup = target.with_name(target.name + ".bak")
     try:
-        replace_file(backup, target.read_bytes())
+        replace_file(backup, read_file(target))
     except FileNotFoundError:
         return None
     return backup

@@ -122,10 +122,10 @@ def _session_in(directory: Path, session_id: str) -> Path:
 def _prepare_in_project(directory: Path) -> str | None:
     """Make the project's own directory. Returns why that cannot be, if it cannot."""
     sessions = directory / SESSIONS
-    for path in (directory, sessions):
-        if path.is_symlink():
-            return f"{path} is a symbolic link, which is not followed"
     try:
+        for path in (directory, sessions):
+            if path.is_symlink():
+                return f"{path} is a symbolic link, which is not followed"
         _make_hidden(directory)
         sessions.mkdir(mode=0o700, exist_ok=True)
         if not os.access(sessions, os.W_OK | os.X_OK):
@@ -134,7 +134,7 @@ def _prepare_in_project(directory: Path) -> str | None:
             # Somebody shares other files of this directory through git; only the sessions are hidden then.
             _hide_from_git(sessions)
     except OSError as error:
-        return f"{directory} cannot be made ({error.strerror})"
+        return f"{directory} cannot be used ({error.strerror})"
     return None
 
 
@@ -165,9 +165,9 @@ def _hide_from_git(directory: Path) -> None:
 
 
 def _entries_in(place: Path) -> list[SessionEntry]:
-    if place.is_symlink() or (place / SESSIONS).is_symlink():
-        return []
     try:
+        if place.is_symlink() or (place / SESSIONS).is_symlink():
+            return []
         directories = list((place / SESSIONS).iterdir())
     except OSError:
         return []

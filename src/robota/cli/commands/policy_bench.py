@@ -10,7 +10,7 @@ import msgspec
 from robota.app.policy import policy_of_permissions, policy_of_settings
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
-from robota.config.settings.layers import Layer, check_layer, read_file
+from robota.config.settings.layers import Layer, check_layer, read_layer
 from robota.config.settings.load import load_settings, refuse_errors
 from robota.config.settings.schema import Permissions, SettingsFile
 from robota.contracts.tool import AnyTool, BadArguments
@@ -103,7 +103,7 @@ def _permissions_of(path: Path) -> Permissions:
     """The permissions of one settings file; a file that is not as it should be is an error, not no rules."""
     if not path.is_file():
         raise ConfigError(f"There is no settings file {path}. Nothing was judged.")
-    checked = check_layer(read_file(Layer.USER, path))
+    checked = check_layer(read_layer(Layer.USER, path))
     if checked.problems:
         raise ConfigError(" ".join([*(problem.message for problem in checked.problems), "Nothing was judged."]))
     return msgspec.convert(checked.values, SettingsFile).permissions

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from robota.cli.update.package_index import index_address
-from robota.config.durable_file import PRIVATE_DIRECTORY, replace_file
+from robota.config.durable_file import PRIVATE_DIRECTORY, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
@@ -155,7 +155,7 @@ def _order(version: str) -> tuple[Any, ...]:
 
 def _stored(env: Mapping[str, str]) -> Checked | None:
     try:
-        return msgspec.json.decode(_cache(env).read_bytes(), type=Checked)
+        return msgspec.json.decode(read_file(_cache(env)), type=Checked)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, ConfigError):
         return None
 

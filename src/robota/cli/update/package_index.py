@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from robota.config.durable_file import read_file
 from robota.config.errors import ConfigError
 from robota.config.paths import home_directory
 
@@ -49,7 +50,7 @@ def _pip_files(env: Mapping[str, str]) -> Iterator[Path]:
 
 def _uv_index(path: Path) -> Iterator[str]:
     try:
-        settings: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings: dict[str, Any] = tomllib.loads(read_file(path).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return
     indexes = settings.get("index", [])
@@ -64,7 +65,7 @@ def _uv_index(path: Path) -> Iterator[str]:
 def _pip_index(path: Path) -> Iterator[str]:
     parser = configparser.RawConfigParser()
     try:
-        parser.read_string(path.read_text(encoding="utf-8"))
+        parser.read_string(read_file(path).decode())
     except (OSError, UnicodeDecodeError, configparser.Error):
         return
     for section in ("install", "global"):

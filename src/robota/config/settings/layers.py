@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.durable_file import read_file
 from robota.config.settings.json_text import NotAnObject, line_of, read_object
 from robota.config.settings.key_path import join_key
 from robota.config.settings.problems import SettingsProblem, Severity
@@ -59,11 +60,11 @@ class LayerText(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[SettingsProblem, ...] = ()
 
 
-def read_file(layer: Layer, path: Path) -> LayerText:
+def read_layer(layer: Layer, path: Path) -> LayerText:
     """A settings file; no file is no settings. A file that cannot be understood is left as it is."""
     origin = Origin(layer, str(path))
     try:
-        return parse_file(origin, path.read_bytes())
+        return parse_file(origin, read_file(path))
     except (FileNotFoundError, NotADirectoryError):
         return LayerText(origin=origin)
     except OSError as error:

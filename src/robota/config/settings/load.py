@@ -10,7 +10,7 @@ from robota.config.errors import ConfigError
 from robota.config.paths import MANAGED_SETTINGS, settings_path
 from robota.config.settings.environment_layer import from_environment
 from robota.config.settings.key_path import KeyPath
-from robota.config.settings.layers import Layer, Origin, built_in, check_layer, from_flags, read_file
+from robota.config.settings.layers import Layer, Origin, built_in, check_layer, from_flags, read_layer
 from robota.config.settings.legacy_provider import with_legacy_provider
 from robota.config.settings.merge import Entry, merged, nested
 from robota.config.settings.problems import SettingsProblem, Severity
@@ -57,7 +57,7 @@ def load_settings(
     managed: Path = MANAGED_SETTINGS,
 ) -> Settings:
     """All layers, for a workspace (`root`) or for none. Never fails for a wrong file: see `problems`."""
-    user = check_layer(with_legacy_provider(read_file(Layer.USER, settings_path(env))))
+    user = check_layer(with_legacy_provider(read_layer(Layer.USER, settings_path(env))))
     workspace = WorkspaceSettings() if root is None else read_workspace(root, env)
     layers = [
         built_in(),
@@ -65,7 +65,7 @@ def load_settings(
         *workspace.layers,
         *from_environment(env),
         from_flags(flags or {}),
-        check_layer(read_file(Layer.MANAGED, managed)),
+        check_layer(read_layer(Layer.MANAGED, managed)),
     ]
     entries = merged(layers)
     return Settings(

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from robota.config.durable_file import PRIVATE, keep_backup, only_writer, replace_file
+from robota.config.durable_file import PRIVATE, keep_backup, only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.json_text import NotAnObject, read_object
@@ -78,8 +78,7 @@ def stored_profile(path: Path, name: str) -> Profile | None:
 def read_raw(path: Path) -> dict[str, Any]:
     """The object in a settings file, as written; raises `ConfigError` for what cannot be understood."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        return read_object(text)[0]
+        return read_object(read_file(path).decode("utf-8-sig"))[0]
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:

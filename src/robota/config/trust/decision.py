@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from robota.config.durable_file import keep_backup, only_writer, replace_file
+from robota.config.durable_file import keep_backup, only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.config.trust.linked_worktree import same_place_in_main
@@ -146,7 +146,7 @@ def _path(env: Mapping[str, str]) -> Path:
 
 def _load(path: Path) -> _Store:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Store)
+        return msgspec.json.decode(read_file(path), type=_Store)
     except FileNotFoundError:
         return _Store()
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -180,6 +180,6 @@ def _kept(digest: str | None, env: Mapping[str, str]) -> bytes | None:
     if digest is None:
         return None
     try:
-        return (user_directory(env) / CONTENTS / digest).read_bytes()
+        return read_file(user_directory(env) / CONTENTS / digest)
     except OSError:
         return None

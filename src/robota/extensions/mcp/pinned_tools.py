@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from robota.config.durable_file import only_writer, replace_file
+from robota.config.durable_file import only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.extensions.mcp.definitions import Server
@@ -54,7 +54,7 @@ class PinnedToolStore:
         """None if this server was never seen here. Raises `ConfigError` if that cannot be known."""
         path = self._path(server)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=PinnedTools)
+            return msgspec.json.decode(read_file(path), type=PinnedTools)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

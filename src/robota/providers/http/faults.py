@@ -129,7 +129,10 @@ def retry_after_s(headers: Mapping[str, str], text: str, now: float) -> float | 
 
 def _kind(status: int, text: str) -> FaultKind:
     if status in (400, 413, 422):
-        return _kind_of_refusal(text)
+        refusal = _kind_of_refusal(text)
+        # Whoever says 413 and no more found the request too large, and only a shorter conversation changes that.
+        is_bare = status == 413 and refusal is FaultKind.INVALID_REQUEST
+        return FaultKind.CONTEXT_TOO_LONG if is_bare else refusal
     if status == 404:
         return FaultKind.MODEL_NOT_FOUND if re.search(NO_MODEL, server_message(text)) else FaultKind.INVALID_REQUEST
     if status in (403, 429) and re.search(UNPAID, text):

@@ -1,14 +1,18 @@
 """A provider made of a body builder and a reply reader: one server, one kept connection."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from time import monotonic
+from typing import Any, Final, Protocol
 
 from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, ModelRequest
 from robota.providers.definition import Probed
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.http.client import Http
+from robota.providers.http.client import DEFAULT_IDLE_TIMEOUT_S, Http
 from robota.providers.wire.reply import WireReply
+
+# A server that only says that it is still there gets this many times the patience that one gets which says nothing.
+PINGS_FACTOR: Final = 4
 
 
 class BodyEncoder(Protocol):
@@ -36,12 +40,14 @@ class WireClient:
         self._body = body
         self._new_reply = new_reply
         self._http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
+        self._longest_pings_s = PINGS_FACTOR * (profile.timeout or DEFAULT_IDLE_TIMEOUT_S)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
         """Send the request and read the reply as it arrives."""
         reply = self._new_reply()
         url = self._url if isinstance(self._url, str) else self._url(request.model)
         answer = self._http.post_stream(url, self._headers, self._body.encode(request))
+        newest = monotonic()
         try:
             async for data in answer:
                 chunks = reply.feed(data)
@@ -49,6 +55,9 @@ class WireClient:
                     answer.leave()
                 if chunks:
                     yield chunks
+                    newest = monotonic()
+                elif monotonic() - newest > self._longest_pings_s:
+                    raise _only_pings(self._longest_pings_s)
                 if reply.fault is not None:
                     raise self._http.without_secrets(reply.fault)
                 if reply.complete:
@@ -64,6 +73,14 @@ class WireClient:
     async def close(self) -> None:
         """Close the connection."""
         await self._http.close()
+
+
+def _only_pings(seconds: float) -> ProviderFault:
+    text = (
+        f"The model server sent nothing of its reply for {seconds:g} s, only signs that it is still there. Retry, or "
+        "raise the timeout of the provider profile."
+    )
+    return ProviderFault(FaultKind.STREAM_CUT, text, reason=f"nothing of the reply came for {seconds:g} s")
 
 
 async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:

@@ -9,6 +9,7 @@ from robota.providers.chunks import CallStartChunk, FinishChunk, ThinkingChunk, 
 from robota.providers.fault import FaultKind
 from robota.providers.wire.anthropic.thinking import Redacted, ThinkingPiece, Thought, sealed
 from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error
+from robota.providers.wire.token_counts import read_counts
 
 REASONS: Final = {
     "stop_sequence": "end_turn",
@@ -61,7 +62,7 @@ class _Usage(msgspec.Struct):
 
 
 class _Message(msgspec.Struct):
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 class _Event(msgspec.Struct):
@@ -70,7 +71,7 @@ class _Event(msgspec.Struct):
     delta: _Delta | None = None
     content_block: _Block | None = None
     message: _Message | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -82,7 +83,7 @@ class _OpenCall(msgspec.Struct):
 
 def anthropic_reply() -> WireReply[_Event]:
     """A reader for one reply."""
-    return WireReply(msgspec.json.Decoder(_Event).decode, _MessagesParser())
+    return WireReply(msgspec.json.Decoder(_Event, strict=False).decode, _MessagesParser())
 
 
 class _MessagesParser:
@@ -170,8 +171,9 @@ class _MessagesParser:
         self._thought_length += len(text)
         batch.thinking(text)
 
-    def _take_usage(self, usage: _Usage | None, batch: ChunkBatch) -> None:
+    def _take_usage(self, raw: Any, batch: ChunkBatch) -> None:
         """Counts are running totals; what an event does not mention stays as it was."""
+        usage = read_counts(raw, _Usage)
         if usage is None:
             return
         known = self._usage

@@ -10,6 +10,7 @@ from robota.protocol.conversation import Usage
 from robota.providers.chunks import CallStartChunk, FinishChunk, UsageChunk
 from robota.providers.http.faults import fault_of_error_object
 from robota.providers.wire.reply import ChunkBatch, WireReply
+from robota.providers.wire.token_counts import read_counts
 from robota.text.surrogate_pairs import SurrogateJoiner
 
 HALF_PAIR: Final = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -62,7 +63,7 @@ class _Usage(msgspec.Struct):
 
 class _Event(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     error: Any = None
     object: str | None = None
     message: Any = None
@@ -78,7 +79,7 @@ def chat_reply() -> WireReply[_Event]:
 class _ChatParser:
     def __init__(self) -> None:
         self.complete = False
-        self._decode = msgspec.json.Decoder(_Event).decode
+        self._decode = msgspec.json.Decoder(_Event, strict=False).decode
         self._calls = CallAssembly()
         self._reason: str | None = None
         # Only filled for a server that sends characters in halves.
@@ -105,8 +106,9 @@ class _ChatParser:
                 self._take_delta(delta, batch)
             if choice.finish_reason:
                 self._reason = choice.finish_reason
-        if event.usage is not None:
-            batch.add(_usage_chunk(event.usage))
+        usage = read_counts(event.usage, _Usage)
+        if usage is not None:
+            batch.add(_usage_chunk(usage))
 
     def take_whole(self, event: _Event, batch: ChunkBatch) -> bool:
         """One object instead of a stream; some servers know nothing else."""
@@ -188,7 +190,7 @@ def _usage_chunk(usage: _Usage) -> UsageChunk:
             output_tokens=max(0, usage.completion_tokens or 0),
             cache_read_input_tokens=cached,
         ),
-        usage.cost,
+        usage.cost if usage.cost is not None and usage.cost >= 0 else None,
     )
 
 

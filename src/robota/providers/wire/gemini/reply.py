@@ -10,6 +10,7 @@ from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http.faults import fault_of_error_object, sentence
 from robota.providers.wire.gemini.thinking import Signatures, sealed
 from robota.providers.wire.reply import ChunkBatch, WireReply
+from robota.providers.wire.token_counts import read_counts
 
 REASONS: Final = {
     "STOP": "end_turn",
@@ -61,14 +62,14 @@ class _Feedback(msgspec.Struct, rename="camel"):
 
 class _Event(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate] | None = None
-    usage_metadata: _Usage | None = None
+    usage_metadata: Any = None
     prompt_feedback: _Feedback | None = None
     error: Any = None
 
 
 def gemini_reply() -> WireReply[_Event]:
     """A reader for one reply."""
-    return WireReply(msgspec.json.Decoder(_Event).decode, _GeminiParser())
+    return WireReply(msgspec.json.Decoder(_Event, strict=False).decode, _GeminiParser())
 
 
 class _GeminiParser:
@@ -84,8 +85,9 @@ class _GeminiParser:
     def take(self, event: _Event, batch: ChunkBatch) -> None:
         if event.candidates:
             self._take_candidate(event.candidates[0], batch)
-        if event.usage_metadata is not None:
-            batch.add(UsageChunk(_usage(event.usage_metadata)))
+        usage = read_counts(event.usage_metadata, _Usage)
+        if usage is not None:
+            batch.add(UsageChunk(_usage(usage)))
         if event.error:
             raise fault_of_error_object(event.error)
         blocked = event.prompt_feedback.block_reason if event.prompt_feedback else None

@@ -10,6 +10,7 @@ from robota.providers.chunks import CallStartChunk, FinishChunk, ThinkingChunk, 
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error
 from robota.providers.wire.responses.thinking import ReasoningItem, sealed
+from robota.providers.wire.token_counts import read_counts
 
 TEXT_DELTAS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
 THOUGHT_DELTAS: Final = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
@@ -67,7 +68,7 @@ class _Incomplete(msgspec.Struct):
 
 
 class _Response(msgspec.Struct):
-    usage: _Usage | None = None
+    usage: Any = None
     error: Any = None
     incomplete_details: _Incomplete | None = None
 
@@ -79,7 +80,7 @@ class _OpenCall(msgspec.Struct):
 
 def responses_reply() -> WireReply[_Event]:
     """A reader for one reply."""
-    return WireReply(msgspec.json.Decoder(_Event).decode, _ResponsesParser())
+    return WireReply(msgspec.json.Decoder(_Event, strict=False).decode, _ResponsesParser())
 
 
 class _ResponsesParser:
@@ -150,8 +151,9 @@ class _ResponsesParser:
                 self._take_arguments(index, item.arguments, batch)
 
     def _finish(self, response: _Response, batch: ChunkBatch) -> None:
-        if response.usage is not None:
-            batch.add(UsageChunk(_usage(response.usage)))
+        usage = read_counts(response.usage, _Usage)
+        if usage is not None:
+            batch.add(UsageChunk(_usage(usage)))
         stopped = response.incomplete_details.reason if response.incomplete_details else None
         reason = INCOMPLETE.get(stopped, stopped) if stopped else "tool_use" if self._calls else "end_turn"
         last = next(reversed(self._calls.values()), None)
