@@ -78,7 +78,7 @@ def test_print_mode_with_a_script_needs_no_network_and_no_yaml(one_shot: set[str
 def test_print_mode_imports_one_client(one_shot: set[str]) -> None:
     clients = {name for name in one_shot if name.startswith("robota.clients.")}
     assert clients
-    assert {name.split(".")[2] for name in clients} <= {"headless", "render", "view"}
+    assert {name.split(".")[2] for name in clients} <= {"headless", "render", "terminal", "view"}
 
 
 def test_print_mode_imports_one_output_format(one_shot: set[str]) -> None:

@@ -56,6 +56,7 @@ def test_r05_a_passing_failure_is_retried_and_the_answer_comes_once(workspace: P
         (404, b"Not Found", "invalid_request", "baseURL"),
         (429, UNPAID, "billing_error", "balance"),
         (400, TOO_LONG, "context_too_long", "larger context window"),
+        (413, b"", "context_too_long", "larger context window"),
         (400, FILTERED, "content_filter", "Rephrase"),
     ],
 )

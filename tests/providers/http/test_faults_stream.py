@@ -146,6 +146,23 @@ def test_r06_pings_keep_a_slow_reply_alive(workspace: Path) -> None:
     live(workspace, in_turn(pinging), story, timeout=1.5)
 
 
+def test_pings_alone_do_not_keep_a_request_alive_for_ever(workspace: Path) -> None:
+    """R14: in print mode nobody is there to stop it."""
+
+    async def pinging(writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD)
+        while not writer.is_closing():
+            writer.write(b": ping\n\n")
+            await writer.drain()
+            await asyncio.sleep(0.05)
+
+    async def story(stage: Stage, server: RawServer) -> None:
+        assert await answered(stage) == [FaultKind.STREAM_CUT]
+        assert len(server.requests) == 2
+
+    live(workspace, in_turn(pinging), story, timeout=0.2)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_r07_a_reply_cut_anywhere_arrives_exactly(workspace: Path, size: int) -> None:
     """R07: chunk boundaries inside UTF-8 sequences and SSE lines."""

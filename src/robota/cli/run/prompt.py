@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from robota.cli.arguments import CommandLine, UsageError, parse
 from robota.cli.run.stdin import StdinProblem, piped_input
-from robota.cli.unused_options import refuse_unused
+from robota.cli.run.unused_options import refuse_unused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
