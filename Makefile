@@ -27,6 +27,7 @@ check: lint types imports ## style, types and import contracts
 
 lint: setup-dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check -q .
 
 types: setup-dev
 	$(BIN)/mypy
