@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from robota.protocol.asks.ask import Fault
+from robota.protocol.asks.ask import Ask, Fault
 from robota.protocol.commands import CancelTask, NewTask
 from robota.protocol.conversation import (
     AssistantBlock,
@@ -83,8 +83,8 @@ class Story:
         self.row(type="say", say=kind, text=text)
         return self
 
-    def ask(self, kind: str, text: str = "", fault: Fault | None = None) -> "Story":
-        self.row(type="ask", ask=kind, text=text, fault=fault)
+    def ask(self, kind: str, text: str = "", fault: Fault | None = None, asked: Ask | None = None) -> "Story":
+        self.row(type="ask", ask=kind, text=text, fault=fault, asked=asked)
         return self
 
     def reply(self, *pieces: str, thought: str = "", calls: tuple[ToolUseBlock, ...] = ()) -> "Story":

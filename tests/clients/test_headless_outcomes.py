@@ -10,7 +10,7 @@ from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.clients.headless.outcome import ERROR
 from robota.protocol.asks.answer import Reject
-from robota.protocol.asks.ask import Fault
+from robota.protocol.asks.ask import Fault, MistakeKind, MistakesAsk
 from robota.protocol.commands import AskResponse, NewTask, Refused
 from robota.protocol.events import MessageUpdated, TaskAborted
 from robota.protocol.message import Message
@@ -22,6 +22,9 @@ from tests.clients.stories import READ, READ_RESULT, TASK, Story
 def failed(kind: str, *, retryable: bool, status: int | None = None) -> Story:
     fault = Fault(kind=kind, message="The provider said no.", retryable=retryable, status=status)
     return Story().ask("api_req_failed", "The provider said no.", fault)
+
+
+REPEATED = MistakesAsk(message="The same call.", mistake=MistakeKind.REPEATED_CALL)
 
 
 def explicit_completion() -> Story:
@@ -57,6 +60,7 @@ def test_an_explicit_completion_gives_its_result_and_not_the_words_before_it() -
             ERROR,
             "malformed_tool_use_exhausted",
         ),
+        (Story().ask("mistake_limit_reached", asked=REPEATED), 1, ERROR, "repeated_tool_use"),
         (Story().reply("half").ask("auto_approval_max_req_reached"), 53, "error_max_turns", "max_turns"),
         (Story().reply("half").ask("followup", '{"question":"Which one?"}'), 10, ERROR, "needs_input"),
         (Story().reply("half").ask("resume_task"), 1, ERROR, "aborted_streaming"),

@@ -1,15 +1,18 @@
 """A row that streams is kept in the log now and then: a crash loses little of it, and the log does not fill up."""
 
 import asyncio
-import json
 from pathlib import Path
+
+import pytest
 
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.log.chain.reader import load
 from robota.log.chain.writer import SessionLog
+from robota.log.replay.session import replay
 from robota.protocol.events import Event, MessageCreated
 from robota.secrets.redaction import Redactor
+from tests.engine.stage import Stage, play
 
 
 class Clock:
@@ -23,9 +26,9 @@ class Clock:
 
 
 def logged_texts(log: SessionLog) -> list[str]:
-    """The text of the row, each time that it was written."""
-    payloads = (json.loads(bytes(record.payload)) for record in load(log.path).records if record.kind == "message")
-    return [payload["message"]["text"] for payload in payloads]
+    """What the log would say of the row, each time that it was written."""
+    records = load(log.path).records
+    return [replay(records[: end + 1]).tasks["task"].messages[0].text or "" for end in range(len(records))]
 
 
 def test_a_streaming_row_is_logged_at_most_twice_a_second(tmp_path: Path) -> None:
@@ -59,3 +62,47 @@ def test_a_secret_that_the_log_does_not_know_is_covered_for_clients_all_the_same
 
     [created] = asyncio.run(story())
     assert isinstance(created, MessageCreated) and created.message.text == f"It is {'*' * 15}."
+
+
+@pytest.mark.parametrize("answer", ["npm", "A", "x", "e", "sk-", "---", "gh"])
+def test_an_answer_that_could_be_the_beginning_of_a_key_is_shown(answer: str, workspace: Path) -> None:
+    """U3: what is held back while it may become a secret is shown when the answer ends."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start("one word")
+        await stage.until_ask("completion_result")
+        [row] = [event.message for event in stage.events_of(MessageCreated) if event.message.partial is True]
+        assert row.text == answer
+        assert stage.says("text")[-1] == answer
+
+    play(workspace, [{"text": answer}], story)
+
+
+def test_the_log_of_a_streaming_row_grows_by_what_was_added(tmp_path: Path) -> None:
+    """R7: a long answer that comes slowly costs a few times its length in the log, not its square."""
+    clock, bus = Clock(), EventBus(Redactor())
+    log = SessionLog.create(tmp_path / "session", lambda: 1)
+    row = Rows("task", Journal(log, bus), bus, clock=clock).stream("text")
+    pieces = [f"{number:0999d}\n" for number in range(200)]
+    for piece in pieces:
+        clock.now += 1
+        row.append(piece)
+    interrupted = replay(load(log.path).records).tasks["task"].messages[0]
+    assert interrupted.text == "".join(pieces) and interrupted.interrupted
+    row.finish()
+    log.close()
+    assert replay(load(log.path).records).tasks["task"].messages[0].text == "".join(pieces)
+    assert log.path.stat().st_size < 4 * len("".join(pieces))
+
+
+def test_an_answer_without_an_end_is_stopped(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R7: no server can make a session grow without limit."""
+    monkeypatch.setattr("robota.engine.model.reply.REPLY_CHARACTERS", 10_000)
+
+    async def story(stage: Stage) -> None:
+        await stage.start("talk")
+        ask = await stage.until_ask("api_req_failed")
+        assert "10,000 characters" in (ask.text or "")
+        assert ask.fault is not None and ask.fault.kind == "reply_too_long" and not ask.fault.retryable
+
+    play(workspace, [{"text": "word " * 4_000}], story)

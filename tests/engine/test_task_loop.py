@@ -1,7 +1,11 @@
 """The loop: how a task goes from prompt to completion, and what keeps it from going astray."""
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from robota.protocol.asks.ask import MistakeKind, MistakesAsk
 from robota.protocol.commands import AskResponse, NewTask, Refused
 from robota.protocol.conversation import AssistantTurn, ToolUseBlock
 from robota.protocol.events import (
@@ -152,6 +156,36 @@ def test_the_fourth_identical_call_is_stopped(workspace: Path) -> None:
         assert "repetition limit" in results[3].content
 
     turns = [{"calls": [call("read_file", path="a.txt")], "repeat": 4}, {"text": "done"}]
+    play(workspace, turns, story, attended=False)
+
+
+CIRCLES = {
+    "one call": [{"calls": [call("read_file", path="a.txt")], "repeat": 300}],
+    "one call and another one now and then": [
+        {"calls": [call("read_file", path="a.txt")], "repeat": 4},
+        {"calls": [call("read_file", path="b.txt")]},
+    ]
+    * 60,
+    "two calls in turns": [{"calls": [call("read_file", path=name)]} for name in ("a.txt", "b.txt")] * 150,
+}
+
+
+@pytest.mark.parametrize("turns", CIRCLES.values(), ids=CIRCLES)
+def test_a_model_that_goes_round_in_circles_is_stopped_where_nobody_can_answer(
+    workspace: Path, turns: list[dict[str, Any]]
+) -> None:
+    """R3: refused, then warned, then stopped, with a reason of its own."""
+    for name in ("a.txt", "b.txt"):
+        (workspace / name).write_text("x")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("mistake_limit_reached")
+        assert isinstance(ask.asked, MistakesAsk) and ask.asked.mistake is MistakeKind.REPEATED_CALL
+        results = tool_results(stage)
+        assert len(results) < 40
+        assert sum("last warning" in result.content for result in results) == 1
+
     play(workspace, turns, story, attended=False)
 
 

@@ -18,6 +18,7 @@ class FaultKind(StrEnum):
     CONNECTION = "connection"
     STREAM_CUT = "stream_cut"
     EMPTY_REPLY = "empty_reply"
+    REPLY_TOO_LONG = "reply_too_long"
     SCRIPT = "script"
 
 

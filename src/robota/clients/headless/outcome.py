@@ -13,6 +13,7 @@ from robota.protocol.asks.ask import (
     FailureAsk,
     LimitAsk,
     LimitKind,
+    MistakeKind,
     MistakesAsk,
     QuestionAsk,
     ResumeAsk,
@@ -154,7 +155,8 @@ def _limit_reached(asked: LimitAsk, partial: str) -> RunOutcome:
 
 def _mistakes(asked: MistakesAsk, partial: str) -> RunOutcome:
     said = asked.message or "The model made too many mistakes in a row. What was done stays done."
-    return _failed("malformed_tool_use_exhausted", partial, said)
+    repeats = asked.mistake is MistakeKind.REPEATED_CALL
+    return _failed("repeated_tool_use" if repeats else "malformed_tool_use_exhausted", partial, said)
 
 
 def _cancelled(partial: str, during: str, interruption: Interruption | None) -> RunOutcome:

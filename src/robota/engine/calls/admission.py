@@ -2,6 +2,9 @@
 
 import json
 import os
+from collections import deque
+from enum import Enum
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, assert_never
 
@@ -21,19 +24,21 @@ from robota.contracts.tool import (
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
 from robota.engine.calls.approval import Approval, ApprovedCall, ChangedCall
-from robota.engine.calls.call_stopped import CallStopped, TaskHalted, denied
+from robota.engine.calls.call_stopped import CallStopped, TaskGivenUp, TaskHalted, denied
 from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.calls import VerdictRecord
 from robota.protocol.asks.answer import Approve
-from robota.protocol.asks.ask import MistakesAsk
+from robota.protocol.asks.ask import MistakeKind, MistakesAsk
 from robota.workspace.problems import FileProblem
 
 NOT_KEPT: Final = "(not kept: the session log cannot be written)"
 FIRST_ARGUMENT_HEAD: Final = 47
 FIRST_ARGUMENT_TAIL: Final = 30
 REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
+LAST_WARNING: Final = "This is the last warning: the next repetition ends the task."
+LONGEST_CYCLE: Final = 4
 
 
 class CallContext:
@@ -157,16 +162,21 @@ class Admission:
             raise _mistake(str(error)) from error
 
     async def _guard_repetition(self, call: ToolCall) -> None:
-        if not self._repetition.blocks(call.name, call.input):
+        repetition = self._repetition.count(call.name, call.input)
+        if repetition is None:
             return
         told = f"Tool call repetition limit reached for {call.name}. Please try a different approach."
-        if self._runtime.options.attended:
-            answer = await self._runtime.ask(MistakesAsk(message=REPEATING))
+        if repetition is Repetition.WARNED:
+            told = f"{told} {LAST_WARNING}"
+        # Where nobody can answer, asking is what ends the run.
+        if self._runtime.options.attended or repetition is Repetition.STOPPED:
+            answer = await self._runtime.ask(MistakesAsk(message=REPEATING, mistake=MistakeKind.REPEATED_CALL))
+            self._repetition.forget()
             if answer.has_words:
                 self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
                 told = f"{told} The user says: {answer.text}"
             elif not isinstance(answer, Approve):
-                raise TaskHalted("The user gave up, because the model made the same call over and over.")
+                raise TaskGivenUp("The user gave up, because the model made the same call over and over.")
         raise _mistake(told)
 
     async def _pre_hooks(self, tool: AnyTool, call: ToolCall) -> Proceed:
@@ -301,25 +311,53 @@ class Admission:
         return Admitted(tool=tool, call=call, prepared=prepared, context=context)
 
 
+class Repetition(Enum):
+    """What becomes of a call that goes over the limit, from the first time to the third."""
+
+    REFUSED = 1
+    WARNED = 2
+    STOPPED = 3
+
+
 class RepetitionGuard:
-    """Lets `limit` identical calls in a row pass and stops the next one; then counting starts anew."""
+    """Notices a model that goes round in circles: one call over and over, or a short cycle of calls.
+
+    `limit` identical calls in a row pass, and four times as many rounds of a cycle. Each call after that is refused,
+    the second time with a warning; the third time the task has to stop, unless many other calls came between.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._last = ""
-        self._count = 0
+        self.forget()
 
-    def blocks(self, name: str, arguments: dict[str, Any]) -> bool:
-        """Count the call; whether it is one too many."""
+    def forget(self) -> None:
+        """Count anew, as after a word of the person."""
+        self._recent: deque[bytes] = deque(maxlen=LONGEST_CYCLE)
+        self._matches = dict.fromkeys(range(1, LONGEST_CYCLE + 1), 0)
+        self._refusals = 0
+        self._passed = 0
+
+    def count(self, name: str, arguments: dict[str, Any]) -> Repetition | None:
+        """Count the call; what becomes of it if it is one too many."""
         if self._limit <= 0:
-            return False
-        key = f"{name}:{json.dumps(arguments, sort_keys=True, default=str)}"
-        self._count = self._count + 1 if key == self._last else 1
-        self._last = key
-        if self._count <= self._limit:
-            return False
-        self._last, self._count = "", 0
-        return True
+            return None
+        key = sha256(f"{name}:{json.dumps(arguments, sort_keys=True, default=str)}".encode("utf-8", "replace")).digest()
+        recent = self._recent
+        for length in self._matches:
+            is_match = len(recent) >= length and recent[-length] == key
+            self._matches[length] = self._matches[length] + 1 if is_match else 0
+        recent.append(key)
+        rounds = 4 * self._limit
+        if self._matches[1] < self._limit and all(
+            matches < length * (rounds - 1) for length, matches in self._matches.items() if length > 1
+        ):
+            self._passed += 1
+            if self._passed > rounds:
+                self._refusals = 0
+            return None
+        self._passed = 0
+        self._refusals += 1
+        return Repetition(min(self._refusals, Repetition.STOPPED.value))
 
 
 def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:

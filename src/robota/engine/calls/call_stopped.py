@@ -27,10 +27,24 @@ class CallStopped(Exception):
 
 
 class TaskHalted(CallStopped):
-    """A hook or the person wants the task to end with this call, which is not run."""
+    """A hook wants the task to end with this call, which is not run. `words` tell the person."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("denied", reason, closes_reply=HALTED)
+        self.words = halted_by_hook(reason)
+
+
+class TaskGivenUp(TaskHalted):
+    """The person wants it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.words = reason
+
+
+def halted_by_hook(reason: str) -> str:
+    """What a person is told when a hook has ended the task."""
+    return f"A hook stopped the task: {reason}"
 
 
 def denied(**why: str) -> str:

@@ -26,7 +26,7 @@ from robota.contracts.tool import (
     ToolResult,
 )
 from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument
-from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted
+from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted, halted_by_hook
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
 from robota.protocol.events import CallPurpose, TaskToolFailed, ToolEnd, ToolStart
@@ -46,7 +46,7 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     is_mistake: bool = False
     closes_reply: str | None = None  # why the calls after this one must not run
     reason: str | None = None  # why it did not run, for a person
-    ends_task: str | None = None  # why a hook wants the person to be next
+    ends_task: str | None = None  # why the person is next, in words for them
 
     @property
     def completion(self) -> str | None:
@@ -152,7 +152,7 @@ class ToolExecutor:
             status="error" if result.is_error else "success",
             is_mistake=is_mistake,
             closes_reply=closes or (HALTED if halted is not None else None),
-            ends_task=halted,
+            ends_task=None if halted is None else halted_by_hook(halted),
         )
 
     async def _after_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
@@ -279,7 +279,7 @@ def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
         is_mistake=stop.is_mistake,
         closes_reply=stop.closes_reply,
         reason=stop.reason,
-        ends_task=stop.reason if isinstance(stop, TaskHalted) else None,
+        ends_task=stop.words if isinstance(stop, TaskHalted) else None,
     )
 
 

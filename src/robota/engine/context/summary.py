@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from robota.engine.context.cut import shorter
+from robota.engine.model.reply import ReplyLength
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import (
@@ -67,6 +68,7 @@ class Summariser:
             max_output_tokens=self._runtime.services.model.info.max_output_tokens,
         )
         words: list[str] = []
+        length = ReplyLength()
         counted, finish = UsageChunk(Usage()), None
         stream = self._runtime.services.model.provider.stream(request)
         try:
@@ -74,6 +76,7 @@ class Summariser:
                 for chunk in batch:
                     match chunk:
                         case TextChunk():
+                            length.add(chunk.text)
                             words.append(chunk.text)
                         case UsageChunk():
                             counted = chunk

@@ -31,9 +31,12 @@ from robota.providers.chunks import (
     ToolSpec,
     UsageChunk,
 )
+from robota.providers.fault import FaultKind, ProviderFault
 from robota.secrets.redaction import StreamRedactor
 from robota.text.surrogate_pairs import with_whole_characters
 
+# About a million tokens, which is more than any model says in one reply.
+REPLY_CHARACTERS: Final = 4_000_000
 FIRST_ARGUMENT_LENGTH: Final = 200
 ID_LENGTH: Final = 64
 # Two such escapes are one character. One alone is nothing that could be a path, a command or text in a file.
@@ -191,6 +194,22 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         return not self.calls and not self.turn.text.strip()
 
 
+class ReplyLength:
+    """How long a reply is so far. One that does not end is cut off with a fault: it would fill memory and log."""
+
+    def __init__(self) -> None:
+        self._characters = 0
+
+    def add(self, text: str) -> None:
+        self._characters += len(text)
+        if self._characters > REPLY_CHARACTERS:
+            raise ProviderFault(
+                FaultKind.REPLY_TOO_LONG,
+                f"The model's answer was stopped after {REPLY_CHARACTERS:,} characters, because it did not end. "
+                "Nothing of it was run. Try again, or use another model.",
+            )
+
+
 class ReplyReader:
     """Takes chunks one by one. Text and reasoning become rows at once; calls are collected until the end."""
 
@@ -203,6 +222,7 @@ class ReplyReader:
         self._row: StreamingRow | None = None
         self._row_kind = ""
         self._signature: str | None = None
+        self._length = ReplyLength()
         self._arguments: dict[str, tuple[str, StreamRedactor]] = {}
         self.usage = Usage()
         self.cost: float | None = None
@@ -211,13 +231,16 @@ class ReplyReader:
     def take(self, chunk: Chunk) -> None:
         match chunk:
             case TextChunk():
+                self._length.add(chunk.text)
                 self._take_pieces(self._reader.feed(chunk.text))
             case ThinkingChunk():
+                self._length.add(chunk.text)
                 self._signature = chunk.signature or self._signature
                 self._grow("reasoning", chunk.text)
             case CallStartChunk():
                 self._place(self._assembler.start(chunk))
             case CallArgumentsChunk():
+                self._length.add(chunk.json)
                 draft, first = self._assembler.feed(chunk)
                 self._place(draft)
                 self._announce_arguments(draft, chunk.json, first)

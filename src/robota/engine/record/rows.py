@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.engine.record.journal import EventBus, Journal
-from robota.log.kinds.conversation import MessageRecord
+from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, PartialMessage, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, StateTracker
@@ -92,6 +92,7 @@ class StreamingRow:
         self._kind = kind
         self._fields = fields
         self._pieces: list[str] = []
+        self._unsaved: list[str] = []
         self._covered = rows._bus.stream_redactor()
         self._message: Message | None = None
         self._saved_at = 0.0
@@ -118,7 +119,7 @@ class StreamingRow:
         now = self._rows._clock()
         if now - self._saved_at > SNAPSHOT_SECONDS:
             self._saved_at = now
-            self._rows._journal.write(MessageRecord(task_id=self._rows.task_id, message=self.snapshot()))
+            self._save()
 
     def snapshot(self) -> Message:
         """The row as far as it can be shown."""
@@ -127,13 +128,13 @@ class StreamingRow:
 
     def finish(self, **fields: Any) -> Message | None:
         """The row is complete. A row that never got text never was."""
+        held = self._covered.finish().decode()
         if self._message is None and self._pieces:
-            self._appear()
+            self._appear()  # with what was held back
+        elif held:
+            self._send(held)
         if self._message is None or self._rows._open.pop(self._message.ts, None) is None:
             return self._message
-        held = self._covered.finish().decode()
-        if held:
-            self._send(held)
         self._message = self._rows.change(self.snapshot(), partial=False, **fields)
         return self._message
 
@@ -142,8 +143,16 @@ class StreamingRow:
         self._rows._open[self._message.ts] = self
         self._saved_at = self._rows._clock()
 
+    def _save(self) -> None:
+        """Log what was added since the last time: the whole text each time would be its square."""
+        assert self._message is not None
+        added = "".join(self._unsaved)
+        self._unsaved.clear()
+        self._rows._journal.write(MessageTextRecord(task_id=self._rows.task_id, ts=self._message.ts, added=added))
+
     def _send(self, delta: str) -> None:
         assert self._message is not None
+        self._unsaved.append(delta)
         self._rows._bus.emit(self._delta(task_id=self._rows.task_id, ts=self._message.ts, delta=delta))
 
     def _decided_text(self) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
 from robota.contracts.tool import ChangeMode, Complete, Control, Delegate, Plan, Question, ToolCall, ToolResult
+from robota.engine.calls.call_stopped import halted_by_hook
 from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.images import image_blocks
@@ -58,7 +59,7 @@ class HandBack(msgspec.Struct, frozen=True):
 
 
 class Halted(msgspec.Struct, frozen=True):
-    """The person is next, because a hook wants it so. `words` tell them."""
+    """The person is next, because a hook or they themselves want it so. `words` tell them."""
 
     words: str
 
@@ -143,7 +144,7 @@ class Task:
         was_refused = await self._listen()
         if self._halted is not None:
             reason, self._halted = self._halted, None
-            return _halted(reason)
+            return Halted(halted_by_hook(reason))
         if was_refused and self._requests == 0 and not self.runtime.history.awaits_reply:
             return await self._give_floor("")
         self.runtime.history.add_user(self._pending)
@@ -184,7 +185,7 @@ class Task:
         completed = next((each.completion for each in executed if each.completion is not None), None)
         halted = next((each.ends_task for each in executed if each.ends_task is not None), None)
         if halted is not None:
-            return _halted(halted)
+            return Halted(halted)
         return AskModel() if completed is None else HandBack(completed)
 
     def _count_mistakes(self, executed: Sequence[Executed]) -> None:
@@ -376,10 +377,6 @@ class Task:
     def _no_such_mode(self, mode: str) -> ToolResult:
         known = ", ".join(self.runtime.services.modes.roles)
         return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)
-
-
-def _halted(reason: str) -> Halted:
-    return Halted(f"A hook stopped the task: {reason}")
 
 
 def _result_block(executed: Executed) -> ToolResultBlock:

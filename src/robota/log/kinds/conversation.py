@@ -34,6 +34,15 @@ class _RawMessageRecord(Value, frozen=True, kw_only=True):
     message: dict[str, Any]
 
 
+@record_kind("messageText")
+class MessageTextRecord(Payload, frozen=True, kw_only=True):
+    """Text that came for the row `ts` while it streamed. The row itself follows, whole, when it is complete."""
+
+    task_id: str
+    ts: int
+    added: str
+
+
 @record_kind("turn")
 class TurnRecord(Payload, frozen=True, kw_only=True):
     """A turn as the provider is told of it."""

@@ -6,7 +6,14 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord
-from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TruncateRecord, TurnRecord
+from robota.log.kinds.conversation import (
+    CondenseRecord,
+    MessageRecord,
+    MessageTextRecord,
+    RestoreRecord,
+    TruncateRecord,
+    TurnRecord,
+)
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.context import ModelContext, Reduced, model_context_of, reduction_id
@@ -20,6 +27,7 @@ INTERRUPTED: Final = "interrupted"
 # What changes the state of one task while it runs.
 TaskPayload = (
     MessageRecord
+    | MessageTextRecord
     | TurnRecord
     | CondenseRecord
     | TruncateRecord
@@ -153,6 +161,7 @@ class _Fold:
                 self._end(payload)
             case (
                 MessageRecord()
+                | MessageTextRecord()
                 | TurnRecord()
                 | CondenseRecord()
                 | TruncateRecord()
@@ -207,6 +216,8 @@ class _OpenTask:
         match payload:
             case MessageRecord():
                 self.messages[payload.message.ts] = payload.message
+            case MessageTextRecord():
+                self._grow(payload.ts, payload.added)
             case TurnRecord():
                 self.turns.append(payload.turn)
             case CondenseRecord() | TruncateRecord():
@@ -223,6 +234,11 @@ class _OpenTask:
                 self.running.pop(payload.call_id, None)
             case _:
                 assert_never(payload)
+
+    def _grow(self, ts: int, added: str) -> None:
+        row = self.messages.get(ts)
+        if row is not None:
+            self.messages[ts] = msgspec.structs.replace(row, text=(row.text or "") + added)
 
     def history(self) -> ReplayedTask:
         return ReplayedTask(

@@ -85,10 +85,18 @@ class LimitAsk(AskDetails, frozen=True, kw_only=True, tag="limit"):
     count: float
 
 
+class MistakeKind(StrEnum):
+    """What the model does wrong: replies that lead nowhere, or one call over and over."""
+
+    USELESS_REPLIES = "uselessReplies"
+    REPEATED_CALL = "repeatedCall"
+
+
 class MistakesAsk(AskDetails, frozen=True, kw_only=True, tag="mistakes"):
     """The model makes mistakes or goes round in circles. How to go on?"""
 
     message: str
+    mistake: MistakeKind = MistakeKind.USELESS_REPLIES
 
 
 class Fault(Value, frozen=True, kw_only=True):
