@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from robota.app.sandbox import withheld_variables
 from robota.config.settings.load import Settings, load_settings
 from robota.contracts.hook import LifecycleHooks, SessionHooks
 from robota.engine.runtime.options import Options
@@ -34,6 +35,7 @@ def hooks_of_session(
         {**os.environ, **without_loader_settings(settings.values.env)},
         lambda rule, tool, call: matches_call(rule, tool, call, policy),
         log.keep,
+        withheld_variables(settings),
     )
     return SessionHooks(before=(hooks,), after=(hooks,), lifecycle=hooks), notices
 
@@ -55,4 +57,5 @@ def hooks_outside_session(settings: Settings, root: Path, session_id: str) -> Li
         parse_hooks(settings.values.hooks),
         HookSessionInfo(session_id=session_id, transcript_path=str(log), cwd=root),
         {**os.environ, **without_loader_settings(settings.values.env)},
+        withheld=withheld_variables(settings),
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from robota.app.sandbox import withheld_variables
 from robota.config.settings.load import Settings
 
 if TYPE_CHECKING:
@@ -30,5 +31,7 @@ def configured_servers(
 
     found = configured(settings, env)
     place = root if settings.is_trusted else NEUTRAL_PLACE
-    servers = McpServers(found.servers, place, PinnedToolStore(project, env), env) if found.servers else None
-    return servers, found.notices
+    if not found.servers:
+        return None, found.notices
+    pins = PinnedToolStore(project, env)
+    return McpServers(found.servers, place, pins, env, withheld_variables(settings)), found.notices

@@ -1,4 +1,4 @@
-"""The sandbox for the commands of a session."""
+"""The sandbox for the commands of a session, and which variables are kept from them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
 from robota.protocol.permission_mode import PermissionMode
+from robota.secrets.named_values import referenced_variables
+from robota.workspace.process.withheld_variables import WithheldVariables
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 
@@ -21,3 +23,10 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
         network=values.sandbox.network,
         allowed_hosts=values.sandbox.allowed_hosts,
     )
+
+
+def withheld_variables(settings: Settings) -> WithheldVariables:
+    """What commands, MCP servers and hooks do not get: the keys of all profiles, and what looks like a secret."""
+    profiles = settings.values.providers.values()
+    named = {name for profile in profiles for name in referenced_variables([profile.api_key, profile.options])}
+    return WithheldVariables(named=frozenset(named), passed=frozenset(settings.values.sandbox.pass_env))

@@ -13,7 +13,7 @@ from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
 from robota.app.provider import chosen_profile, model_access
-from robota.app.sandbox import session_sandbox
+from robota.app.sandbox import session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.paths import user_directory
@@ -117,7 +117,11 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
     sandbox, settings = choices.sandbox, choices.settings
     options = msgspec.structs.replace(choices.options, session_id=new.id)
     hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
-    processes = LocalProcesses(wrap=sandbox.wrap if sandbox is not None else unwrapped, environment=settings.values.env)
+    processes = LocalProcesses(
+        wrap=sandbox.wrap if sandbox is not None else unwrapped,
+        environment=settings.values.env,
+        withheld=withheld_variables(settings),
+    )
     services = SessionServices(
         log=new.log,
         model=choices.model,

@@ -13,6 +13,7 @@ from robota.hooks.results import HookFailed, parse_command_result, parse_result_
 from robota.workspace.process.environment import absolute_path
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.process.guardian import OrphanGuard
+from robota.workspace.process.withheld_variables import WithheldVariables
 
 PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "ROBOTA_PROJECT_DIR")
 VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -26,10 +27,11 @@ class HookPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandlerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """Where handlers run. Hooks are the person's own, so they get the whole environment."""
+    """Where handlers run. Commands get no variables that are `withheld`; a web hook gets those that it names."""
 
     cwd: Path
     env: Mapping[str, str]
+    withheld: WithheldVariables
     watch: OrphanGuard
 
 
@@ -48,7 +50,7 @@ async def _run_command(handler: CommandHandler, payload: HookPayload, environmen
     project = dict.fromkeys(PROJECT_VARIABLES, str(environment.cwd))
     timeout_s = timeout_of(handler, payload.event)
     try:
-        env = {**_with_absolute_path(environment.env), **project}
+        env = {**_with_absolute_path(environment.withheld.without_secrets(environment.env)), **project}
         ended = await run_filter(
             _argv(handler, project), payload.body, environment.cwd, env, timeout_s, environment.watch
         )

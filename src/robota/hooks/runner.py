@@ -33,6 +33,7 @@ from robota.hooks.handlers import HandlerEnvironment, HookPayload, run_handler
 from robota.hooks.long_text import StoreText, with_preview
 from robota.hooks.results import HookFailed, failed_closed, merge_results
 from robota.workspace.process.guardian import OrphanGuard
+from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 MOST_IN_BACKGROUND: Final = 20
 REPLACED: Final = "A hook replaced what the tool returned; this is not the tool's own output."
@@ -59,13 +60,17 @@ class Hooks:
         env: Mapping[str, str] | None = None,
         rule_matches: RuleMatches = lambda rule, tool, call: True,
         store: StoreText | None = None,
+        withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """`rule_matches` is for handlers with an `if`; `store` keeps beside the log what is too long for the model."""
+        """`rule_matches` is for handlers with an `if`; `store` keeps beside the log what is too long for the model.
+
+        `withheld` says which variables the commands of hooks do not get.
+        """
         self._rules = hooks.rules
         self._session = session
         self._watch = OrphanGuard()
         self._environment = HandlerEnvironment(
-            cwd=session.cwd, env=dict(os.environ if env is None else env), watch=self._watch
+            cwd=session.cwd, env=dict(os.environ if env is None else env), withheld=withheld, watch=self._watch
         )
         self._rule_matches = rule_matches
         self._store = store

@@ -9,7 +9,16 @@ ENV_REFERENCE: Final = "$ENV:"
 KEYRING_REFERENCE: Final = "$KEYRING:"
 VARIABLE_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 
-SECRET_VARIABLE: Final = r"(?i)api_?key|token|secret|passw|credential|private_?key|_pat$"
+# A word of a name, as in MYSQL_PWD, NPM_CONFIG__AUTH or npm_config_//host/:_authToken.
+WORD: Final = re.compile(r"[A-Za-z0-9]+")
+SECRET_WORD: Final = re.compile(
+    r"keys?|pwd|auth|dsn|pat|creds?|cookie|jwt|bearer|pass|passwd|passphrase"
+    r"|.*(?:token|apikey|authkey|accesskey|secretkey|privatekey|signingkey|passkey)|.*secrets?.*|.*passw(?:or)?d.*"
+    r"|.*credentials?.*",
+    re.IGNORECASE,
+)
+# Ordinary names that would count as secret by one of their words.
+HARMLESS_NAME: Final = re.compile(r"(?i)(?:old)?pwd|git_author_.*|tokenizers_.*")
 HARMLESS_VARIABLE: Final = r"(?i)_(?:file|path|dir|name|id|url|host|user|type|ttl|env)$"
 
 MASK: Final = "***"
@@ -18,14 +27,19 @@ HARMLESS_SETTING: Final = r"(?i)tokens|keys?_?(?:env|name)$"
 PASSWORD_IN_URL: Final = r"(?<=://)[^/@\s]+@"
 
 
+def names_secret(name: str) -> bool:
+    """Whether the name of a variable says that it holds a credential."""
+    if HARMLESS_NAME.fullmatch(name):
+        return False
+    return any(SECRET_WORD.fullmatch(word) for word in WORD.findall(name))
+
+
 def secret_variables(environment: Mapping[str, str]) -> list[str]:
     """The values of environment variables whose names say that they are secret."""
     return [
         value
         for name, value in environment.items()
-        if re.search(SECRET_VARIABLE, name)
-        and not re.search(HARMLESS_VARIABLE, name)
-        and not value.startswith(("/", "$"))
+        if names_secret(name) and not re.search(HARMLESS_VARIABLE, name) and not value.startswith(("/", "$"))
     ]
 
 
@@ -45,3 +59,11 @@ def mask_settings(value: Any, key: str = "") -> Any:
 def is_reference(key: str) -> bool:
     """Whether this names the place of a key (`$ENV:…`, `$KEYRING:…`) and is not the key itself."""
     return key.startswith((ENV_REFERENCE, KEYRING_REFERENCE))
+
+
+def referenced_variables(value: Any) -> set[str]:
+    """The environment variables that settings name as the places of keys, wherever in them."""
+    if isinstance(value, str):
+        return {value.removeprefix(ENV_REFERENCE)} if value.startswith(ENV_REFERENCE) else set()
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return {name for each in inner for name in referenced_variables(each)}

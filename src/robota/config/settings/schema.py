@@ -34,6 +34,10 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         tuple[str, ...],
         Meta(description="The only hosts that sandboxed commands reach: python.org, *.github.com, example.com:8443."),
     ] = ()
+    pass_env: Annotated[
+        tuple[str, ...],
+        Meta(description="Variables that commands, hooks and MCP servers get although they look like secrets."),
+    ] = ()
 
 
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

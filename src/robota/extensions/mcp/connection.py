@@ -16,6 +16,7 @@ from robota.extensions.mcp.remote_tool import RemoteTool
 from robota.text.visible import visible
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.line_process import LineProcess
+from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 if TYPE_CHECKING:
     from robota.extensions.mcp.sdk import RemoteSession
@@ -32,9 +33,10 @@ class ServerFailed(Exception):
 class McpConnection:
     """A server and our line to it. `open` first, `close` in the end, also if `open` failed."""
 
-    def __init__(self, server: Server, cwd: Path) -> None:
+    def __init__(self, server: Server, cwd: Path, withheld: WithheldVariables = NOTHING_NAMED) -> None:
         self.server = server
         self._cwd = cwd
+        self._withheld = withheld
         self._process: LineProcess | None = None
         self._session: RemoteSession | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -96,7 +98,7 @@ class McpConnection:
         if isinstance(self.server, StdioServer):
             try:
                 argv = [self.server.command, *self.server.args]
-                self._process = LineProcess(argv, self._cwd, self.server.env)
+                self._process = LineProcess(argv, self._cwd, self.server.env, self._withheld)
             except CommandNotStarted as problem:
                 raise ServerFailed(str(problem)) from problem
 

@@ -16,6 +16,7 @@ from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, Too
 from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool, tool_name
 from robota.protocol.events import Notice
 from robota.text.visible import single_line
+from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 START_LIMIT_S: Final = 30.0
 START_LIMIT_VARIABLE: Final = "MCP_TIMEOUT"  # milliseconds
@@ -53,7 +54,16 @@ class GatheredTools(msgspec.Struct, frozen=True, kw_only=True):
 class McpServers:
     """The servers of one session. `close` ends them all."""
 
-    def __init__(self, servers: Sequence[Server], cwd: Path, pins: PinnedToolStore, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        servers: Sequence[Server],
+        cwd: Path,
+        pins: PinnedToolStore,
+        env: Mapping[str, str],
+        withheld: WithheldVariables = NOTHING_NAMED,
+    ) -> None:
+        """`withheld` says which variables of our environment they do not get."""
+        self._withheld = withheld
         self.pins = pins
         self._servers = servers
         self._cwd = cwd
@@ -88,7 +98,7 @@ class McpServers:
         """Start all, or only one, and look at them. Nothing is pinned."""
         await self.close()
         wanted = [server for server in self._servers if only is None or server.name == only]
-        self._connections += [McpConnection(server, self._cwd) for server in wanted]
+        self._connections += [McpConnection(server, self._cwd, self._withheld) for server in wanted]
         self._not_ready = {server.name for server in wanted}
         return tuple(await asyncio.gather(*map(self._inspect_one, self._connections)))
 

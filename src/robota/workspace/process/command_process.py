@@ -13,8 +13,9 @@ from typing import Final
 import msgspec
 
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.environment import command_environment, marked, without_loader_settings, without_secrets
+from robota.workspace.process.environment import command_environment, marked, without_loader_settings
 from robota.workspace.process.tree import ProcessTree
+from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import (
     NO_MORE_ACCESS,
     CommandWrapper,
@@ -60,6 +61,7 @@ class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
     wrap: CommandWrapper = unwrapped
     access: SandboxAccess = NO_MORE_ACCESS
     environment: Mapping[str, str] = {}
+    withheld: WithheldVariables = NOTHING_NAMED
 
 
 class CommandProcess:
@@ -235,8 +237,8 @@ def _spawn(
     launch: CommandLaunch, wrapped: WrappedCommand, input_end: int, output_end: int
 ) -> "subprocess.Popen[bytes]":
     environment = command_environment({**os.environ, **without_loader_settings(launch.environment)})
-    if wrapped.is_sandboxed:
-        environment = without_secrets(environment)
+    withheld = launch.withheld
+    environment = (withheld.without_secrets if wrapped.is_sandboxed else withheld.without_own_keys)(environment)
     try:
         return subprocess.Popen(
             wrapped.argv,

@@ -4,7 +4,6 @@ Programs are found only in directories that are named in full, never in one that
 """
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,9 +47,6 @@ BASH_FUNCTION = "BASH_FUNC_"
 LOADER = ("LD_", "GLIBC_TUNABLES", "DYLD_")
 
 
-SECRET_NAME = re.compile(r"(?i)api_?key|token|secret|passw|credential|private_?key|_pat$|^aws_|^azure_|ssh_auth_sock")
-
-
 def command_environment(own: Mapping[str, str]) -> dict[str, str]:
     """`own` is the environment Robota itself was started in."""
     passed = {
@@ -66,11 +62,6 @@ def command_environment(own: Mapping[str, str]) -> dict[str, str]:
 def without_loader_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Variables from settings without those that put code into every program, the sandbox's own among them."""
     return {name: value for name, value in environment.items() if not name.startswith(LOADER)}
-
-
-def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without credentials, going by the names of the variables."""
-    return {name: value for name, value in environment.items() if not SECRET_NAME.search(name)}
 
 
 def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.environment import command_environment, marked, without_secrets
+from robota.workspace.process.environment import command_environment, marked
 from robota.workspace.process.guardian import OrphanGuard
 from robota.workspace.process.tree import ProcessTree
+from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 LAST_WORDS_BYTES: Final = 64 * 1024
@@ -29,9 +30,15 @@ LOOK_S: Final = 0.02
 class LineProcess:
     """One running program. `stop` must be called; `lines` is for one reader."""
 
-    def __init__(self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        withheld: WithheldVariables = NOTHING_NAMED,
+    ) -> None:
         """Starts it. Secrets of our own environment are not passed on; `environment` is, whatever it holds."""
-        passed = {**without_secrets(command_environment(os.environ)), **environment}
+        passed = {**withheld.without_secrets(command_environment(os.environ)), **environment}
         self._guard = OrphanGuard()
         mark = self._guard.next_mark()
         try:

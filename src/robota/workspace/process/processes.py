@@ -14,6 +14,7 @@ from robota.workspace.process.command_process import CommandLaunch, CommandProce
 from robota.workspace.process.foreground import CommandOutcome, ForegroundProcess
 from robota.workspace.process.guardian import OrphanGuard
 from robota.workspace.process.watchdog import CommandLimits
+from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, SandboxAccess, unwrapped
 
 MOST_IN_BACKGROUND: Final = 20
@@ -27,11 +28,16 @@ class LocalProcesses:
         limits: CommandLimits | None = None,
         wrap: CommandWrapper = unwrapped,
         environment: Mapping[str, str] | None = None,
+        withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """`wrap` puts every command into a sandbox, unless a call may go without; `environment` is added to ours."""
+        """`wrap` puts every command into a sandbox, unless a call may go without; `environment` is added to ours.
+
+        `withheld` says which variables of both commands do not get.
+        """
         self._limits = limits or CommandLimits()
         self._wrap = wrap
         self._environment = dict(environment or {})
+        self._withheld = withheld
         self._guard = OrphanGuard()
         self._running: set[ForegroundProcess] = set()
         self._background: dict[str, BackgroundProcess] = {}
@@ -154,6 +160,7 @@ class LocalProcesses:
             wrap=unwrapped if unsandboxed else self._wrap,
             access=access,
             environment=self._environment,
+            withheld=self._withheld,
         )
 
     def _adopt(
