@@ -18,7 +18,7 @@ SECRETS = {
     "OPENROUTER_KEY": "x",
     "MYSQL_PWD": "x",
     "NPM_CONFIG__AUTH": "x",
-    "npm_config_//registry.npmjs.org/:_authToken": "x",
+    "npm_config_//registry.example/:_authToken": "x",
     "SENTRY_DSN": "x",
     "GITHUB_TOKEN": "x",
     "GH_PAT": "x",
