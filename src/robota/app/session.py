@@ -121,6 +121,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
         wrap=sandbox.wrap if sandbox is not None else unwrapped,
         environment=settings.values.env,
         withheld=withheld_variables(settings),
+        ports=lambda: None if sandbox is None else sandbox.ports,
     )
     services = SessionServices(
         log=new.log,

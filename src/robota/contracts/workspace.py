@@ -8,6 +8,7 @@ from robota.workspace.files.files import EditableFiles, FileData
 from robota.workspace.files.listing import Listing
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.session_ports import SessionPorts
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess
 
 
@@ -75,6 +76,11 @@ class Processes(Protocol):
     @property
     def is_sandboxed(self) -> bool:
         """Whether commands run in a sandbox."""
+        ...
+
+    @property
+    def ports(self) -> SessionPorts | None:
+        """The ports of background processes; None where a person reaches these anyway, or there are none."""
         ...
 
     @property

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from robota.contracts.tool import (
+    Alternative,
     Effect,
     HookNames,
     Prepared,
@@ -16,7 +17,7 @@ from robota.contracts.tool import (
     ToolResult,
     Touches,
 )
-from robota.protocol.views import TableView, TerminalView
+from robota.protocol.views import TableView, TerminalView, TextView
 from robota.text.visible import printable_name, single_line
 from robota.tools.command.report import MAX_CHARACTERS, how_it_ended, how_to_look, keep_output, last_lines, shortened
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
@@ -25,9 +26,11 @@ from robota.workspace.process.background import BackgroundProcess, InputNotSent
 MAX_WAIT_S = 120
 DEFAULT_WAIT_S = 1.0
 COMMAND_CHARACTERS = 200
+SHOWN_LINES = 20
 
-Action = Literal["start", "read", "send", "stop", "list"]
+Action = Literal["start", "read", "send", "stop", "list", "forward"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=MAX_WAIT_S)]
+Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
 Lines = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 
@@ -59,6 +62,7 @@ class BackgroundProcessParams(msgspec.Struct, frozen=True, kw_only=True):
     tail: Annotated[
         Lines | None, msgspec.Meta(description="read: show this many last lines instead of what is new.")
     ] = None
+    port: Annotated[Port | None, msgspec.Meta(description="forward: the port on which the process listens.")] = None
 
 
 async def prepare(params: BackgroundProcessParams, context: ToolContext) -> Prepared:
@@ -70,6 +74,9 @@ def _preview(params: BackgroundProcessParams) -> Preview:
     if params.action == "start":
         command = _command(params)
         return Preview(ask="command", text=command, view=TerminalView(command=command, output=""))
+    if params.action == "forward":
+        question = f"Forward port {params.port} of the sandbox to your machine?"
+        return tool_ask(SayTool(tool="backgroundProcess", content=question, reason="forward"))
     what = f"{params.action} {params.id}" if params.id else params.action
     return tool_ask(
         SayTool(tool="backgroundProcess", content=printable_name(params.input or ""), reason=printable_name(what))
@@ -102,6 +109,8 @@ async def _run(params: BackgroundProcessParams, context: ToolContext) -> ToolRes
             return await _stop(_process(params, context), context)
         case "list":
             return _list(context)
+        case "forward":
+            return await _forward(params, context)
 
 
 async def _start(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
@@ -138,6 +147,22 @@ async def _stop(process: BackgroundProcess, context: ToolContext) -> ToolResult:
     return await _news(process, context, 0)
 
 
+async def _forward(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+    ports = context.processes.ports
+    if params.port is None:
+        raise ToolError("forward needs the port. Nothing was done.")
+    if ports is None:
+        raise ToolError("Nothing needs to be forwarded: no process of this session listens in a network of its own.")
+    try:
+        number = await ports.forward(params.port)
+    except OSError as error:
+        raise ToolError(f"The port could not be forwarded: {error.strerror}.") from error
+    told = f"http://127.0.0.1:{number} on the user's machine leads to port {params.port} now, until the session ends."
+    running = [process for process in context.processes.background if process.ending is None]
+    said = [f"Last lines of {process.id}:\n{last_lines(process.last_text, SHOWN_LINES)}" for process in running]
+    return ToolResult(content="\n".join((told, *said)), view=TextView(text=told))
+
+
 def _list(context: ToolContext) -> ToolResult:
     rows = tuple(
         (process.id, _short_state(process), f"{process.total_bytes:,} bytes", _one_line(process.command))
@@ -157,7 +182,21 @@ async def _news(process: BackgroundProcess, context: ToolContext, wait_s: float,
     if news.total_characters > MAX_CHARACTERS and process.ending is None:
         lines.append(how_to_look(process.id))
     lines.append(f"New output:\n{output}" if output else "No new output.")
-    return _result(process, lines, output)
+    return await _with_new_ports(_result(process, lines, output), process, context)
+
+
+async def _with_new_ports(result: ToolResult, process: BackgroundProcess, context: ToolContext) -> ToolResult:
+    """Tell of ports that were opened since the last look, and offer the first one to the person, once."""
+    ports = context.processes.ports
+    opened = await ports.new_ports() if ports is not None and process.ending is None else ()
+    if not opened:
+        return result
+    why = f"A process of this session listens on port {opened[0]} now, which only its other commands reach."
+    alternative = Alternative(
+        input={"action": "forward", "port": opened[0]}, why=why, manner="with that port forwarded to their machine"
+    )
+    told = "".join(f"Port {port} is open now for commands of this session, as 127.0.0.1:{port}.\n" for port in opened)
+    return msgspec.structs.replace(result, content=told + result.content, alternative=alternative)
 
 
 def _result(process: BackgroundProcess, lines: list[str], output: str) -> ToolResult:
@@ -236,5 +275,5 @@ TOOL = Tool(
     prepare=prepare,
     editable="command",
     hook_names=HookNames(path="cwd"),
-    title=titled("BackgroundProcess", "action", "command", "id"),
+    title=titled("BackgroundProcess", "action", "command", "id", "port"),
 )

@@ -13,6 +13,7 @@ from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.command_process import CommandLaunch, CommandProcess, StopReason
 from robota.workspace.process.foreground import CommandOutcome, ForegroundProcess
 from robota.workspace.process.guardian import OrphanGuard
+from robota.workspace.process.session_ports import SessionPorts
 from robota.workspace.process.watchdog import CommandLimits
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, SandboxAccess, unwrapped
@@ -29,6 +30,7 @@ class LocalProcesses:
         wrap: CommandWrapper = unwrapped,
         environment: Mapping[str, str] | None = None,
         withheld: WithheldVariables = NOTHING_NAMED,
+        ports: Callable[[], SessionPorts | None] = lambda: None,
     ) -> None:
         """`wrap` puts every command into a sandbox, unless a call may go without; `environment` is added to ours.
 
@@ -38,6 +40,7 @@ class LocalProcesses:
         self._wrap = wrap
         self._environment = dict(environment or {})
         self._withheld = withheld
+        self._ports = ports
         self._guard = OrphanGuard()
         self._running: set[ForegroundProcess] = set()
         self._background: dict[str, BackgroundProcess] = {}
@@ -57,6 +60,8 @@ class LocalProcesses:
         `unsandboxed` means without the sandbox, `access` what it may do there beyond others; the caller must have been
         allowed that.
         """
+        if any(process.ending is None for process in self._background.values()):
+            access = msgspec.structs.replace(access, session_network=True)
         started = self._start(command, cwd, on_output, unsandboxed, access)
         try:
             if not await started.is_over(timeout_s):
@@ -80,6 +85,7 @@ class LocalProcesses:
     ) -> CommandOutcome | BackgroundProcess:
         """The same, but at the time limit the command goes on in the background."""
         self._require_room()
+        access = msgspec.structs.replace(access, session_network=True)
         started = self._start(command, cwd, on_output, unsandboxed, access)
         try:
             if not await started.is_over(timeout_s):
@@ -95,13 +101,19 @@ class LocalProcesses:
         """Start a command that can be written to and that nobody waits for."""
         self._require_room()
         capture = OutputCapture(self._guard.spool_prefix)
-        launch = self._launch(command, cwd, unsandboxed=False, has_input=True)
+        access = SandboxAccess(session_network=True)
+        launch = self._launch(command, cwd, unsandboxed=False, has_input=True, access=access)
         return self._adopt(command, CommandProcess(launch, lambda _: None, lambda: None), capture, None)
 
     @property
     def is_sandboxed(self) -> bool:
         """Whether commands run in a sandbox."""
         return self._wrap is not unwrapped
+
+    @property
+    def ports(self) -> SessionPorts | None:
+        """The ports of background processes; None where a person reaches these anyway, or there are none."""
+        return self._ports()
 
     @property
     def background(self) -> tuple[BackgroundProcess, ...]:

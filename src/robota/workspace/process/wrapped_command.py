@@ -11,9 +11,11 @@ class SandboxAccess(msgspec.Struct, frozen=True, kw_only=True):
     """What one command may do in the sandbox beyond the others.
 
     `git_data`: change the data of the workspace's repository (objects, refs, index), but nothing that git executes.
+    `session_network`: reach the programs that the session runs in the background, and be reached by later commands.
     """
 
     git_data: bool = False
+    session_network: bool = False
 
 
 NO_MORE_ACCESS: Final = SandboxAccess()

@@ -16,6 +16,7 @@ from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.landlock import wrap_in_landlock
 from robota.workspace.sandbox.profile import SandboxProfile
+from robota.workspace.sandbox.session_network import JoinedNetwork
 
 PROBE: Final = ("/bin/true",)
 PROBE_SECONDS: Final = 5.0
@@ -30,12 +31,16 @@ class SandboxKind(StrEnum):
 
 
 class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
-    """The strongest kind that works here, and what commands may touch. `reason` says why it is not a stronger one."""
+    """The strongest kind that works here, and what commands may touch. `reason` says why it is not a stronger one.
+
+    `network` is one that commands join; without it each has a network of its own, with nobody in it.
+    """
 
     kind: SandboxKind
     profile: SandboxProfile
     executable: str = ""
     reason: str = ""
+    network: JoinedNetwork | None = None
 
     def wrap(
         self, command: Sequence[str], cwd: Path | None = None, access: SandboxAccess = NO_MORE_ACCESS
@@ -43,16 +48,22 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
         """The command inside the sandbox. Must not be called if the kind is NONE."""
         match self.kind:
             case SandboxKind.BUBBLEWRAP:
-                cwd = cwd or self.profile.root
-                if access.git_data:
-                    return wrap_with_git_data(self.executable, self.profile, command, cwd)
-                return wrap_in_bubblewrap(self.executable, self.profile, command, cwd)
+                return self._wrap_in_bubblewrap(command, cwd or self.profile.root, access)
             case SandboxKind.LANDLOCK:
                 return wrap_in_landlock(self.profile, command)
             case SandboxKind.NONE:
                 raise ValueError("There is no sandbox on this machine.")
             case _:
                 assert_never(self.kind)
+
+    def _wrap_in_bubblewrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess) -> WrappedCommand:
+        wrap = wrap_with_git_data if access.git_data else wrap_in_bubblewrap
+        if self.network is None:
+            return wrap(self.executable, self.profile, command, cwd)
+        # What it is in already is its network.
+        profile = msgspec.structs.replace(self.profile, network=True)
+        wrapped = wrap(self.executable, profile, command, cwd)
+        return msgspec.structs.replace(wrapped, argv=(*self.network.prefix, *wrapped.argv))
 
 
 def detect_backend(profile: SandboxProfile) -> SandboxBackend:
@@ -64,12 +75,12 @@ def detect_backend(profile: SandboxProfile) -> SandboxBackend:
     else:
         closed = f"commands cannot change the workspace: {profile.unprotectable}" if profile.unprotectable else ""
         candidate = SandboxBackend(kind=SandboxKind.BUBBLEWRAP, profile=profile, executable=executable, reason=closed)
-        problem = _probe(candidate)
+        problem = probe(candidate)
         if problem is None:
             return candidate
         reasons.append(f"bubblewrap does not work here ({problem})")
     candidate = SandboxBackend(kind=SandboxKind.LANDLOCK, profile=profile, reason="; ".join(reasons))
-    problem = _secret_within(profile) or _probe(candidate)
+    problem = _secret_within(profile) or probe(candidate)
     if problem is None:
         return candidate
     reasons.append(f"Landlock does not work here ({problem})")
@@ -84,7 +95,7 @@ def _secret_within(profile: SandboxProfile) -> str | None:
     return None
 
 
-def _probe(candidate: SandboxBackend) -> str | None:
+def probe(candidate: SandboxBackend) -> str | None:
     """Run a program in the sandbox; what went wrong, or None."""
     try:
         wrapped = candidate.wrap(PROBE)

@@ -4,12 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand, unwrapped
 
 if TYPE_CHECKING:
     from robota.workspace.sandbox.backend import SandboxBackend
     from robota.workspace.sandbox.egress.gateway import EgressGateway
+    from robota.workspace.sandbox.port_forwarding import PortForwarding
     from robota.workspace.sandbox.private_tmp import PrivateTmp
+    from robota.workspace.sandbox.session_network import SessionNetwork
 
 
 class SessionSandbox:
@@ -33,6 +37,9 @@ class SessionSandbox:
         self._gateway: EgressGateway | None = None
         self._backend: SandboxBackend | None = None
         self._private_tmp: PrivateTmp | None = None
+        self._joined: SandboxBackend | None = None
+        self._session_network: SessionNetwork | None = None
+        self._ports: PortForwarding | None = None
         self._on_detected: Callable[[str, str], None] = lambda kind, reason: None
 
     @property
@@ -64,16 +71,27 @@ class SessionSandbox:
         """The command inside the sandbox; as it is where none works."""
         if not self.works():
             return unwrapped(command, cwd)
-        if self._allowed_hosts and self.backend.kind == "bubblewrap":
-            return self._wrap_with_egress(command, cwd, access)
-        return self.backend.wrap(command, cwd, access)
+        backend = self._joined_backend() if access.session_network else self.backend
+        if self._allowed_hosts and backend.kind == "bubblewrap":
+            return self._egress_gateway().wrap(backend, command, cwd, access)
+        return backend.wrap(command, cwd, access)
+
+    @property
+    def ports(self) -> "PortForwarding | None":
+        """The ports on which commands of the session listen; None as long as they share no network."""
+        return self._ports
 
     def close(self) -> None:
-        """Remove the private /tmp. Doing it twice does nothing."""
+        """Remove the private /tmp and the network. Doing it twice does nothing."""
+        if self._ports is not None:
+            self._ports.close()
+        if self._session_network is not None:
+            self._session_network.close()
+        self._ports = self._session_network = None
         if self._private_tmp is not None:
             self._private_tmp.remove()
             self._private_tmp = None
-            self._backend = None
+            self._backend = self._joined = None
 
     def _take_over_abandoned_git_data(self) -> None:
         from robota.workspace.git.abandoned_copies import take_over_abandoned
@@ -83,11 +101,40 @@ class SessionSandbox:
         if directories is not None:
             take_over_abandoned(directories)
 
-    def _wrap_with_egress(self, command: Sequence[str], cwd: Path, access: SandboxAccess) -> WrappedCommand:
+    def _joined_backend(self) -> "SandboxBackend":
+        """The sandbox in the network that commands of this session share; with one of its own where that fails."""
+        if self._joined is None:
+            self._joined = self.backend
+            if self.backend.kind == "bubblewrap" and not self._network:
+                self._joined = self._in_session_network(self.backend)
+        return self._joined
+
+    def _in_session_network(self, backend: "SandboxBackend") -> "SandboxBackend":
+        # Only for those who run something in the background.
+        from robota.workspace.sandbox.backend import probe
+        from robota.workspace.sandbox.port_forwarding import PortForwarding
+        from robota.workspace.sandbox.session_network import SessionNetwork
+
+        try:
+            network = SessionNetwork(self._root)
+        except OSError:
+            return backend
+        joined = msgspec.structs.replace(backend, network=network.joined)
+        if probe(joined) is not None:
+            network.close()
+            return backend
+        self._session_network = network
+        self._ports = PortForwarding(network, self._ports_of_robota)
+        return joined
+
+    def _ports_of_robota(self) -> frozenset[int]:
+        return frozenset() if self._gateway is None else frozenset(self._gateway.ports)
+
+    def _egress_gateway(self) -> "EgressGateway":
         # Only for those who have such a list.
         from robota.workspace.sandbox.egress.allow_list import AllowList
         from robota.workspace.sandbox.egress.gateway import EgressGateway
 
         if self._gateway is None:
             self._gateway = EgressGateway(AllowList(self._allowed_hosts))
-        return self._gateway.wrap(self.backend, command, cwd, access)
+        return self._gateway

@@ -38,6 +38,7 @@ class EgressGateway:
         self.allowed = allowed
         self.limits = limits or EgressLimits()
         self.free_connections = asyncio.Semaphore(self.limits.connections)
+        self.ports: set[int] = set()  # of loopback inside, on which Robota answers
 
     def wrap(
         self,
@@ -121,8 +122,14 @@ class CommandEgress:
         if descriptors:
             listener = socket.socket(fileno=descriptors[0])
             listener.setblocking(False)
+            port = listener.getsockname()[1]
+            self._gateway.ports.add(port)
             self._serving = self._loop.create_task(self._serve(listener))
-            self._serving.add_done_callback(lambda _: listener.close())
+            self._serving.add_done_callback(lambda _: self._stop_listening(listener, port))
+
+    def _stop_listening(self, listener: socket.socket, port: int) -> None:
+        listener.close()
+        self._gateway.ports.discard(port)
 
     async def _serve(self, listener: socket.socket) -> None:
         """Answer until cancelled. A connection over the limit waits for a free place."""

@@ -1,0 +1,94 @@
+"""Keeps the network of a session's commands: a network namespace of its own, with nothing in it but loopback.
+
+    python -I -S network_holder.py SOCKET
+
+SOCKET is one end of a pair of sockets whose other end Robota holds. First the two namespaces are handed out as
+descriptors; then each line that comes is answered: `ports` with the TCP ports on which somebody listens, `connect PORT`
+with a connected socket, or with a word about what went wrong. It imports nothing of robota, runs no other program, and
+ends when Robota closes its end or dies.
+"""
+
+import array
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+import sys
+
+NEW_USER_AND_NETWORK = 0x10000000 | 0x40000000
+SET_FLAGS, UP_AND_RUNNING = 0x8914, 0x41
+PR_SET_PDEATHSIG, SIGKILL = 1, 9
+LISTENING = "0A"
+MOST_BYTES = 64
+
+
+def main(descriptor: int) -> None:
+    outside = socket.socket(fileno=descriptor)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+    enter_new_namespaces()
+    bring_up_loopback()
+    namespaces = [os.open(f"/proc/self/ns/{name}", os.O_RDONLY) for name in ("user", "net")]
+    send(outside, b"ready", namespaces)
+    for each in namespaces:
+        os.close(each)
+    while request := outside.recv(MOST_BYTES):
+        answer(outside, request.decode().split())
+
+
+def enter_new_namespaces() -> None:
+    user, group = os.geteuid(), os.getegid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(NEW_USER_AND_NETWORK):
+        raise OSError(ctypes.get_errno(), "no new namespace")
+    for name, line in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as stream:  # noqa: PTH123 - pathlib takes longer to import
+            stream.write(line)
+
+
+def bring_up_loopback() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sh22x", b"lo", UP_AND_RUNNING))
+
+
+def answer(outside: socket.socket, request: "list[str]") -> None:
+    try:
+        if request == ["ports"]:
+            send(outside, " ".join(map(str, listening_ports())).encode() or b"none")
+        else:
+            connection = connected(int(request[1]))
+            send(outside, b"connected", [connection.fileno()])
+            connection.close()
+    except (OSError, ValueError, IndexError) as error:
+        send(outside, str(error).encode()[:MOST_BYTES] or b"failed")
+
+
+def listening_ports() -> "list[int]":
+    ports = set()
+    for name in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/self/net/{name}") as stream:  # noqa: PTH123 - see above
+                for line in list(stream)[1:]:
+                    fields = line.split()
+                    if fields[3] == LISTENING:
+                        ports.add(int(fields[1].rpartition(":")[2], 16))
+        except FileNotFoundError:
+            pass  # a machine without IPv6
+    return sorted(ports)
+
+
+def connected(port: int) -> socket.socket:
+    """Programs listen on one of the two, and not always on both."""
+    try:
+        return socket.create_connection(("127.0.0.1", port), 5)
+    except OSError:
+        return socket.create_connection(("::1", port), 5)
+
+
+def send(outside: socket.socket, data: bytes, descriptors: "list[int] | None" = None) -> None:
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+    outside.sendmsg([data], rights)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

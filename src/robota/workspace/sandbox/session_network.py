@@ -1,0 +1,94 @@
+"""The network that the commands of a session share: loopback and nothing else, kept by a process of its own.
+
+A command joins it by `nsenter`, which enters the namespaces and becomes bubblewrap. That costs a few milliseconds, so
+only those join for whom somebody may be there: programs in the background, and commands beside them.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.process.environment import find_program
+
+HOLDER: Final = Path(__file__).with_name("network_holder.py")
+START_S: Final = 10.0
+ANSWER_S: Final = 10.0
+MOST_BYTES: Final = 4096
+CONNECTED: Final = b"connected"
+
+
+class JoinedNetwork(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes before a command so that it runs in the network of the session."""
+
+    prefix: tuple[str, ...]
+
+
+class SessionNetwork:
+    """Exists until `close`. Raises `OSError` if this machine gives us no such network."""
+
+    def __init__(self, root: Path, environment: Mapping[str, str] = os.environ) -> None:
+        """`nsenter` is never taken from beneath `root`."""
+        nsenter = find_program("nsenter", environment, not_beneath=root)
+        if nsenter is None:
+            raise FileNotFoundError("nsenter is not installed")
+        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._namespaces: list[int] = []
+        with theirs:
+            self._holder = subprocess.Popen(
+                [os.path.realpath(sys.executable), "-I", "-S", str(HOLDER), str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+            )
+        try:
+            self._ours.settimeout(START_S)
+            _, self._namespaces, _, _ = socket.recv_fds(self._ours, MOST_BYTES, 2, socket.MSG_CMSG_CLOEXEC)
+            if len(self._namespaces) != 2:
+                raise OSError("no namespaces came")
+        except OSError:
+            self.close()
+            raise
+        self._ours.settimeout(ANSWER_S)
+        # By way of our own descriptors: those of the holder are out of reach, and the command shall inherit none.
+        user, network = (f"/proc/{os.getpid()}/fd/{each}" for each in self._namespaces)
+        self.joined = JoinedNetwork(
+            prefix=(nsenter, f"--user={user}", f"--net={network}", "--preserve-credentials", "--")
+        )
+
+    def listening_ports(self) -> tuple[int, ...]:
+        """The TCP ports on which a command listens."""
+        answer, _ = self._asked("ports")
+        return tuple(int(word) for word in answer.decode().split() if word.isdecimal())
+
+    def connect(self, port: int) -> socket.socket:
+        """A connection to a port of loopback in there, not blocking. Raises `OSError`."""
+        answer, descriptors = self._asked(f"connect {port}")
+        if answer != CONNECTED or not descriptors:
+            raise ConnectionRefusedError(answer.decode("utf-8", "replace"))
+        connection = socket.socket(fileno=descriptors[0])
+        connection.setblocking(False)
+        return connection
+
+    def close(self) -> None:
+        """End the holder. Doing it twice does nothing."""
+        self._ours.close()
+        for descriptor in self._namespaces:
+            os.close(descriptor)
+        self._namespaces = []
+        with suppress(OSError):
+            self._holder.kill()
+        self._holder.wait()
+
+    def _asked(self, request: str) -> tuple[bytes, list[int]]:
+        self._ours.send(request.encode())
+        answer, descriptors, _, _ = socket.recv_fds(self._ours, MOST_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        return answer, descriptors
