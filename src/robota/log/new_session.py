@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from robota.log.chain.head import head_path
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogExists
 from robota.log.store import check_session_id, fallback_directory, new_session_id, prepare_project_directory
@@ -34,10 +35,18 @@ def begin_session(
     if wanted_id is not None:
         check_session_id(wanted_id)
     session_id = wanted_id or new_session_id(now_ms(), os.urandom(SESSION_ID_BYTES))
-    place = prepare_project_directory(root, fallback_directory(user_directory, root))
+    fallback = fallback_directory(user_directory, root)
+    place = prepare_project_directory(root, fallback)
+    directory = place.session(session_id)
     notices = (f"The session is kept in {place.directory}: {place.reason}.",) if place.reason else ()
     try:
-        log = SessionLog.create(place.session(session_id), now_ms, redactor)
+        log = SessionLog.create(
+            directory,
+            now_ms,
+            redactor,
+            head_file=head_path(user_directory, directory),
+            prepare=lambda: prepare_project_directory(root, fallback),
+        )
     except LogExists as error:
         raise LogExists(f"There is a session {session_id} already. Choose another --session-id.") from error
     return NewSession(id=session_id, log=log, notices=notices)

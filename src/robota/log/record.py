@@ -40,6 +40,8 @@ class RecordFlaw(StrEnum):
     WRONG_PREV = "wrong prev"
     WRONG_SEQ = "wrong seq"
     TORN_TAIL = "torn tail"
+    REWRITTEN = "rewritten"
+    CUT_OFF = "cut off"
 
 
 def seal(seq: int, ts: int, kind: str, payload: bytes, prev: str) -> tuple[bytes, str]:

@@ -12,6 +12,7 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
+from robota.log.chain.head import ChainHead, head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import ChainBreak, VerifyReport, verify
 from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
@@ -24,6 +25,7 @@ EXIT_BROKEN: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
 TITLE_SHOWN: Final = 60
+NO_HEAD: Final = "Nothing was noted of it on this machine, so an end that was cut off would not show."
 HEADINGS: Final = ("ID", "LAST WRITTEN", "MODEL", "NAME OR FIRST PROMPT")
 
 
@@ -68,18 +70,20 @@ def _list(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     path = _log_path(options.cwd.resolve(), options.session)
-    report = verify(path)
+    noted = _noted_head(path)
+    report = verify(path, noted)
     if options.json:
-        print_json(_report_json(path, report))
+        print_json(_report_json(path, report, noted))
     else:
-        _print_report(path, report)
+        _print_report(path, report, noted)
     return EXIT_SOUND if report.broken is None else EXIT_BROKEN
 
 
-def _print_report(path: Path, report: VerifyReport) -> None:
+def _print_report(path: Path, report: VerifyReport, noted: ChainHead | None) -> None:
     rows = [("log", str(path)), ("records", str(report.records))]
     if report.broken is None:
         print_columns([*rows, ("chain", "ok"), ("head", report.head_hash)])
+        print(NO_HEAD if noted is None else f"Record {noted.seq}, noted outside the workspace, is in it.")
         return
     broken = report.broken
     reason = f"{broken.flaw}: {broken.explanation}"
@@ -99,6 +103,14 @@ def _log_path(root: Path, session: str) -> Path:
         if path.exists():
             return path
         raise
+
+
+def _noted_head(path: Path) -> ChainHead | None:
+    """What was noted of the log outside the workspace while it was written."""
+    try:
+        return noted_head(head_path(user_directory(os.environ), path.parent))
+    except ConfigError:
+        return None
 
 
 def _fallback(root: Path) -> Path | None:
@@ -126,12 +138,13 @@ def _entry_json(entry: SessionEntry) -> dict[str, Any]:
     }
 
 
-def _report_json(path: Path, report: VerifyReport) -> dict[str, Any]:
+def _report_json(path: Path, report: VerifyReport, noted: ChainHead | None) -> dict[str, Any]:
     return {
         "ok": report.broken is None,
         "path": str(path),
         "records": report.records,
         "headHash": report.head_hash,
+        "notedSeq": None if noted is None else noted.seq,
         "broken": None if report.broken is None else _break_json(report.broken),
     }
 

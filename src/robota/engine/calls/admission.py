@@ -212,7 +212,7 @@ class Admission:
     def _require_log(self, tool: AnyTool) -> None:
         trouble = self._runtime.journal.trouble
         if trouble is not None and tool.changes_something:
-            raise CallStopped("denied", f"Nothing may be changed while the session log cannot be written: {trouble}")
+            raise CallStopped("denied", not_logged(trouble))
 
     async def _verdict(
         self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed, context: CallContext
@@ -358,6 +358,11 @@ class RepetitionGuard:
         self._passed = 0
         self._refusals += 1
         return Repetition(min(self._refusals, Repetition.STOPPED.value))
+
+
+def not_logged(trouble: str) -> str:
+    """Why a call that changes something does not run."""
+    return f"Nothing may be changed while the session log cannot be written: {trouble}"
 
 
 def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from robota.contracts.tool import (
     ToolCall,
     ToolResult,
 )
-from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument
+from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument, not_logged
 from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted, halted_by_hook
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
@@ -199,6 +199,8 @@ class ToolExecutor:
         if tool.changes_something:
             # What is about to happen must be on the disk before it happens.
             await journal.sync()
+            if journal.trouble is not None:
+                return ToolResult(content=not_logged(journal.trouble), is_error=True), False
             if self._runtime.services.checkpoint is not None:
                 await self._runtime.services.checkpoint.before_change(tool, admitted.call)
         try:

@@ -131,6 +131,8 @@ class LogPort(Protocol):
 
     def sync_soon(self) -> None: ...
 
+    def take_news(self) -> str | None: ...
+
     def keep(self, data: bytes) -> str: ...
 
     def keep_text(self, text: str) -> str: ...
@@ -169,11 +171,13 @@ class Journal:
             await self._log.sync()
         except LogWriteError as error:
             self._fail(error)
+        self._tell_news()
 
     def sync_soon(self) -> None:
         """Bring what was written to the disk while other work goes on."""
         if self.trouble is None:
             self._log.sync_soon()
+        self._tell_news()
 
     def keep(self, data: bytes) -> str | None:
         """Store an artifact; None if that is not possible."""
@@ -223,6 +227,11 @@ class Journal:
             "Tools that change something are refused from now on; free some space and start again."
         )
         return (Notice(level="warning", text=text),)
+
+    def _tell_news(self) -> None:
+        news = self._log.take_news()
+        if news is not None:
+            self._bus.emit(Notice(level="warning", text=news))
 
     def _fail(self, error: LogWriteError) -> None:
         self.trouble = str(error)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from robota.log.chain.head import ChainHead
 from robota.log.chain.reader import open_log
 from robota.log.errors import LogUnreadable
 from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, unseal
@@ -34,31 +35,41 @@ EXPLANATIONS = {
     RecordFlaw.BAD_HASH: "the record was changed after it was written",
     RecordFlaw.WRONG_PREV: "the record does not follow the one before it: records were removed, added or reordered",
     RecordFlaw.WRONG_SEQ: "the record does not have the next number",
+    RecordFlaw.REWRITTEN: "the record is not the one that was noted outside the workspace: the log was written anew",
+    RecordFlaw.CUT_OFF: "a record that was noted outside the workspace is missing: the end of the log was removed",
     RecordFlaw.TORN_TAIL: "the last record is incomplete: its writer was stopped in the middle",
 }
 
 
-def verify(path: Path) -> VerifyReport:
-    """Check every record up to the first broken one. Reads only."""
+def verify(path: Path, noted: ChainHead | None = None) -> VerifyReport:
+    """Check every record up to the first broken one. Reads only.
+
+    A chain that was cut at its end or written anew is sound in itself; `noted` is a record that it must hold.
+    """
     head_hash, seq, line_number = FIRST_PREV, 0, 0
     try:
         with open_log(path) as stream:
             for line_number, line in enumerate(stream, start=1):
-                record = _next_record(line, head_hash, seq)
+                record = _next_record(line, head_hash, seq, noted)
                 if isinstance(record, ChainBreak):
                     found = msgspec.structs.replace(record, line=line_number)
                     return VerifyReport(records=line_number - 1, head_hash=head_hash, broken=found)
                 head_hash, seq = record.hash, record.seq
     except OSError as error:
         raise LogUnreadable(f"Cannot read {path} to its end: {error.strerror}. Nothing was changed.") from error
+    if noted is not None and seq < noted.seq:
+        missing = ChainBreak(line=line_number + 1, seq=seq + 1, flaw=RecordFlaw.CUT_OFF)
+        return VerifyReport(records=line_number, head_hash=head_hash, broken=missing)
     return VerifyReport(records=line_number, head_hash=head_hash)
 
 
-def _next_record(line: bytes, head_hash: str, seq: int) -> Record | ChainBreak:
+def _next_record(line: bytes, head_hash: str, seq: int, noted: ChainHead | None) -> Record | ChainBreak:
     if not line.endswith(b"\n"):
         return ChainBreak(line=0, seq=seq + 1, flaw=RecordFlaw.TORN_TAIL)
     record = unseal(line[:-1])
     if isinstance(record, RecordFlaw):
         return ChainBreak(line=0, seq=seq + 1, flaw=record)
     flaw = link_flaw(record, head_hash, seq)
+    if flaw is None and noted is not None and record.seq == noted.seq and record.hash != noted.hash:
+        flaw = RecordFlaw.REWRITTEN
     return record if flaw is None else ChainBreak(line=0, seq=record.seq, flaw=flaw)

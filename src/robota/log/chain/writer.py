@@ -20,6 +20,8 @@ from robota.log.artifacts import (
     keep_artifact_file,
     read_artifact,
 )
+from robota.log.chain.head import ChainHead, note_head
+from robota.log.chain.put_back import is_in_place, put_back
 from robota.log.chain.reader import LOG_NAME, Loaded, load
 from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
@@ -51,8 +53,21 @@ class SessionLog:
     """
 
     def __init__(
-        self, descriptor: int, directory: Path, now_ms: Clock, loaded: Loaded, redactor: Redactor | None = None
+        self,
+        descriptor: int,
+        directory: Path,
+        now_ms: Clock,
+        loaded: Loaded,
+        redactor: Redactor | None = None,
+        *,
+        head_file: Path | None = None,
+        prepare: Callable[[], object] | None = None,
     ) -> None:
+        """`head_file`, outside the workspace, keeps the newest record that is on disk. `prepare` makes the place for
+        session directories again if it was deleted.
+        """
+        self._prepare = prepare
+        self._news: str | None = None
         self._redactor = redactor or Redactor()
         self._descriptor = descriptor
         self._directory = directory
@@ -61,12 +76,20 @@ class SessionLog:
         self._head = loaded.head_hash
         self._last_ts = loaded.last_ts
         self._end = os.fstat(descriptor).st_size
-        self._durability = Durability(descriptor)
+        self._durability = Durability(descriptor, directory / LOG_NAME, head_file, self._put_back)
         self._stopped: str | None = None
         self._contents = {payload.hash for payload in map(_content, loaded.records) if payload is not None}
 
     @classmethod
-    def create(cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None) -> "SessionLog":
+    def create(
+        cls,
+        directory: Path,
+        now_ms: Clock,
+        redactor: Redactor | None = None,
+        *,
+        head_file: Path | None = None,
+        prepare: Callable[[], object] | None = None,
+    ) -> "SessionLog":
         """A new log in the session's own directory, which is made if need be, and must hold nothing else."""
         _make_private(directory)
         descriptor = _open_locked(directory / LOG_NAME, os.O_CREAT)
@@ -75,7 +98,7 @@ class SessionLog:
             raise LogExists(
                 f"There is already a session in {directory}. It was left as it is. Resume it, or choose another id."
             )
-        log = cls(descriptor, directory, now_ms, Loaded(), redactor)
+        log = cls(descriptor, directory, now_ms, Loaded(), redactor, head_file=head_file, prepare=prepare)
         log._durability.wrote_beside(directory)
         return log
 
@@ -127,7 +150,7 @@ class SessionLog:
             self._take_back_torn_line()
             raise self._write_error(error) from error
         self._seq, self._head, self._end = seq, digest, self._end + len(line)
-        self._durability.wrote()
+        self._durability.wrote(ChainHead(seq, digest), self._end)
         return Appended(seq=seq, is_clean=data is plain)
 
     async def sync(self) -> None:
@@ -139,8 +162,14 @@ class SessionLog:
         """Start to bring it to disk and do not wait. A failure is raised by the next `append` or `sync`."""
         self._durability.sync_soon()
 
+    def take_news(self) -> str | None:
+        """What happened to the log that a person must know; told once."""
+        news, self._news = self._news, None
+        return news
+
     def keep(self, data: bytes) -> str:
         """Store something too big for a record; returns the name to put into one."""
+        self._require_directory()
         name, is_new = keep_artifact(self._artifacts, self._redactor(data))
         if is_new:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
@@ -161,6 +190,7 @@ class SessionLog:
 
     async def keep_file(self, path: Path) -> str:
         """The same for a file, which is moved; returns its name. A big one takes seconds, so others go on meanwhile."""
+        self._require_directory()
         name, is_new = await asyncio.to_thread(self._cover_and_move, path)
         if is_new:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
@@ -196,6 +226,29 @@ class SessionLog:
                 f"Could not look through {path} for secrets: {error.strerror}. It was not kept; the log is untouched."
             ) from error
         return keep_artifact_file(self._artifacts, path)
+
+    def _require_directory(self) -> None:
+        """What is kept lies beside the log, which may have been deleted."""
+        if self._directory.is_dir():
+            return
+        try:
+            self._put_back()
+        except OSError as error:
+            raise self._write_error(error) from error
+
+    def _put_back(self) -> None:
+        """The log was deleted or replaced: put it where it was. Raises OSError."""
+        if is_in_place(self._descriptor, self.path):
+            return
+        if self._prepare is not None:
+            self._prepare()
+        self._directory.mkdir(mode=0o700, exist_ok=True)
+        put_back(self._descriptor, self.path)
+        self._durability.wrote_beside(self._directory)
+        self._news = (
+            f"The session log {self.path} was deleted or replaced by another program. It was put back, with everything "
+            "in it; outputs that were kept beside it are gone."
+        )
 
     def _refuse_after_failure(self) -> None:
         if self._durability.failure is not None:
@@ -300,10 +353,16 @@ def wall_clock_ms() -> int:
 
 
 class Durability:
-    """Counts what was written to a descriptor and what is known to be on disk."""
+    """Counts what was written to a descriptor and what is known to be on disk, in the file of that name."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: Path, head_file: Path | None, put_back: Callable[[], None]) -> None:
+        """`put_back` is called when the file of that name is not the open one any more; it may raise OSError."""
         self._descriptor = descriptor
+        self._path = path
+        self._head_file = head_file
+        self._put_back = put_back
+        self._head: ChainHead | None = None
+        self._length = os.fstat(descriptor).st_size
         self._written = 0
         self._safe = 0
         self._beside: set[Path] = set()
@@ -312,9 +371,11 @@ class Durability:
         # Final: the kernel may forget unwritten pages once it has reported them, so a second fsync proves nothing.
         self.failure: OSError | None = None
 
-    def wrote(self) -> None:
-        """Something was written to the descriptor."""
+    def wrote(self, head: ChainHead, length: int) -> None:
+        """A record was written to the descriptor, which now has this length."""
         self._written += 1
+        self._head = head
+        self._length = length
 
     def wrote_beside(self, *paths: Path) -> None:
         """Other files or directories belong to what must be safe."""
@@ -339,9 +400,11 @@ class Durability:
     async def _flush_now(self) -> None:
         covered = self._written
         beside, self._beside = self._beside, set()
+        flush = _Flush(path=self._path, length=self._length, beside=beside, head=self._head, head_file=self._head_file)
         try:
             # A copy of the descriptor lets the log be closed while the thread still runs.
-            await asyncio.to_thread(_force_to_disk, os.dup(self._descriptor), beside)
+            if not await asyncio.to_thread(_force_to_disk, os.dup(self._descriptor), flush):
+                self._put_back()
             self._safe = covered
         except OSError as error:
             self.failure = error
@@ -349,10 +412,28 @@ class Durability:
             self._flush = None
 
 
-def _force_to_disk(descriptor: int, beside: set[Path]) -> None:
+class _Flush(msgspec.Struct, frozen=True, kw_only=True):
+    """What one thread brings to the disk. `length` is how long the log was at least."""
+
+    path: Path
+    length: int
+    beside: set[Path]
+    head: ChainHead | None
+    head_file: Path | None
+
+
+def _force_to_disk(descriptor: int, flush: _Flush) -> bool:
+    """Whether what is on the disk now is the file of that name. Raises OSError also if others have cut it."""
     try:
-        for path in beside:
+        if not is_in_place(descriptor, flush.path):
+            return False
+        for path in flush.beside:
             force_path_to_disk(path)
         os.fsync(descriptor)
+        if os.fstat(descriptor).st_size < flush.length:
+            raise OSError(errno.EIO, "another program has cut it")
     finally:
         os.close(descriptor)
+    if flush.head is not None and flush.head_file is not None:
+        note_head(flush.head_file, flush.head)
+    return True

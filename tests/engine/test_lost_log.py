@@ -1,0 +1,69 @@
+"""A session does not go on without its log: one that was deleted is put back, or nothing may be changed."""
+
+from pathlib import Path
+
+from robota.log.chain.reader import load
+from robota.log.chain.verify import verify
+from robota.log.replay.session import replay
+from robota.protocol.events import Notice
+from tests.engine.stage import Stage, call, play
+
+
+def test_a_log_that_was_deleted_is_put_back_and_a_person_is_told(workspace: Path) -> None:
+    """R2: `git clean -fdx` in bypassPermissions takes `.robota` with it."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start("clean up")
+        await stage.until_ask("completion_result")
+        assert (workspace / "after.txt").read_text() == "x\n"
+        assert any("was put back" in notice.text for notice in stage.events_of(Notice))
+        assert (workspace / ".robota/.gitignore").read_text() == "*\n"
+        assert stage.opened.log.path.stat().st_mode & 0o777 == 0o600
+        assert verify(stage.opened.log.path).broken is None
+        [task] = replay(load(stage.opened.log.path).records).tasks.values()
+        assert [row.text for row in task.messages if row.say == "text"] == ["clean up", "done"]
+
+    turns = [
+        {"calls": [call("execute_command", command="git clean -fdxq")]},
+        {"calls": [call("write_to_file", path="after.txt", content="x\n")]},
+        {"text": "done"},
+    ]
+    play(workspace, turns, story, permission_mode="bypassPermissions")
+
+
+def test_what_replaced_the_log_is_put_aside(workspace: Path) -> None:
+    """R2: another file of that name is nobody's log."""
+
+    async def story(stage: Stage) -> None:
+        path = stage.opened.log.path
+        await stage.start("go")
+        await stage.until_ask("completion_result")
+        path.unlink()
+        path.write_text("not a log\n")
+        await stage.answer("messageResponse", "go on")
+        await stage.until_ask("completion_result")
+        await stage.opened.log.sync()
+        assert verify(path).broken is None
+        assert [each.read_text() for each in path.parent.glob("*.foreign-*")] == ["not a log\n"]
+
+    play(workspace, [{"text": "one"}, {"text": "two"}], story)
+
+
+def test_without_a_place_for_the_log_nothing_is_changed(workspace: Path) -> None:
+    """R2: the call that would change something is refused before it runs."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start("break it")
+        await stage.until_ask("completion_result")
+        assert not (workspace / "after.txt").exists()
+        assert "session log" in tool_results_seen(stage)
+
+    def tool_results_seen(stage: Stage) -> str:
+        return " ".join(notice.text for notice in stage.events_of(Notice))
+
+    turns = [
+        {"calls": [call("execute_command", command="rm -rf .robota && touch .robota")]},
+        {"calls": [call("write_to_file", path="after.txt", content="x\n")]},
+        {"text": "done"},
+    ]
+    play(workspace, turns, story, permission_mode="bypassPermissions")

@@ -1,0 +1,61 @@
+"""The newest record is noted outside the workspace, so that a chain which is sound in itself can still be found out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robota.cli.commands.sessions import main
+from robota.log.record import seal
+from tests.engine.stage import Stage, play
+
+
+@pytest.fixture
+def log(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log of a session that has ended."""
+    monkeypatch.setenv("ROBOTA_HOME", str(workspace.parent / "robota-home"))
+    found: list[Path] = []
+
+    async def story(stage: Stage) -> None:
+        await stage.start("go")
+        await stage.until_ask("completion_result")
+        found.append(stage.opened.log.path)
+
+    play(workspace, [{"text": "done"}], story)
+    return found[0]
+
+
+def test_a_whole_log_holds_the_noted_record(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(log), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["notedSeq"] == report["records"]
+
+
+def test_a_log_that_was_cut_at_its_end_is_found_out(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """S17: what is left is a sound chain."""
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:-3]))
+    assert main(["verify", str(log)]) == 1
+    assert "cut off" in capsys.readouterr().out
+
+
+def test_a_log_that_was_written_anew_is_found_out(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """S17: every hash is right, but they are not those of the session."""
+    forged, prev = b"", ""
+    for seq, line in enumerate(log.read_bytes().splitlines(), start=1):
+        record = json.loads(line)
+        payload = json.dumps(record["payload"]).replace("go", "no").encode()
+        sealed, prev = seal(seq, record["ts"], record["kind"], payload, prev)
+        forged += sealed
+    log.write_bytes(forged)
+    assert main(["verify", str(log)]) == 1
+    assert "rewritten" in capsys.readouterr().out
+
+
+def test_a_log_from_another_machine_says_what_cannot_be_known(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "copied.jsonl"
+    elsewhere.write_bytes(log.read_bytes())
+    assert main(["verify", str(elsewhere)]) == 0
+    assert "would not show" in capsys.readouterr().out
