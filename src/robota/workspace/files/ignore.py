@@ -10,7 +10,7 @@ import msgspec
 from robota.workspace.problems import Ignored
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from robota.workspace.files.gitignore import GitIgnore
 
 KEPT_FROM_THE_MODEL = ".robotaignore"
 LEFT_OUT_OF_LISTINGS = ".gitignore"
@@ -24,13 +24,13 @@ Stamp = tuple[int, int, int]
 class Patterns(msgspec.Struct, frozen=True):
     """The ignore files that speak about one directory, from the top down; `above` counts the directories over each."""
 
-    files: tuple[tuple[int, "GitIgnoreSpec"], ...] = ()
+    files: tuple[tuple[int, "GitIgnore"], ...] = ()
 
     def match(self, parts: PathParts, *, is_directory: bool) -> bool:
         """Whether a path, from the root on, is matched; its directories must have been asked about before."""
         matched = False
         for above, spec in self.files:
-            verdict = spec.check_file("/".join(parts[above:]) + "/" * is_directory).include
+            verdict = spec.check(parts[above:], is_directory=is_directory)
             matched = matched if verdict is None else verdict
         return matched
 
@@ -41,22 +41,31 @@ class IgnoreFiles:
     def __init__(self, root: Path, name: str) -> None:
         self._root = root
         self._name = name
-        self._read: dict[PathParts, tuple[Stamp, GitIgnoreSpec]] = {}
+        self._read: dict[PathParts, tuple[Stamp, GitIgnore]] = {}
 
     def match(self, parts: PathParts, *, is_directory: bool = False) -> bool:
         """Whether the path, or a directory on the way to it, is matched."""
         last = len(parts) - 1
-        return any(
-            self.patterns(parts[:depth]).match(parts[: depth + 1], is_directory=is_directory or depth < last)
-            for depth in range(len(parts))
-        )
+        patterns = Patterns()
+        for depth in range(len(parts)):
+            patterns = self.with_file_of(parts[:depth], patterns)
+            if patterns.match(parts[: depth + 1], is_directory=is_directory or depth < last):
+                return True
+        return False
 
     def patterns(self, directory: PathParts) -> Patterns:
         """What speaks about the entries of a directory."""
-        specs = ((depth, self._spec(directory[:depth])) for depth in range(len(directory) + 1))
-        return Patterns(tuple((depth, spec) for depth, spec in specs if spec is not None))
+        patterns = Patterns()
+        for depth in range(len(directory) + 1):
+            patterns = self.with_file_of(directory[:depth], patterns)
+        return patterns
 
-    def _spec(self, directory: PathParts) -> "GitIgnoreSpec | None":
+    def with_file_of(self, directory: PathParts, above: Patterns) -> Patterns:
+        """What speaks about the entries of a directory, given what speaks about the directory itself."""
+        spec = self._spec(directory)
+        return above if spec is None else Patterns((*above.files, (len(directory), spec)))
+
+    def _spec(self, directory: PathParts) -> "GitIgnore | None":
         place = os.path.join(self._root, *directory, self._name)  # noqa: PTH118 - asked for at every file operation
         try:
             status = os.stat(place)  # noqa: PTH116
@@ -73,12 +82,12 @@ class IgnoreFiles:
         return known[1]
 
 
-def _compiled(place: str) -> "GitIgnoreSpec":
-    # Most workspaces have no such file, and then the library is not needed.
-    from pathspec import GitIgnoreSpec
+def _compiled(place: str) -> "GitIgnore":
+    # Most workspaces have no such file, and then this is not needed.
+    from robota.workspace.files.gitignore import GitIgnore
 
     try:
-        return GitIgnoreSpec.from_lines(_content(place).splitlines())
+        return GitIgnore(_content(place).split("\n"))
     except (OSError, ValueError) as error:
         raise _unusable(place, str(error)) from error
 

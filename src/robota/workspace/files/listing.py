@@ -7,6 +7,7 @@ from heapq import nsmallest
 
 import msgspec
 
+from robota.workspace.files.confined_paths import best_opener, walk_to_directory
 from robota.workspace.files.ignore import IgnoreFiles, PathParts, Patterns
 
 # Named, but not entered: they are large, generated, or not the project's own.
@@ -17,7 +18,6 @@ NOT_ENTERED = frozenset(
 NOT_ENTERED_PAIRS = frozenset({("target", "dependency"), ("build", "dependencies")})
 
 MAX_SCANNED = 50_000
-DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Row = tuple[bool, str]  # whether it is a file, so that directories sort first, and its name
 
@@ -37,22 +37,25 @@ def list_directory(
     `above` is its path from the root that the ignore files in `rules` start from.
     """
     found: list[tuple[PathParts, bool]] = []
-    waiting: deque[PathParts] = deque([()])
+    waiting: deque[tuple[PathParts, list[Patterns]]] = deque([((), [files.patterns(above) for files in rules])])
     scanned = 0
     truncated = False
     while waiting and not truncated:
-        parent = waiting.popleft()
+        parent, patterns = waiting.popleft()
         rows, cut = _scan(directory, parent, MAX_SCANNED - scanned)
         scanned += len(rows)
         place = (*above, *parent)
-        rows = _shown(rows, place, [files.patterns(place) for files in rules])
+        rows = _shown(rows, place, patterns)
         room = limit - len(found)
         truncated = cut or len(rows) > room
         for is_file, name in nsmallest(room, rows):
             parts = (*parent, name)
             found.append((parts, not is_file))
             if recursive and not is_file and _is_entered(parts):
-                waiting.append(parts)
+                deeper = [
+                    files.with_file_of((*above, *parts), each) for files, each in zip(rules, patterns, strict=True)
+                ]
+                waiting.append((parts, deeper))
     found.sort(key=_tree_order)
     return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in found), truncated=truncated)
 
@@ -87,16 +90,14 @@ def _shown(rows: list[Row], place: PathParts, patterns: list[Patterns]) -> list[
 
 def _open(directory: int, parts: PathParts) -> int | None:
     """A directory further down that vanished, or that we may not enter, is simply not shown from inside."""
-    descriptor = os.dup(directory)
-    for name in parts:
-        try:
-            deeper = os.open(name, DIRECTORY_FLAGS, dir_fd=descriptor)
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
-        descriptor = deeper
-    return descriptor
+    try:
+        return best_opener()(directory, "/".join(parts) or ".")
+    except OSError:
+        pass
+    try:  # a path too long for one step
+        return walk_to_directory(directory, "/".join(parts))
+    except OSError:
+        return None
 
 
 def _is_entered(parts: PathParts) -> bool:

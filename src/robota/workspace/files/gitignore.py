@@ -1,0 +1,218 @@
+"""Patterns in the syntax of `.gitignore`, matched in time linear in the name, whatever the patterns are."""
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import msgspec
+
+# More would be felt at every file operation, and nobody writes so many by hand.
+MAX_PATTERNS = 2_000
+MAX_PATTERN_CHARACTERS = 1_000
+DEEP = "**"
+NEVER = "(?!)"
+DEEPER = re.compile(r"\*{2,}")
+WILD = re.compile(r"[*?\[\\]")
+POSIX_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": r" \t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "space": r"\s",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+    "punct": re.escape("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
+}
+
+Fits = Callable[[str], object]
+
+
+class _Pattern(msgspec.Struct, frozen=True, kw_only=True):
+    """One line. `parts` are its names, each an expression; a single one fits at any depth unless `is_anchored`."""
+
+    parts: tuple[str, ...]
+    is_anchored: bool
+    takes_back: bool
+    only_directories: bool
+
+
+class _Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """Neighbouring lines that say the same of what they match."""
+
+    matches: Callable[[Sequence[str]], bool]
+    takes_back: bool
+    only_directories: bool
+
+
+class GitIgnore:
+    """All patterns of one file; `ValueError` if there are too many."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        patterns = [pattern for line in lines if (pattern := _pattern(line)) is not None]
+        if len(patterns) > MAX_PATTERNS:
+            raise ValueError(f"it has more than {MAX_PATTERNS:,} patterns")
+        self._rules = [_rule(list(group)) for _, group in groupby(patterns, key=_kind)]
+
+    def check(self, parts: Sequence[str], *, is_directory: bool) -> bool | None:
+        """Whether the last pattern that fits the path ignores it or takes it back; None if none fits.
+
+        The directories on the way to it must have been asked about before.
+        """
+        for rule in reversed(self._rules):
+            if (is_directory or not rule.only_directories) and rule.matches(parts):
+                return not rule.takes_back
+        return None
+
+
+def fits(segments: Sequence[Fits | None], parts: Sequence[str]) -> bool:
+    """Whether names fit segments one by one, of which None stands for any number of names.
+
+    Going back to the last None is enough: what an earlier one could have taken, the last one can take too.
+    """
+    at = place = 0
+    deep = -1
+    resumed_at = 0
+    while place < len(parts):
+        segment = segments[at] if at < len(segments) else None
+        if at < len(segments) and segment is None:
+            deep, resumed_at = at, place
+            at += 1
+        elif segment is not None and segment(parts[place]):
+            at += 1
+            place += 1
+        elif deep >= 0:
+            resumed_at += 1
+            at, place = deep + 1, resumed_at
+        else:
+            return False
+    return all(segment is None for segment in segments[at:])
+
+
+def _kind(pattern: _Pattern) -> tuple[bool, bool, bool | _Pattern]:
+    """Patterns for names are compared all at once; one for a path stands alone."""
+    return pattern.takes_back, pattern.only_directories, pattern if pattern.is_anchored else False
+
+
+def _rule(patterns: list[_Pattern]) -> _Rule:
+    first = patterns[0]
+    matches = _path_matcher(first.parts) if first.is_anchored else _name_matcher([each.parts[0] for each in patterns])
+    return _Rule(matches=matches, takes_back=first.takes_back, only_directories=first.only_directories)
+
+
+def _name_matcher(names: list[str]) -> Callable[[Sequence[str]], bool]:
+    plain = frozenset(name for name in names if not WILD.search(name))
+    wild = [expression_of(name) for name in names if WILD.search(name)]
+    expression = re.compile("|".join(wild), re.DOTALL) if wild else None
+
+    def matches(parts: Sequence[str]) -> bool:
+        name = parts[-1]
+        return name in plain or (expression is not None and expression.fullmatch(name) is not None)
+
+    return matches
+
+
+def _path_matcher(parts: tuple[str, ...]) -> Callable[[Sequence[str]], bool]:
+    *before, last = [_segment(part) for part in parts]
+    if last is None:  # `a/**` is what is in a, not a itself
+        before, last = [*before, None], re.compile(".+", re.DOTALL).fullmatch
+    segments = [*before, last]
+    return lambda path: fits(segments, path)
+
+
+def _segment(part: str) -> Fits | None:
+    return None if part == DEEP else re.compile(expression_of(part), re.DOTALL).fullmatch
+
+
+def _pattern(line: str) -> _Pattern | None:
+    text = _without_blanks_at_the_end(line)
+    if not text or text.startswith("#"):
+        return None
+    takes_back = text.startswith("!")
+    text = text[takes_back:]
+    body = text.removesuffix("/")
+    parts = tuple(DEEP if DEEPER.fullmatch(part) else part for part in body.split("/") if part)
+    if not parts:
+        return None
+    if len(text) > MAX_PATTERN_CHARACTERS:
+        raise ValueError(f"it has a pattern of more than {MAX_PATTERN_CHARACTERS:,} characters")
+    is_anchored = "/" in body
+    if parts[0] == DEEP and len(parts) == 2 and not body.startswith("/"):
+        parts, is_anchored = parts[1:], False  # `**/name` is `name`
+    if parts == (DEEP,):
+        parts, is_anchored = ("*",), False
+    return _Pattern(parts=parts, is_anchored=is_anchored, takes_back=takes_back, only_directories=text.endswith("/"))
+
+
+def _without_blanks_at_the_end(line: str) -> str:
+    text = line.rstrip("\r\n")
+    while text.endswith(" ") and not _is_escaped(text, len(text) - 1):
+        text = text[:-1]
+    return text
+
+
+def _is_escaped(text: str, place: int) -> bool:
+    before = text[:place]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def expression_of(name: str) -> str:
+    """A regular expression for one name. What a `*` has found is never given back, so that nothing is tried twice."""
+    pieces = [""]
+    place = 0
+    while place < len(name):
+        character = name[place]
+        if character == "*":
+            pieces.append("")
+            place += 1
+            continue
+        if character == "?":
+            written, place = ".", place + 1
+        elif character == "[":
+            written, place = _character_class(name, place)
+        elif character == "\\" and place + 1 < len(name):
+            written, place = re.escape(name[place + 1]), place + 2
+        else:
+            written, place = re.escape(character), place + 1
+        pieces[-1] += written
+    first, *rest = pieces
+    if not rest:
+        return first
+    *middle, last = rest
+    # The first fit of each piece leaves the most room for the others; only the last one has to be at the end.
+    found = "".join(f"(?>.*?{piece})" for piece in middle if piece)
+    return f"{first}{found}.*{last}"
+
+
+def _character_class(name: str, start: int) -> tuple[str, int]:
+    """The class that begins at a `[`, and where it ends; an unclosed one fits nothing, as in git."""
+    place = start + 1
+    negated = place < len(name) and name[place] in "!^"
+    place += negated
+    members: list[str] = []
+    is_first = True
+    while place < len(name) and (name[place] != "]" or is_first):
+        is_first = False
+        posix = re.compile(r"\[:(\w+):\]").match(name, place)
+        if posix and posix[1] in POSIX_CLASSES:
+            members.append(POSIX_CLASSES[posix[1]])
+            place = posix.end()
+            continue
+        low, place = _member(name, place)
+        if name[place : place + 1] == "-" and name[place + 1 : place + 2] not in ("", "]"):
+            high, place = _member(name, place + 1)
+            if low <= high:
+                members.append(f"{re.escape(low)}-{re.escape(high)}")
+        else:
+            members.append(re.escape(low))
+    if place >= len(name):
+        return NEVER, len(name)
+    if not members:
+        return ("." if negated else NEVER), place + 1
+    return f"[{'^' * negated}{''.join(members)}]", place + 1
+
+
+def _member(name: str, place: int) -> tuple[str, int]:
+    if name[place] == "\\" and place + 1 < len(name):
+        return name[place + 1], place + 2
+    return name[place], place + 1
