@@ -1,11 +1,15 @@
 """Telling that an edit broke the syntax of a file."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.workspace.text import syntax_worker
 from robota.workspace.text.syntax import LANGUAGES, check, syntax_note
-from robota.workspace.text.syntax_tree import NotParsed, SyntaxBreak, first_error
+from robota.workspace.text.syntax_tree import first_error
+from robota.workspace.text.syntax_worker import NotParsed, SyntaxBreak, SyntaxWorker
 
 BREAKS = {
     "a.py": ("def f():\n    return (1)\n", "def f():\n    return (1\n"),
@@ -107,3 +111,20 @@ def test_deep_nesting_does_no_harm(text: str) -> None:
 @given(st.sampled_from(sorted(BREAKS)), st.binary(max_size=200), st.binary(max_size=200))
 def test_no_bytes_do_harm(path: str, before: bytes, after: bytes) -> None:
     assert syntax_note(path, before, after) == "" or "line" in syntax_note(path, before, after)
+
+
+def test_a_text_that_crashed_the_parser_is_checked_without_harm() -> None:
+    """S16: this ended the whole process."""
+    assert check("a.sh", None, "{\U00100000..2}\n".encode()) is not None
+    assert check("a.sh", None, b"echo hi\n") is None
+
+
+@pytest.mark.parametrize("program", ["import os; os.abort()", "import sys; sys.stdin.read()", "print('x' * 10**6)"])
+def test_a_parser_that_dies_or_stalls_only_means_that_nobody_looked(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S16"""
+    monkeypatch.setattr(syntax_worker, "ANSWER_S", 0.2)
+    worker = SyntaxWorker([sys.executable, "-c", program])
+    for _ in range(2):
+        assert worker.first_error("python", b"x" * 2_000_000) == NotParsed()

@@ -1,5 +1,6 @@
 """Add, change, move and delete several files by one patch."""
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -65,7 +66,8 @@ async def _apply(drafts: "Sequence[FileDraft]", view: View, files: Files) -> Too
     from robota.workspace.files.change_set import make_changes
 
     make_changes(files, [change for draft in drafts for change in draft.changes])
-    return ToolResult(content=_report(drafts), view=view)
+    # Another process looks at the new texts, and may take its time.
+    return ToolResult(content=await asyncio.to_thread(_report, drafts), view=view)
 
 
 def _title(arguments: Mapping[str, Any]) -> str:

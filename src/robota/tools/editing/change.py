@@ -1,5 +1,6 @@
 """A change to one file that has been worked out but not made: shown in the ask, then carried out."""
 
+import asyncio
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -66,7 +67,11 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
     )
 
     async def run() -> ToolResult:
-        return _carried_out(change, files)
+        report = _written(change, files)
+        before = None if over is None else over.data
+        # Another process looks at it, and may take its time.
+        note = await asyncio.to_thread(syntax_note, change.path, before, change.data)
+        return ToolResult(content=f"{report}\n{note}" if note else report, view=view)
 
     if over is None:
         return Prepared(preview=preview, run=run)
@@ -90,14 +95,11 @@ def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[LineEdit]:
             yield LineEdit(start_line=start, end_line=start + hunk.old_count - 1, new_lines=new_lines)
 
 
-def _carried_out(change: FileChange, files: Files) -> ToolResult:
-    """Write it, unless the file has changed in the meantime, and say so if it parsed before and does not now."""
-    over = change.over
-    if over is None:
+def _written(change: FileChange, files: Files) -> str:
+    """Write it, unless the file has changed in the meantime; the report for the model."""
+    if change.over is None:
         _require_absent(change.path, files)
-    report = _report(change, files.write(change.path, change.data, over=over))
-    note = syntax_note(change.path, None if over is None else over.data, change.data)
-    return ToolResult(content=f"{report}\n{note}" if note else report, view=change.difference.view)
+    return _report(change, files.write(change.path, change.data, over=change.over))
 
 
 def _require_absent(path: str, files: Files) -> None:

@@ -1,12 +1,13 @@
 """Whether an edit broke the syntax of a file, and where. It only tells: nothing is ever rolled back for it."""
 
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from robota.workspace.files.atomic_write import Content
 
 if TYPE_CHECKING:
-    from robota.workspace.text.syntax_tree import SyntaxBreak
+    from robota.workspace.text.syntax_worker import SyntaxBreak, SyntaxWorker
 
 # Larger files are not looked at: parsing them would be felt.
 MAX_BYTES = 2 * 1024 * 1024
@@ -36,15 +37,24 @@ def check(path: str, before: bytes | None, after: Content) -> "SyntaxBreak | Non
     language = BY_SUFFIX.get(PurePath(path).suffix.lower())
     if language is None or max(len(after), len(before or b"")) > MAX_BYTES or before == bytes(after):
         return None
-    # The parser is loaded with the first file that needs it.
-    from robota.workspace.text.syntax_tree import NotParsed, first_error
+    # Only a file that has to be checked needs it.
+    from robota.workspace.text.syntax_worker import NotParsed
 
-    found = first_error(language, bytes(after))
+    worker = _worker()
+    found = worker.first_error(language, bytes(after))
     if found is None or isinstance(found, NotParsed):
         return None
-    if before is not None and first_error(language, before) is not None:
+    if before is not None and worker.first_error(language, before) is not None:
         return None
     return found
+
+
+@cache
+def _worker() -> "SyntaxWorker":
+    """The process is shared by all sessions of ours, and started when a text is given to it."""
+    from robota.workspace.text.syntax_worker import SyntaxWorker
+
+    return SyntaxWorker()
 
 
 def syntax_note(path: str, before: bytes | None, after: Content) -> str:

@@ -1,6 +1,12 @@
-"""The first syntax error of a text, found by tree-sitter; imported only when a file has to be checked."""
+"""The first syntax error of a text, found by tree-sitter: the program that `syntax_worker` runs.
+
+It is not to be imported by anything else: there are texts that crash it.
+"""
 
 import ast
+import re
+import resource
+import sys
 import warnings
 from functools import cache
 from importlib import import_module
@@ -11,6 +17,7 @@ from tree_sitter import Language, Node, Parser, Point
 
 from robota.workspace.problems import BinaryContent
 from robota.workspace.text.encoding import decode
+from robota.workspace.text.syntax_worker import MEMORY_BYTES, Finding, NotParsed, SyntaxBreak, SyntaxRequest
 
 MAX_SECONDS = 0.5
 PIECE = 4096
@@ -18,27 +25,15 @@ SHOWN_CHARACTERS = 200
 # The compiler of Python has no time limit.
 MAX_COMPILED = 500_000
 
+NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
 MODULES = {
     "tsx": ("tree_sitter_typescript", "language_tsx"),
     "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
 
 
-class SyntaxBreak(msgspec.Struct, frozen=True, kw_only=True):
-    """The first place where a file is no longer what its language allows; counted from 1, in characters."""
-
-    language: str
-    line: int
-    column: int
-    text: str
-    problem: str
-
-
-class NotParsed(msgspec.Struct, frozen=True):
-    """The text was not checked: no grammar, no text, or it would take too long."""
-
-
-def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> SyntaxBreak | NotParsed | None:
+def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> Finding:
     """The first error, None if there is none."""
     grammar = _grammar(language)
     if grammar is None:
@@ -47,12 +42,11 @@ def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) ->
         text = decode(data).content.replace("\r\n", "\n").replace("\r", "\n")
     except BinaryContent:
         return NotParsed()
-    source = text.encode("utf-8", "replace")
-    root = _parsed(grammar, source, max_seconds)
+    root = _parsed(grammar, _in_ascii(text), max_seconds)
     if root is None:
         return NotParsed()
     if root.has_error:
-        return _break(language, source, _first_faulty(root))
+        return _break(language, text, _first_faulty(root))
     return _indentation_error(text) if language == "python" else None
 
 
@@ -87,14 +81,24 @@ def _first_faulty(root: Node) -> Node:
     return node
 
 
-def _break(language: str, source: bytes, node: Node) -> SyntaxBreak:
+def _in_ascii(text: str) -> bytes:
+    """The text with a letter for every letter, and a blank for every blank, that is not ASCII.
+
+    Scanners of grammars ask functions of C about characters, and those read beyond their tables for others: a brace
+    and U+100000 in a shell script ended the process. To a grammar such characters are all alike anyway.
+    """
+    if text.isascii():
+        return text.encode("ascii")
+    return NOT_ASCII.sub(lambda found: " " if found[0].isspace() else "x", text).encode("ascii")
+
+
+def _break(language: str, source: str, node: Node) -> SyntaxBreak:
     row, column = node.start_point
-    line = source.split(b"\n")[row]
     return SyntaxBreak(
         language=language,
         line=row + 1,
-        column=len(line[:column].decode("utf-8", "replace")) + 1,
-        text=line.decode("utf-8", "replace")[:SHOWN_CHARACTERS],
+        column=column + 1,
+        text=source.split("\n")[row][:SHOWN_CHARACTERS],
         problem=_problem(node),
     )
 
@@ -125,3 +129,18 @@ def _indentation_error(text: str) -> SyntaxBreak | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return None
+
+
+def main() -> None:
+    """Answer one text after the other, until nobody writes any more."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    while line := sys.stdin.buffer.readline():
+        request = msgspec.json.decode(line, type=SyntaxRequest)
+        found = first_error(request.language, sys.stdin.buffer.read(request.size))
+        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

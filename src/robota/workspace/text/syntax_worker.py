@@ -1,0 +1,125 @@
+"""Checks the syntax of texts in a process of its own: a file of anybody's can crash or stall the parsers, which are C.
+
+The process is started with the first text, limited in memory, and ends with ours. One that is late is ended, and the
+next text gets another. Through its pipes go a line of JSON and the bytes of the text, and a line of JSON comes back.
+"""
+
+import os
+import selectors
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+PROGRAM = (sys.executable, "-I", "-m", "robota.workspace.text.syntax_tree")
+ANSWER_S = 5.0
+MEMORY_BYTES = 1024**3
+MAX_ANSWER_BYTES = 64 * 1024
+
+
+class SyntaxBreak(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The first place where a file is no longer what its language allows; counted from 1, in characters."""
+
+    language: str
+    line: int
+    column: int
+    text: str
+    problem: str
+
+
+class NotParsed(msgspec.Struct, frozen=True, tag=True):
+    """The text was not checked: no grammar, no text, or it would take too long."""
+
+
+Finding = SyntaxBreak | NotParsed | None
+
+
+class SyntaxWorker:
+    """One process that checks texts, one after the other; threads may share it."""
+
+    def __init__(self, program: Sequence[str] = PROGRAM) -> None:
+        self._program = program
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def first_error(self, language: str, data: bytes) -> Finding:
+        """The first error in a text, None if there is none. A process that dies of it has not parsed it."""
+        with self._lock:
+            try:
+                return self._asked(language, data)
+            except (OSError, ValueError, msgspec.DecodeError):
+                self._end()
+                return NotParsed()
+
+    def _asked(self, language: str, data: bytes) -> Finding:
+        process = self._process
+        if process is None or process.poll() is not None:
+            process = self._process = _started(self._program)
+        assert process.stdin is not None and process.stdout is not None
+        request = msgspec.json.encode(SyntaxRequest(language=language, size=len(data)))
+        deadline = time.monotonic() + ANSWER_S
+        _send(process.stdin.fileno(), request + b"\n" + data, deadline)
+        found: Finding = msgspec.json.decode(_line(process.stdout.fileno(), deadline), type=Finding)
+        return found
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with process:
+                pass
+
+
+class SyntaxRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The line before a text."""
+
+    language: str
+    size: int
+
+
+def _started(program: Sequence[str]) -> "subprocess.Popen[bytes]":
+    process = subprocess.Popen(
+        program,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={},
+        bufsize=0,
+        start_new_session=True,  # Ctrl-C is for us
+    )
+    assert process.stdin is not None
+    os.set_blocking(process.stdin.fileno(), False)
+    return process
+
+
+def _send(descriptor: int, data: bytes, deadline: float) -> None:
+    rest = memoryview(data)
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_WRITE)
+        while rest:
+            _wait(selector, deadline)
+            with suppress(BlockingIOError):
+                rest = rest[os.write(descriptor, rest) :]
+
+
+def _line(descriptor: int, deadline: float) -> bytes:
+    answer = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while not answer.endswith(b"\n"):
+            _wait(selector, deadline)
+            piece = os.read(descriptor, MAX_ANSWER_BYTES)
+            answer += piece
+            if not piece or len(answer) > MAX_ANSWER_BYTES:
+                raise OSError("the process ended without an answer")
+    return answer
+
+
+def _wait(selector: selectors.BaseSelector, deadline: float) -> None:
+    if not selector.select(max(0.0, deadline - time.monotonic())):
+        raise TimeoutError
