@@ -10,6 +10,7 @@ import pytest
 from openpyxl import Workbook
 
 from robota.contracts.tool import ToolError
+from robota.tools.documents import document_child
 from tests.tools.workbench import Workbench
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
@@ -170,6 +171,14 @@ def test_a_broken_notebook_is_shown_as_it_is(bench: Workbench) -> None:
     assert read(bench, "n.ipynb", b'{"cells": [}') == ["File: n.ipynb", '1 | {"cells": [}']
 
 
+def bomb(name: str) -> bytes:
+    """A workbook with a part that nobody would take for text, far larger than it seems."""
+    packed = BytesIO(xlsx())
+    with ZipFile(packed, "a", ZIP_DEFLATED) as archive:
+        archive.writestr(name, " " * 100_000_000)
+    return packed.getvalue()
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
@@ -180,8 +189,17 @@ def test_a_broken_notebook_is_shown_as_it_is(bench: Workbench) -> None:
         ("b.docx", xlsx(), "as a Word document: it is damaged"),
         ("c.docx", docx("&b;", '<!DOCTYPE d [<!ENTITY a "x"><!ENTITY b "&a;&a;">]>'), "damaged"),
         ("d.docx", docx(" " * 70_000_000), "unpacks to"),
+        ("e.xlsx", bomb("xl/worksheets/sheet9.png"), "unpacks to"),
     ],
 )
 def test_a_damaged_or_malicious_document_is_refused(bench: Workbench, name: str, data: bytes, message: str) -> None:
+    """S16"""
     with pytest.raises(ToolError, match=message):
         read(bench, name, data)
+
+
+def test_a_document_that_takes_too_long_is_refused(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S16: the libraries that read documents have no limits of their own."""
+    monkeypatch.setattr(document_child, "TIMEOUT_S", 0.001)
+    with pytest.raises(ToolError, match="takes more than"):
+        read(bench, "a.pdf", pdf("one"))

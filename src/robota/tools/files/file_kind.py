@@ -1,10 +1,14 @@
 """What a file holds besides plain text, by its first bytes and its name: an image, or a document with text in it."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
+from itertools import islice
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+if TYPE_CHECKING:
+    from robota.tools.documents.document_child import DocumentFormat
 
 ZIP_START: Final = b"PK\x03\x04"
 IMAGE_STARTS: Final = (
@@ -16,10 +20,10 @@ IMAGE_STARTS: Final = (
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that is no text but holds some. Its lines come one at a time, as far as they are wanted."""
+    """A document that is no text but holds some. `first_lines` gives so many of them, or all."""
 
     kind: str
-    lines: Iterator[str]
+    first_lines: Callable[[int], Awaitable[list[str]]]
 
 
 def image_type(data: bytes) -> str | None:
@@ -31,23 +35,34 @@ def image_type(data: bytes) -> str | None:
 
 def open_document(path: str, data: bytes) -> Document | None:
     """None if the file is not of a kind known here, and so is to be read as what it is."""
-    # Each kind has a reader of its own, loaded when such a file is read.
     suffix = PurePath(path).suffix.lower()
     if data.startswith(b"%PDF-"):
-        from robota.tools.documents.pdf import pdf_lines
-
-        return Document(kind="PDF", lines=pdf_lines(data))
+        return _foreign("PDF", "pdf", data)
     if suffix == ".docx" and data.startswith(ZIP_START):
-        from robota.tools.documents.docx import docx_lines
-
-        return Document(kind="Word document", lines=docx_lines(data))
+        return _foreign("Word document", "docx", data)
     if suffix in {".xlsx", ".xlsm"} and data.startswith(ZIP_START):
-        from robota.tools.documents.xlsx import xlsx_lines
+        return _foreign("spreadsheet", "xlsx", data)
+    return _notebook(data) if suffix == ".ipynb" else None
 
-        return Document(kind="spreadsheet", lines=xlsx_lines(data))
-    if suffix == ".ipynb":
-        from robota.tools.documents.notebook import notebook_lines
 
-        lines = notebook_lines(data)
-        return None if lines is None else Document(kind="notebook", lines=lines)
-    return None
+def _foreign(kind: str, document_format: "DocumentFormat", data: bytes) -> Document:
+    async def first_lines(most: int) -> list[str]:
+        # Loaded with the first document.
+        from robota.tools.documents.document_child import document_lines
+
+        return await document_lines(document_format, data, most)
+
+    return Document(kind=kind, first_lines=first_lines)
+
+
+def _notebook(data: bytes) -> Document | None:
+    from robota.tools.documents.notebook import notebook_lines
+
+    lines = notebook_lines(data)
+    if lines is None:
+        return None
+
+    async def first_lines(most: int) -> list[str]:
+        return list(islice(lines, most))
+
+    return Document(kind="notebook", first_lines=first_lines)

@@ -1,8 +1,6 @@
 """Read a file: text, a range of its lines or the block around one, an image, or the text of a document."""
 
-import asyncio
 from base64 import b64encode
-from itertools import islice
 from typing import Annotated, Literal
 
 import msgspec
@@ -143,8 +141,7 @@ async def _document(params: ReadFileParams, document: Document) -> ToolResult:
 
     first, count = params.offset or 1, params.limit or DEFAULT_LINES
     try:
-        # Taking a document apart can take seconds, in which the session must stay responsive.
-        lines = await asyncio.to_thread(lambda: list(islice(document.lines, first + count)))
+        lines = await document.first_lines(first + count)
     except UnreadableDocument as error:
         raise ToolError(f"{printable_name(params.path)!r} cannot be read as a {document.kind}: {error}.") from error
     if not lines:

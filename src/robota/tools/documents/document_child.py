@@ -1,0 +1,72 @@
+"""Reads a document in a process of its own, which is this module run with a format and a number of lines."""
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Literal
+
+import msgspec
+
+from robota.tools.documents.opening import UnreadableDocument
+from robota.workspace.process.python_child import ChildFailed, limit_this_process, run_module
+
+TIMEOUT_S = 30.0
+
+DocumentFormat = Literal["pdf", "docx", "xlsx"]
+
+
+class DocumentText(msgspec.Struct, frozen=True, kw_only=True):
+    """The first lines of a document, or why it cannot be read."""
+
+    lines: list[str] = []
+    problem: str = ""
+
+
+async def document_lines(kind: DocumentFormat, data: bytes, most: int) -> list[str]:
+    """The first lines of a document; `UnreadableDocument` also if it takes too much time or memory."""
+    try:
+        printed = await run_module(
+            "robota.tools.documents.document_child", (kind, str(most)), data, timeout_s=TIMEOUT_S
+        )
+        text = msgspec.json.decode(printed, type=DocumentText)
+    except (ChildFailed, msgspec.DecodeError) as error:
+        raise UnreadableDocument(str(error)) from error
+    if text.problem:
+        raise UnreadableDocument(text.problem)
+    return text.lines
+
+
+def _read(kind: str, data: bytes, most: int) -> DocumentText:
+    try:
+        return DocumentText(lines=list(islice(_reader(kind)(data), most)))
+    except UnreadableDocument as error:
+        return DocumentText(problem=str(error))
+    except MemoryError:
+        return DocumentText(problem="it needs too much memory")
+
+
+def _reader(kind: str) -> Callable[[bytes], Iterator[str]]:
+    # Each kind needs a library of its own.
+    if kind == "pdf":
+        from robota.tools.documents.pdf import pdf_lines
+
+        return pdf_lines
+    if kind == "docx":
+        from robota.tools.documents.docx import docx_lines
+
+        return docx_lines
+    from robota.tools.documents.xlsx import xlsx_lines
+
+    return xlsx_lines
+
+
+def _main() -> None:
+    limit_this_process()
+    text = _read(sys.argv[1], sys.stdin.buffer.read(), int(sys.argv[2]))
+    # A lone surrogate cannot be written down.
+    lines = [line.encode("utf-8", "replace").decode() for line in text.lines]
+    sys.stdout.buffer.write(msgspec.json.encode(msgspec.structs.replace(text, lines=lines)))
+
+
+if __name__ == "__main__":
+    _main()

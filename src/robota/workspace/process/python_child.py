@@ -1,0 +1,44 @@
+"""A module of ours run as a process of its own, limited in time and memory: for parsers of what anybody wrote."""
+
+import asyncio
+import resource
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+MEMORY_BYTES: Final = 1024**3
+
+
+class ChildFailed(Exception):
+    """The process crashed, took too long or needed too much memory."""
+
+
+async def run_module(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
+    """What the module prints, given the data on its standard input. It has no variables of ours, and so no keys."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-m", module, *arguments),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd="/",
+        env={"PYTHONUTF8": "1"},
+        start_new_session=True,  # Ctrl-C is for us
+    )
+    try:
+        async with asyncio.timeout(timeout_s):
+            printed, _ = await process.communicate(data)
+    except TimeoutError as error:
+        raise ChildFailed(f"it takes more than {timeout_s:g} s") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+    if process.returncode != 0:
+        raise ChildFailed(f"it needs more than {MEMORY_BYTES:,} bytes of memory, or crashes what reads it")
+    return printed
+
+
+def limit_this_process() -> None:
+    """Called first by such a module: no more memory than it may have, and no core dump."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
