@@ -76,7 +76,7 @@ def test_a_run_with_a_tool_gives_its_lines_in_order_with_every_field() -> None:
             "role": "assistant",
             "model": "model-x",
             "content": [
-                {"type": "thinking", "thinking": "hm"},
+                {"type": "thinking", "thinking": "hm", "signature": ""},
                 {"type": "text", "text": "Reading."},
                 {"type": "tool_use", "id": "call-1", "name": "read_file", "input": {"path": "a"}},
             ],

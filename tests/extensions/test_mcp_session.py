@@ -228,3 +228,30 @@ def test_a_session_without_servers_loads_nothing_of_them(robota: Robota) -> None
     loaded = modules_after(robota, "-p", "go")
     assert "robota.tools.registry" in loaded
     assert {name for name in loaded if name.startswith(("robota.extensions", "mcp", "anyio", "pydantic"))} == set()
+
+
+def test_stream_json_begins_with_the_servers_and_their_tools(robota: Robota) -> None:
+    """U13: `mcp_servers` was always empty, and no tool of a server stood in `init`."""
+    servers = {"sdk": sdk_entry(), "broken": {"command": "no-such-program-here"}}
+    done = run_with(robota, servers, [DONE], "--output-format", "stream-json")
+    first, *rest = map(json.loads, done.stdout.splitlines())
+    assert first["subtype"] == "init" and "mcp__sdk__add" in first["tools"]
+    assert {"name": "sdk", "status": "connected"} in first["mcp_servers"]
+    assert {"name": "broken", "status": "failed"} in first["mcp_servers"]
+    notices = [line["content"] for line in rest if line.get("subtype") == "informational"]
+    assert any("broken does not work" in notice for notice in notices)
+    assert [line["type"] for line in rest[-2:]] == ["assistant", "result"]
+
+
+def test_a_tool_that_can_only_be_called_as_a_task_is_not_offered(workspace: Path, tmp_path: Path) -> None:
+    """U18: it was offered although it can never be called."""
+    task = {**NOTE, "name": "render", "execution": {"taskSupport": "required"}}
+    optional = {**NOTE, "name": "either", "execution": {"taskSupport": "optional"}}
+
+    def check(stage: Stage) -> None:
+        names = {tool.name for tool in stage.opened.services.tools.all}
+        assert names >= {"mcp__plain__note", "mcp__plain__either"} and "mcp__plain__render" not in names
+        words = " ".join(notice.text for notice in stage.events_of(Notice))
+        assert "The tool render of the MCP server plain was left out: it can only be called as a long-running" in words
+
+    play_with(workspace, {"plain": PlainServer(tmp_path, NOTE, task, optional).entry()}, [DONE], check)

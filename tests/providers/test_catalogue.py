@@ -76,17 +76,18 @@ def test_a_wrong_entry_is_named_before_anything_is_sent(told: Any) -> None:
         ready(profile, {})
 
 
-def test_an_unknown_model_works_with_defaults_and_one_notice() -> None:
+def test_an_unknown_model_works_with_defaults_that_no_session_tells_of() -> None:
+    """U19: the notice stood at the start of every session; doctor and the set-up tell it."""
     profile = ready(Profile(type="openai-compatible", name="x", base_url="http://h", model="new-thing"), {})
     info = definition(profile.type).model_info(profile)
     assert info.context_window == 128_000 and info.native_tools
-    assert info.notice is not None and "new-thing" in info.notice and "providers.x.options.models" in info.notice
+    assert info.assumption is not None and "providers.x.options.models" in info.assumption and info.notice is None
 
 
 @pytest.mark.parametrize("options", [{"contextWindow": 5000}, {"models": {"new-thing": {}}}])
 def test_a_model_that_the_person_described_needs_no_notice(options: dict[str, Any]) -> None:
     profile = Profile(type="openai-compatible", name="x", base_url="http://h", model="new-thing", options=options)
-    assert definition(profile.type).model_info(ready(profile, {})).notice is None
+    assert definition(profile.type).model_info(ready(profile, {})).assumption is None
 
 
 def test_models_of_the_settings_reach_every_profile_and_its_own_come_first() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from robota.contracts.tool import AnyTool
-from robota.protocol.events import Notice
+from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
 from robota.tools.registry import builtin_tools, by_name, schema_of
 
@@ -23,6 +23,7 @@ class SessionTools:
     def __init__(self, tools: Sequence[AnyTool], servers: "McpServers | None" = None) -> None:
         self.all: Sequence[AnyTool] = tools
         self.specs: Sequence[ToolSpec] = _specs(tools)
+        self.servers: Sequence[McpServerState] = () if servers is None else servers.pending
         self._servers = servers
 
     @property
@@ -35,6 +36,7 @@ class SessionTools:
         gathered = await self._servers.gather(by_name(self.all), tell)
         self.all = (*self.all, *gathered.tools)
         self.specs = (*self.specs, *_specs(gathered.tools))
+        self.servers = gathered.servers
         self._servers = None
         return gathered.notices
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Subject, Verdict
-from robota.protocol.events import Notice
+from robota.protocol.events import McpServerState, Notice
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ToolSpec
 
@@ -21,6 +21,11 @@ class ToolService(Protocol):
     @property
     def specs(self) -> Sequence[ToolSpec]:
         """Name, description and schema of each, for the model."""
+        ...
+
+    @property
+    def servers(self) -> Sequence[McpServerState]:
+        """Who else brings tools, and how each is."""
         ...
 
     @property

@@ -16,6 +16,19 @@ class EngineEvent(OpenValue, frozen=True, kw_only=True, tag_field="type"):
     """An event. Order is that of what happened; deltas of one row may be joined for a slow reader."""
 
 
+class McpServerStatus(StrEnum):
+    PENDING = "pending"  # servers start with the first task
+    CONNECTED = "connected"
+    FAILED = "failed"
+
+
+class McpServerState(Value, frozen=True, kw_only=True):
+    """An MCP server of the session and how it is."""
+
+    name: str
+    status: McpServerStatus
+
+
 class SessionState(OpenValue, frozen=True, kw_only=True):
     """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows."""
 
@@ -29,6 +42,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     message_queue: tuple[QueuedMessage, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     tools: tuple[str, ...] = ()
+    mcp_servers: tuple[McpServerState, ...] = ()
     name: str | None = None
     log_path: str | None = None
     sandbox: str | None = None  # as in `Sandbox`; absent until the first command needs to know

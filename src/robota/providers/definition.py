@@ -16,7 +16,8 @@ T = TypeVar("T")
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What the engine must know of a model. `max_output_tokens` is sent with every request, if it is set.
 
-    `notice` is something a person should be told once in a session.
+    `notice` is something a person should be told in every session; `assumption` says what is taken for granted of a
+    model that nobody described, which `robota doctor` and the set-up tell.
     """
 
     context_window: int = 128_000
@@ -25,6 +26,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     sees_images: bool = False
     thinks: bool = False
     notice: str | None = None
+    assumption: str | None = None
 
 
 def catalogued(profile: Profile, unheard_of: ModelFacts | None = None) -> ModelInfo:
@@ -38,7 +40,7 @@ def catalogued(profile: Profile, unheard_of: ModelFacts | None = None) -> ModelI
         native_tools=_first(options.native_tools, facts.native_tools),
         sees_images=_first(options.sees_images, facts.images),
         thinks=facts.thinking,
-        notice=None if is_told else unknown_model(profile, facts.context_window),
+        assumption=None if is_told else unknown_model(profile, facts.context_window),
     )
 
 

@@ -149,3 +149,12 @@ def test_a_pasted_text_of_several_lines_is_one_message(robota: Robota) -> None:
         terminal.wait_for("You are welcome.")
     log = (sessions(robota)[0] / "log.jsonl").read_text()
     assert json.dumps("first line\nsecond line")[1:-1] in log
+
+
+def test_an_empty_answer_is_told_in_words(robota: Robota) -> None:
+    """U19: MODEL_NO_ASSISTANT_MESSAGES stood on the screen."""
+    script(robota, {"text": ""}, {"text": ""}, {"text": "at last"})
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("at last")
+        assert terminal.hang_up() == 0
+    assert "The model gave an empty answer." in terminal.screen and "MODEL_NO" not in terminal.screen

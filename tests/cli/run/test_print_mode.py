@@ -9,6 +9,7 @@ import pytest
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from tests.cli.scripts import call, script, sessions, write_settings
+from tests.fakellm.server import running
 from tests.harness.cli import Finished, Robota
 
 RESULT_KEYS = {
@@ -280,3 +281,56 @@ def test_the_demo_runs_a_real_task_without_key_or_network(robota: Robota) -> Non
     assert done.code == 0, done.stderr
     for words in ("FAILED (failures=1)", "OK", "pricing.py", "chain", "--configure-provider"):
         assert words in done.stdout
+
+
+@pytest.mark.parametrize(
+    "how", ["echo not today >&2; exit 2", 'echo \'{"continue": false, "stopReason": "not today"}\'']
+)
+def test_a_prompt_that_a_hook_stopped_is_not_blamed_on_the_model(robota: Robota, how: str) -> None:
+    """U13: the terminal reason was model_error."""
+    script(robota, {"text": "the model was asked"})
+    path = robota.home / ".robota/settings.json"
+    hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": how}]}]}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "hooks": hooks}))
+    done = robota("-p", "go", "--output-format", "json")
+    result = json.loads(done.stdout)
+    assert (done.code, result["terminal_reason"]) == (1, "hook_stopped") and "not today" in result["errors"][0]
+
+
+def test_a_thought_has_a_signature_also_where_the_provider_gives_none(robota: Robota) -> None:
+    """U13: the official SDK stops at a thinking block without one."""
+    script(robota, {"reasoning": "hm", "text": "ok"})
+    done = robota("-p", "go", "--output-format", "stream-json", "--include-partial-messages")
+    lines = list(map(json.loads, done.stdout.splitlines()))
+    thoughts = [block for line in lines if line["type"] == "assistant" for block in line["message"]["content"]]
+    assert thoughts[0] == {"type": "thinking", "thinking": "hm", "signature": ""}
+    begun = [line["event"]["content_block"] for line in lines if line.get("event", {}).get("content_block")]
+    assert begun[0] == {"type": "thinking", "thinking": "", "signature": ""}
+
+
+def test_mistakes_in_a_row_are_told_in_words_for_a_script(robota: Robota) -> None:
+    """U19: print mode told a person to say how to go on."""
+    script(robota, *[{"calls": [{"name": "read_file", "arguments": {"nonsense": 1}}]}] * 6)
+    done = robota("-p", "go")
+    assert done.code == 1 and "mistakes in a row" in done.stderr and "Say how to go on" not in done.stderr
+
+
+def test_profiles_of_the_project_that_do_not_count_are_named_when_there_is_no_other(robota: Robota) -> None:
+    """U19: the start failed without a word about them."""
+    settings = robota.workspace / ".robota/settings.json"
+    settings.parent.mkdir()
+    profile = {"type": "scripted", "options": {"turns": [{"text": "ok"}]}}
+    settings.write_text(json.dumps({"currentProvider": "mine", "providers": {"mine": profile}}))
+    for arguments in ((), ("--provider", "mine")):
+        done = robota("-p", "go", *arguments)
+        assert done.code == 3 and ".robota/settings.json: ignored" in done.stderr and "providers" in done.stderr
+
+
+def test_a_model_that_nobody_knows_is_told_of_by_doctor_and_set_up_alone(robota: Robota) -> None:
+    """U19: every session began with it."""
+    with running() as server:
+        options = ("--type", "openai-compatible", "--base-url", server.url, "--model", "new-thing", "--set-current")
+        assert "new-thing is not in the catalogue" in robota("--configure-provider", "x", *options).stdout
+        assert "catalogue" in robota("doctor").stdout
+        done = robota("-p", "go", "--verbose")
+    assert done.code == 0 and "catalogue" not in done.stderr

@@ -63,7 +63,7 @@ def test_a_hosted_type_needs_its_key_and_nothing_else(type: str, variable: str) 
     profile = ready(Profile(type=type, name="p"), {variable: "sk-1"})
     assert profile.api_key == "sk-1" and profile.model and (profile.base_url or "").startswith("https://")
     info = definition(type).model_info(profile)
-    assert info.notice is None, "the default model must be in the catalogue"
+    assert info.assumption is None, "the default model must be in the catalogue"
     with pytest.raises(ConfigError, match=f"{variable}.*not set.*Nothing was sent"):
         ready(Profile(type=type, name="p"), {})
 
@@ -72,7 +72,7 @@ def test_a_hosted_type_needs_its_key_and_nothing_else(type: str, variable: str) 
 def test_a_server_of_ones_own_needs_a_model_and_no_key(type: str) -> None:
     profile = ready(Profile(type=type, name="p", model="anything"), {})
     assert profile.api_key is None and (profile.base_url or "").startswith("http://localhost:")
-    assert definition(type).model_info(profile).notice is None
+    assert definition(type).model_info(profile).assumption is None
     with pytest.raises(ConfigError, match="no model"):
         ready(Profile(type=type, name="p"), {})
 

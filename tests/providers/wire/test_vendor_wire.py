@@ -245,10 +245,10 @@ def test_the_key_comes_from_the_usual_variable_and_nothing_is_sent_without_it(ve
 def test_the_model_of_the_definition_is_in_the_catalogue_and_an_unknown_one_is_told_of(vendor: str) -> None:
     kind = definition(profile_of(vendor, "").type)
     known = kind.model_info(ready(Profile(type=kind.type, api_key="k"), {}))
-    assert known.notice is None
+    assert known.assumption is None
     assert known.sees_images
     unknown = kind.model_info(ready(Profile(type=kind.type, api_key="k", model="nobody-knows"), {}))
-    assert "nobody-knows" in (unknown.notice or "")
+    assert "nobody-knows" in (unknown.assumption or "")
     told = {"contextWindow": 9000, "maxOutputTokens": 50, "seesImages": False, "nativeTools": False}
     info = kind.model_info(Profile(type=kind.type, api_key="k", model="nobody-knows", options=told))
     assert (info.context_window, info.max_output_tokens, info.sees_images, info.native_tools) == (

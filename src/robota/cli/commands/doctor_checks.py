@@ -22,6 +22,7 @@ from robota.config.settings.load import Settings, load_settings
 from robota.config.settings.problems import Severity
 from robota.config.trust.decision import TrustState
 from robota.providers.fault import ProviderFault
+from robota.providers.registry import definition, with_defaults
 from robota.text.visible import single_line
 from robota.version import VERSION
 from robota.workspace.problems import FileProblem
@@ -192,7 +193,8 @@ def _trust(settings: Settings) -> Check:
 async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
     name = "provider"
     try:
-        profile = select_profile(settings)
+        chosen = select_profile(settings)
+        profile = with_defaults(chosen, definition(chosen.type))
         probed = await probe(profile, env, PROBE_SECONDS)
     except NoProviderError:
         return Check(name=name, health=Health.BAD, text="none is configured", advice="Set one up: robota --configure")
@@ -201,9 +203,10 @@ async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
         return Check(name=name, health=Health.BAD, text=single_line(str(error), 500), advice=advice)
     model = f", model {profile.model}" if profile.model else ""
     text = f"{profile.name} (type {profile.type}{model}): {single_line(probed.text, 300)}"
-    if probed.offers_model:
-        return Check(name=name, health=Health.GOOD, text=text)
-    return Check(name=name, health=Health.NOTE, text=text, advice=_other_models(profile.model or "", probed.models))
+    assumption = definition(profile.type).model_info(profile).assumption or ""
+    others = "" if probed.offers_model else _other_models(profile.model or "", probed.models)
+    advice = f"{others} {assumption}".strip()
+    return Check(name=name, health=Health.NOTE if advice else Health.GOOD, text=text, advice=advice)
 
 
 def _other_models(wanted: str, offered: Sequence[str]) -> str:

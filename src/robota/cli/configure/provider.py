@@ -49,6 +49,8 @@ def configure_provider(choice: ProviderChoice, env: Mapping[str, str]) -> int:
         return refuse_config(error)
     for warning in [*warnings, *_unset_variable(choice, env)]:
         print(f"robota: warning: {warning}", file=sys.stderr)
+    if (assumption := _assumption(profile)) is not None:
+        print(f"Note: {assumption}")
     current = " It is now the current one." if choice.set_current else ""
     print(f"Provider profile {choice.name!r} (type {profile.type}) was written to {path}.{current}")
     chosen = "" if choice.set_current else f" --provider {choice.name}"
@@ -115,6 +117,13 @@ def _profile(choice: ProviderChoice, before: Profile | None) -> Profile:
     if missing:
         raise InvalidProvider(f"A profile of type {kind.type} needs {' and '.join(missing)}.")
     return profile
+
+
+def _assumption(profile: Profile) -> str | None:
+    """What is taken for granted of the model; None if it is known, or none is named."""
+    kind = definition(profile.type)
+    full = with_defaults(profile, kind)
+    return kind.model_info(full).assumption if full.model else None
 
 
 def _check_names(choice: ProviderChoice) -> None:

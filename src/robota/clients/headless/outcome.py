@@ -28,6 +28,7 @@ ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
 
 NO_ANSWER: Final = "The task ended without a complete answer. Its session is kept; run the prompt again."
+TO_A_PERSON: Final = "Say how to go on, or start a new task."
 ANSWERS: Final = frozenset({"text", "completion_result"})
 
 
@@ -103,7 +104,8 @@ def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message
     answer = _answer_of_last_request(messages, prompt_ts)
     text = (answer.text if answer is not None else None) or last.text or ""
     if not text.strip() or (answer is not None and answer.interrupted):
-        return _failed("model_error", partial, _stopped_by(messages) or NO_ANSWER)
+        stopped = _stopped_by(messages)
+        return _failed("hook_stopped" if stopped else "model_error", partial, stopped or NO_ANSWER)
     return RunOutcome(
         exit_code=exit_codes.DONE, terminal_reason="completed", subtype=SUCCESS, is_error=False, result=text
     )
@@ -155,6 +157,7 @@ def _limit_reached(asked: LimitAsk, partial: str) -> RunOutcome:
 
 def _mistakes(asked: MistakesAsk, partial: str) -> RunOutcome:
     said = asked.message or "The model made too many mistakes in a row. What was done stays done."
+    said = said.replace(TO_A_PERSON, "What was done stays done; the session is kept.")
     repeats = asked.mistake is MistakeKind.REPEATED_CALL
     return _failed("repeated_tool_use" if repeats else "malformed_tool_use_exhausted", partial, said)
 

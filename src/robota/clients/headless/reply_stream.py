@@ -11,7 +11,7 @@ from robota.protocol.state import is_request_row
 
 EMPTY_BLOCKS: Final[dict[str, dict[str, str]]] = {
     "text": {"type": "text", "text": ""},
-    "reasoning": {"type": "thinking", "thinking": ""},
+    "reasoning": {"type": "thinking", "thinking": "", "signature": ""},
 }
 
 

@@ -2,13 +2,16 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from robota.clients.headless.output import Output
 from robota.clients.headless.reply_stream import ReplyStream
 from robota.clients.headless.result import Result, new_message_id, new_uuid
 from robota.clients.terminal.line import Handlers
-from robota.protocol.conversation import ToolResultBlock
+from robota.protocol.conversation import AssistantBlock, ThinkingBlock, ToolResultBlock
 from robota.protocol.events import (
     ContextReduced,
+    McpServerStatus,
     MessageCreated,
     MessageUpdated,
     Notice,
@@ -35,6 +38,8 @@ class StreamJsonPrinter:
         self._output = output
         self._session_id = ""
         self._has_begun = False
+        self._first: SessionState | None = None
+        self._held: list[dict[str, Any]] = []
         self._stream = ReplyStream(self._stream_event) if partials else None
 
     @property
@@ -64,6 +69,7 @@ class StreamJsonPrinter:
     def finish(self, result: Result) -> None:
         if self._stream is not None:
             self._stream.abandon()
+        self._begin()
         self._output.json_line(result)
 
     def _state(self, event: State) -> None:
@@ -71,9 +77,18 @@ class StreamJsonPrinter:
         self._session_id = state.session_id
         if self._stream is not None:
             self._stream.model = state.model
-        if not self._has_begun:
-            self._has_begun = True
-            self._line("system", subtype="init", **init_fields(state))
+        self._first = state
+        if all(server.status is not McpServerStatus.PENDING for server in state.mcp_servers):
+            self._begin()
+
+    def _begin(self) -> None:
+        """The first line, once it is known which servers work and what tools they bring; then what waited for it."""
+        if self._has_begun or self._first is None:
+            return
+        self._has_begun = True
+        self._line("system", subtype="init", **init_fields(self._first))
+        for line in self._held:
+            self._output.json_line(line)
 
     def _turn_reply(self, event: TurnReply) -> None:
         reply = event.reply
@@ -83,7 +98,7 @@ class StreamJsonPrinter:
             "type": "message",
             "role": "assistant",
             "model": reply.model,
-            "content": reply.content,
+            "content": [_with_signature(block) for block in reply.content],
             "stop_reason": reply.stop_reason,
             "stop_sequence": None,
             "usage": reply.usage,
@@ -134,7 +149,11 @@ class StreamJsonPrinter:
         self._line("stream_event", event=event, parent_tool_use_id=None)
 
     def _line(self, kind: str, /, **fields: Any) -> None:
-        self._output.json_line({"type": kind, **fields, "session_id": self._session_id, "uuid": new_uuid()})
+        line = {"type": kind, **fields, "session_id": self._session_id, "uuid": new_uuid()}
+        if self._has_begun:
+            self._output.json_line(line)
+        else:
+            self._held.append(line)
 
 
 def init_fields(state: SessionState) -> dict[str, Any]:
@@ -143,7 +162,7 @@ def init_fields(state: SessionState) -> dict[str, Any]:
         "cwd": state.cwd,
         "model": state.model,
         "tools": state.tools,
-        "mcp_servers": [],
+        "mcp_servers": state.mcp_servers,
         "permissionMode": state.permission_mode,
         "slash_commands": [],
         "agents": [],
@@ -153,6 +172,13 @@ def init_fields(state: SessionState) -> dict[str, Any]:
         "apiKeySource": "none",
         "claude_code_version": f"robota {VERSION}",
     }
+
+
+def _with_signature(block: AssistantBlock) -> AssistantBlock:
+    """Readers of the Messages API expect a seal on every thought, also where a provider gives none."""
+    if isinstance(block, ThinkingBlock) and block.signature is None:
+        return msgspec.structs.replace(block, signature="")
+    return block
 
 
 def tool_result(result: ToolResultBlock) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from robota.protocol.views import DiffsView, DiffView
 SPOKEN: Final = frozenset({"text", "completion_result"})
 # Their words are shown anyhow: in the ask that follows, or as an answer.
 SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
+# The seed's protocol names some errors; what a person reads is up to the client.
+ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
 
 
 class Transcript:
@@ -72,7 +74,7 @@ class Transcript:
             if not row.partial:
                 self._finish()
         elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
-            self._diagnostics.prose(f"! {row.text}", RED, indent="  ")
+            self._diagnostics.prose(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", RED, indent="  ")
         elif row.say == "condense_context":
             self._diagnostics.line("    (shortening the conversation)", DIM)
 

@@ -44,7 +44,7 @@ def _nothing_chosen(settings: Settings) -> ConfigError:
     known = ", ".join(sorted(settings.values.providers))
     if known:
         return ConfigError(f"No provider is chosen. Choose one with --provider: {known}. Add one with: {HOW_TO_ADD}")
-    return NoProviderError("No provider is configured. Set one up with: robota --configure")
+    return NoProviderError(f"No provider is configured. Set one up with: robota --configure{_ignored(settings)}")
 
 
 def _no_such_profile(settings: Settings, wanted: str) -> ConfigError:
@@ -57,4 +57,9 @@ def _no_such_profile(settings: Settings, wanted: str) -> ConfigError:
     by_flag = origin is None or origin.layer is Layer.FLAGS
     where = "" if by_flag or origin is None else f" (named by currentProvider, {origin.where})"
     text = f"There is no provider profile {single_line(wanted)!r}{where}. Known: {known}. Add one with: {HOW_TO_ADD}"
-    return ConfigError(text)
+    return ConfigError(f"{text}{_ignored(settings)}")
+
+
+def _ignored(settings: Settings) -> str:
+    """What the workspace brings and may not set: often the very profile that is missing."""
+    return "".join(f"\n{line}" for line in settings.ignored if "provider" in line.lower())

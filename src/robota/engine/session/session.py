@@ -302,6 +302,7 @@ class Session:
             message_queue=self._queue.entries,
             todos=task.todos if task else (),
             tools=tuple(tool.name for tool in self._services.tools.all),
+            mcp_servers=tuple(self._services.tools.servers),
             name=options.name,
             sandbox=self._sandbox.kind if self._sandbox else None,
         )

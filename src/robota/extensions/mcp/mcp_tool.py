@@ -7,7 +7,7 @@ import msgspec
 from robota.contracts.tool import AnyTool, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.extensions.mcp.arguments import McpArguments, read_arguments
 from robota.extensions.mcp.connection import McpConnection, ServerFailed
-from robota.extensions.mcp.remote_tool import RemoteTool, offered_description, offered_schema, tool_name
+from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool, offered_description, offered_schema, tool_name
 from robota.text.visible import visible
 
 # What it does is known to its server alone, so it counts as one that writes and sends, whatever it claims of itself.
@@ -18,6 +18,8 @@ LONGEST_PROGRESS: Final = 300
 
 def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
     """The tool, or `UnusableTool` if no model could be offered it."""
+    if remote.needs_task:
+        raise UnusableTool("it can only be called as a long-running task of the server, which Robota does not do yet")
     server, schema = connection.server.name, offered_schema(remote)
     name, description = tool_name(server, remote.name), offered_description(remote)
 

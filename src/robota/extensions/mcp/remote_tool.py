@@ -28,6 +28,7 @@ class RemoteTool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str = ""
     schema: dict[str, Any] = {}
+    needs_task: bool = False  # it can only be called as a task that the client asks after
 
     @property
     def digest(self) -> str:

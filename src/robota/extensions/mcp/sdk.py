@@ -49,10 +49,7 @@ class RemoteSession:
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             page = await self._client.list_tools(cursor=cursor)
-            found += [
-                RemoteTool(name=tool.name, description=tool.description or "", schema=tool.input_schema)
-                for tool in page.tools
-            ]
+            found += map(_remote_tool, page.tools)
             cursor = page.next_cursor
             if cursor is None or len(found) > MOST_TOOLS:
                 break
@@ -72,6 +69,15 @@ class RemoteSession:
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self.list_is_stale = True
+
+
+def _remote_tool(tool: mcp_types.Tool) -> RemoteTool:
+    return RemoteTool(
+        name=tool.name,
+        description=tool.description or "",
+        schema=tool.input_schema,
+        needs_task=tool.execution is not None and tool.execution.task_support == "required",
+    )
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from robota.extensions.mcp.definitions import Server
 from robota.extensions.mcp.mcp_tool import mcp_tool
 from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, ToolChange, changes
 from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool, tool_name
-from robota.protocol.events import Notice
+from robota.protocol.events import McpServerState, McpServerStatus, Notice
 from robota.text.visible import single_line
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
@@ -43,11 +43,19 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     def server(self) -> Server:
         return self.connection.server
 
+    @property
+    def state(self) -> McpServerState:
+        """What clients are told of it."""
+        is_usable = self.failure is None and self.unknown is None
+        status = McpServerStatus.CONNECTED if is_usable else McpServerStatus.FAILED
+        return McpServerState(name=self.server.name, status=status)
+
 
 class GatheredTools(msgspec.Struct, frozen=True, kw_only=True):
     """What a session gets of its servers, and what the person should know of them."""
 
     tools: tuple[AnyTool, ...] = ()
+    servers: tuple[McpServerState, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
@@ -75,6 +83,11 @@ class McpServers:
     def names(self) -> tuple[str, ...]:
         return tuple(server.name for server in self._servers)
 
+    @property
+    def pending(self) -> tuple[McpServerState, ...]:
+        """All of them, before they are started."""
+        return tuple(McpServerState(name=name, status=McpServerStatus.PENDING) for name in self.names)
+
     async def gather(self, taken: Collection[str], tell: Callable[[Notice], None]) -> GatheredTools:
         """Start all, and take what may be used. Names that are `taken` stay with who has them.
 
@@ -92,7 +105,11 @@ class McpServers:
                 notices.append(problem)
             if report.failure is None and report.unknown is None:
                 notices += self._add_tools(report, names, tools)
-        return GatheredTools(tools=tuple(tools), notices=tuple(Notice(level="warning", text=text) for text in notices))
+        return GatheredTools(
+            tools=tuple(tools),
+            servers=tuple(report.state for report in reports),
+            notices=tuple(Notice(level="warning", text=text) for text in notices),
+        )
 
     async def inspect(self, only: str | None = None) -> tuple[ServerReport, ...]:
         """Start all, or only one, and look at them. Nothing is pinned."""
@@ -123,7 +140,7 @@ class McpServers:
 
     def _waiting_notice(self) -> Notice:
         names = ", ".join(server.name for server in self._servers if server.name in self._not_ready)
-        text = f"Waiting for MCP servers to start: {names}. Each has {self._limit_s:g} s; Ctrl-C stops the waiting."
+        text = f"Waiting for MCP servers to start: {names}. Each has {self._limit_s:g} s."
         return Notice(level="warning", text=text)
 
     def _problem_with(self, report: ServerReport) -> str | None:

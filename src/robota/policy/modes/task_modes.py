@@ -102,7 +102,7 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
         return None
     what = group.description or f"files matching {group.file_regex}"
     target = repr(kept_out[0]) if kept_out else "a file it does not name"
-    return f"The {known.name} mode may only touch {what}, not {target}. Nothing was changed."
+    return f"The {known.name} mode cannot change {target}; what it can: {what}. Nothing was changed."
 
 
 def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:
