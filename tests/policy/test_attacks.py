@@ -163,7 +163,27 @@ def test_a_protected_name_is_known_in_the_spellings_of_other_file_systems(name: 
 @pytest.mark.parametrize(
     "command",
     [
-        "git log -L1,5:.env",
+        "find -- . -exec touch x ';'",
+        "find -- . -delete",
+        "find . -- -delete",
+        "find -name x -- . -fls out",
+        "find . -name x src",
+        "find . -newer /etc/passwd",
+        "find . -size x -delete",
+        "column -t -n -s /etc/passwd",
+        "column -n -s .env",
+        "head -n /etc/passwd x",
+        "grep -A /etc/passwd x",
+        "realpath --relative-to /etc x",
+        "git config core.hooksPath --local",
+        "git config --global core.hooksPath --get",
+        "git config core.fsmonitor -- --local",
+        "git log --format=%+G?",
+        "git log '--pretty=format:% GK'",
+        "git log --pretty=verified",
+        "git show --submodule=diff HEAD",
+        "git log -p --submodule",
+        "ls -w /etc",
         "git log --format=%GG",
         "git for-each-ref '--format=%(signature)'",
         "git symbolic-ref HEAD refs/heads/x",
@@ -230,6 +250,7 @@ def test_a_protected_name_is_known_in_the_spellings_of_other_file_systems(name: 
     ],
 )
 def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -> None:
+    """S1, S2, S3, S5: among them those that only another order or grammar of the words makes flags, or no flags."""
     assert judge(command).decision is Decision.ASK
     assert judge(command, "plan").decision is Decision.DENY
 

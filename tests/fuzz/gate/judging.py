@@ -39,7 +39,8 @@ def described_options() -> dict[str, tuple[str, ...]]:
     `-x=` takes a value, `-x?` may have one attached.
     """
     git = {f"git {name}": definition for name, definition in GIT.items()}
-    return {name: tuple(definition.flags.split()) for name, definition in {**COMMANDS, **git}.items()}
+    flags = {name: definition.flags for name, definition in {**COMMANDS, **git}.items()}
+    return {name: tuple(text.replace("#", "=").replace("@", "=").split()) for name, text in flags.items()}
 
 
 def environment(tree: Tree) -> dict[str, str]:

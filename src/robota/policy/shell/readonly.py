@@ -1,16 +1,18 @@
 """Whether a command only looks: its program is known and every one of its flags is harmless."""
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
 import msgspec
 
-from robota.policy.shell.readonly_commands import COMMANDS, GIT, Operands, ReadOnlyCommand
+from robota.policy.shell.readonly_commands import COMMANDS, GIT, Operands, ReadOnlyCommand, Syntax
 from robota.workspace.shell.script import Argv, SimpleCommand
 
 COUNT: Final = re.compile(r"-[0-9]+")
+NUMBER: Final = re.compile(r"[-+]?[0-9]+[0-9A-Za-z]{0,3}")
+KINDS: Final = "=#@?"
+EXPRESSION_SIGNS: Final = frozenset({"(", ")", "!", ","})
 
 
 class OnlyLooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +56,8 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
     if any(command.argv[place][0] in "-*?[" for place in command.globs - no_flags if place >= skipped):
         return None
     try:
-        paths = _paths(definition, marked)
+        sorted_out = _sorted_out(definition, marked)
+        paths = _paths(definition, sorted_out)
     except _Unknown:
         return None
     looked_at = tuple(dict.fromkeys((*paths, *patterns)))
@@ -80,24 +83,106 @@ def _known(argv: Argv) -> tuple[ReadOnlyCommand, Argv] | None:
     return COMMANDS["git"], words
 
 
-def _paths(definition: ReadOnlyCommand, words: list[_Word]) -> tuple[str, ...]:
-    """The words that name files."""
+class _Words:
+    """The words of a command, sorted into flags, operands and the paths that flags take, as its program would."""
+
+    def __init__(self, definition: ReadOnlyCommand, words: list[_Word]) -> None:
+        self.flags: list[str] = []
+        self.operands: list[_Word] = []
+        self.paths: list[str] = []
+        self.after_dashes: list[str] | None = None
+        self._definition = definition
+        self._table = _table(definition.flags)
+        self._rest = iter(words)
+        for word in self._rest:
+            self._sort_in(word)
+
+    def _sort_in(self, word: _Word) -> None:
+        syntax = self._definition.syntax
+        looks_like_a_flag = word.text.startswith("-") and word.text != "-"
+        is_past_flags = bool(self.operands) and syntax is Syntax.FLAGS_FIRST
+        if looks_like_a_flag and is_past_flags and self._definition.operands.texts is not None:
+            # Whether it is a flag here is not the same for every version of every program.
+            raise _Unknown
+        if syntax is Syntax.EXPRESSION and not self._is_in_order(word.text):
+            raise _Unknown
+        if word.text == "--" and not is_past_flags:
+            rest = list(self._rest)
+            self.after_dashes = [each.text for each in rest]
+            self.operands.extend(rest)
+        elif not looks_like_a_flag or is_past_flags:
+            self.operands.append(word)
+        elif not (self._definition.counts and COUNT.fullmatch(word.text)):
+            self._flag(word.text)
+
+    def _is_in_order(self, word: str) -> bool:
+        """Paths come before the expression, in which only flags and these signs stand; nothing ends it."""
+        return word != "--" and (word.startswith("-") or word in EXPRESSION_SIGNS or not self.flags)
+
+    def _flag(self, word: str) -> None:
+        name, equals, value = word.partition("=")
+        kind = self._table.get(name)
+        if kind is None:
+            if word.startswith("--") or self._definition.syntax is Syntax.EXPRESSION:
+                raise _Unknown
+            self._cluster(word)
+            return
+        self.flags.append(name)
+        if equals and kind == "":
+            raise _Unknown
+        # To `-x=v` the value is `=v`, to `--long=v` it is `v`.
+        attached = (value if name.startswith("--") else f"={value}") if equals else None
+        self._value(name, kind, attached)
+
+    def _cluster(self, word: str) -> None:
+        """Short flags in one word, as in `-la`; one that takes a value ends it."""
+        for place, letter in enumerate(word[1:], start=2):
+            name, attached = f"-{letter}", word[place:]
+            kind = self._table.get(name)
+            if kind is None:
+                raise _Unknown
+            self.flags.append(name)
+            if kind == "":
+                continue
+            if attached and not self._definition.attached:
+                raise _Unknown
+            self._value(name, kind, attached or None)
+            return
+
+    def _value(self, name: str, kind: str, attached: str | None) -> None:
+        """Take the value of a flag, from its own word or from the rest."""
+        if kind == "" or (kind == "?" and attached is None):
+            return
+        value = attached if attached is not None else self._separate_value()
+        if kind == "#" and NUMBER.fullmatch(value) is None:
+            raise _Unknown
+        if kind == "@":
+            self.paths.append(value)
+        pattern = self._definition.values.get(name)
+        if pattern is not None and re.fullmatch(pattern, value, re.DOTALL) is None:
+            raise _Unknown
+
+    def _separate_value(self) -> str:
+        """A value that looks like a flag may be one to the program; one that is a pattern may become many words."""
+        value = next(self._rest, None)
+        if value is None or value.globs or (value.text.startswith("-") and not NUMBER.fullmatch(value.text)):
+            raise _Unknown
+        return value.text
+
+
+def _sorted_out(definition: ReadOnlyCommand, words: list[_Word]) -> _Words:
     if definition.never is not None and any(re.search(definition.never, word.text) for word in words):
         raise _Unknown
-    operands: list[_Word] = []
-    flags: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        if word.text == "--":
-            operands.extend(rest)
-        elif not word.text.startswith("-") or word.text == "-":
-            operands.append(word)
-        elif not (definition.counts and COUNT.fullmatch(word.text)):
-            flags.extend(_flags_in(word.text, definition, rest))
-    if definition.needs_flag and not flags:
+    found = _Words(definition, words)
+    if definition.needs_flag and not found.flags:
         raise _Unknown
-    names_a_pattern = not definition.pattern_flags.isdisjoint(flags)
-    return _operand_paths(definition.operands, operands, names_a_pattern)
+    return found
+
+
+def _paths(definition: ReadOnlyCommand, words: _Words) -> tuple[str, ...]:
+    """The words that name files."""
+    names_a_pattern = not definition.pattern_flags.isdisjoint(words.flags)
+    return (*words.paths, *_operand_paths(definition.operands, words.operands, names_a_pattern))
 
 
 def _operand_paths(kind: Operands, operands: list[_Word], names_a_pattern: bool) -> tuple[str, ...]:
@@ -113,48 +198,7 @@ def _operand_paths(kind: Operands, operands: list[_Word], names_a_pattern: bool)
     return tuple(operand.text for operand in operands[0 if names_a_pattern else kind.texts :])
 
 
-def _flags_in(word: str, definition: ReadOnlyCommand, rest: Iterator[_Word]) -> list[str]:
-    """The flags that a word is. Takes the value of a flag from the rest."""
-    table = _table(definition.flags)
-    name, equals, _ = word.partition("=")
-    kind = table.get(name)
-    if kind is not None:
-        if kind == "=" and not equals:
-            _skip_value(rest)
-        if kind == "" and equals:
-            raise _Unknown
-        return [name]
-    if word.startswith("--"):
-        raise _Unknown
-    return _cluster(word, table, rest, may_be_attached=definition.attached)
-
-
-def _cluster(word: str, table: dict[str, str], rest: Iterator[_Word], *, may_be_attached: bool) -> list[str]:
-    """Short flags in one word, as in `-la`; one that takes a value ends it."""
-    flags: list[str] = []
-    for place, letter in enumerate(word[1:], start=2):
-        kind = table.get(f"-{letter}")
-        if kind is None:
-            raise _Unknown
-        flags.append(f"-{letter}")
-        is_last = place == len(word)
-        if kind == "=" and is_last:
-            _skip_value(rest)
-        elif kind and not is_last:
-            if may_be_attached:
-                break
-            raise _Unknown
-    return flags
-
-
-def _skip_value(rest: Iterator[_Word]) -> None:
-    """A value that looks like a flag may be one to the program; one that is a pattern may become many words."""
-    value = next(rest, None)
-    if value is None or value.globs or (value.text.startswith("-") and not COUNT.fullmatch(value.text)):
-        raise _Unknown
-
-
 @cache
 def _table(flags: str) -> dict[str, str]:
-    """Every flag with how it takes a value: `=` always, `?` maybe and attached, nothing never."""
-    return {word.rstrip("=?"): word[len(word.rstrip("=?")) :] for word in flags.split()}
+    """Every flag with how it takes a value: the sign behind it, nothing if it takes none."""
+    return {word.rstrip(KINDS): word[len(word.rstrip(KINDS)) :] for word in flags.split()}
