@@ -11,12 +11,17 @@ from robota.config.settings.granted_rules import keep_rules
 from robota.config.settings.load import Settings
 from robota.config.settings.schema import Permissions
 from robota.policy.decide import SessionPolicy
+from robota.policy.protected.kept_files import KeptFiles
 from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_tools, by_name
-from robota.workspace.git.repository_safety import is_safe_repository
+from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
+from robota.workspace.git.configured_programs import configured_programs
+from robota.workspace.git.repository_safety import git_place
+from robota.workspace.git.tracked_files import TrackedFiles
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from robota.workspace.shell.expansion import files_matching
+from robota.workspace.shell.found_files import files_below
 
 
 def session_policy(
@@ -31,7 +36,9 @@ def session_policy(
         resolver=_resolver(root, env),
         names=names,
         trusted=settings.is_trusted,
-        is_safe_repository=partial(is_safe_repository, root),
+        files=kept_files(root),
+        git_place=partial(git_place, root),
+        git_programs=cache(partial(configured_programs, root, env)),
         sandbox_works=None if sandbox is None else sandbox.works,
         keep_rules=lambda scope, granted: keep_rules(scope, granted, project, env),
     )
@@ -54,7 +61,9 @@ def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -
         resolver=_resolver(root, env),
         names=names,
         trusted=settings.is_trusted,
-        is_safe_repository=partial(is_safe_repository, root),
+        files=kept_files(root),
+        git_place=partial(git_place, root),
+        git_programs=cache(partial(configured_programs, root, env)),
         sandbox_works=_sandbox_probe(settings, root, env),
     )
 
@@ -66,6 +75,25 @@ def tool_names() -> dict[str, str]:
 
 def _resolver(root: Path, env: Mapping[str, str]) -> PathResolver:
     return PathResolver(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching)
+
+
+def kept_files(root: Path) -> KeptFiles:
+    """What policy may know of the files in a workspace."""
+    ignored = IgnoreFiles(root, KEPT_FROM_THE_MODEL)
+    tracked = TrackedFiles(root)
+    return KeptFiles(
+        is_ignored=lambda place: ignored.match(Path(place).parts),
+        ignores_any=lambda: _has_ignore_file(root, tracked.names()),
+        below=partial(files_below, str(root)),
+        tracked=tracked.names,
+    )
+
+
+def _has_ignore_file(root: Path, tracked: tuple[str, ...] | None) -> bool:
+    """In the root, or in a directory below it if git knows of it."""
+    return os.path.lexists(root / KEPT_FROM_THE_MODEL) or any(
+        place.endswith(f"/{KEPT_FROM_THE_MODEL}") for place in tracked or ()
+    )
 
 
 def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:

@@ -1,18 +1,21 @@
 """Whether a call may run: pure, total, and with a reason for everything."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.policy.protected.kept_files import KeptFiles
 from robota.policy.protected.path_resolver import PathResolver, hides_what_it_is, secret_pattern, steering_pattern
 from robota.policy.rules.rule import READ, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
-from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
+from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion, only_at_the_root
 from robota.policy.unattended import unattended
 from robota.protocol.permission_mode import PermissionMode
+from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
 
 LOOKING: Final = frozenset({Effect.READ, Effect.TALK})
 LEAVES_SANDBOX: Final = "It wants to run without the sandbox; a person decides that each time."
@@ -21,7 +24,7 @@ LEAVES_SANDBOX: Final = "It wants to run without the sandbox; a person decides t
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """`decide` bound to what stays the same for a session; called with what changes from call to call.
 
-    `names` maps every name of a tool to its id. `is_safe_repository` says whether the repository names no programs.
+    `names` maps every name of a tool to its id. `files`, `git_place` and `git_programs` are as in `PolicyContext`.
 
     `sandbox_works` is asked only about commands, because the answer takes a probe; None: no sandbox is wanted.
     `keep_rules` writes rules that shall hold beyond the session to the settings, and says what went wrong.
@@ -31,7 +34,9 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     resolver: PathResolver
     names: Mapping[str, str]
     trusted: bool = True
-    is_safe_repository: Callable[[], bool] = lambda: True
+    files: KeptFiles = KeptFiles()
+    git_place: Callable[[str], GitPlace] = only_at_the_root
+    git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
     sandbox_works: Callable[[], bool] | None = None
     keep_rules: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be kept here."
 
@@ -50,7 +55,10 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
             ask=self.rules.ask,
             deny=self.rules.deny,
             grants=rules_granted(grants, self.names) if grants else (),
-            trusted=self.trusted and (not runs or self.is_safe_repository()),
+            files=self.files,
+            trusted=self.trusted,
+            git_place=cache(self.git_place),
+            git_programs=self.git_programs,
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
             sandbox_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
         )
@@ -80,6 +88,9 @@ def _decide_command(subject: Subject, command: str, context: PolicyContext) -> V
     limit = _by_hard_limits(subject, context)
     if limit is not None:
         return msgspec.structs.replace(limit, steps=("hard limits",))
+    for directory in subject.touches.paths:
+        if any(context.resolver.inside(place) is None for place in context.resolver.locations(directory)):
+            return msgspec.structs.replace(deny(f"{directory!r} leads out of the workspace."), steps=("hard limits",))
     verdict = decide_command(subject, command, context)
     if verdict.decision is Decision.DENY or verdict.rule in {rule.text for rule in context.ask}:
         return verdict

@@ -6,21 +6,29 @@ from typing import TypeVar
 import msgspec
 
 from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.policy.protected.kept_files import KeptFiles
 from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.rules.rule import Rule
 from robota.protocol.permission_mode import PermissionMode
+from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
 
 ScopeCheck = Callable[[Subject], Verdict | None]
 T = TypeVar("T")
+
+
+def only_at_the_root(directory: str) -> GitPlace:
+    """Where nobody looks, another directory may hold a repository of its own."""
+    return GitPlace(problem=None if directory == "." else "another directory may hold a repository of its own")
 
 
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     """The mode, the rules in force, and where things are.
 
     `grants` are rules a person gave for this session. `scope` is where intents plug in: it may refuse or ask,
-    and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look,
-    nor where the repository's own configuration names programs. `sandbox_missing`: a sandbox is wanted, but none works
-    here, so that nothing runs for being harmless alone.
+    and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look, nor where `git_place`
+    says so of a directory; `git_programs` are those that the person's own configuration names. `files` says what is
+    kept from the model. `sandbox_missing`: a sandbox is wanted, but none works here, so that nothing runs for being
+    harmless alone.
     """
 
     mode: PermissionMode
@@ -30,7 +38,10 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     deny: tuple[Rule, ...] = ()
     grants: tuple[Rule, ...] = ()
     scope: ScopeCheck | None = None
+    files: KeptFiles = KeptFiles()
     trusted: bool = True
+    git_place: Callable[[str], GitPlace] = only_at_the_root
+    git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
     sandboxed: bool = False
     sandbox_missing: bool = False
 

@@ -3,12 +3,13 @@
 import os
 import shutil
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from robota.app.policy import kept_files
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.decide import SessionPolicy
@@ -17,8 +18,10 @@ from robota.policy.rules.rule import parse_rules
 from robota.policy.rules.sources import RuleSet
 from robota.policy.shell.readonly_commands import COMMANDS, GIT
 from robota.protocol.permission_mode import PermissionMode
-from robota.workspace.git.repository_safety import is_safe_repository
+from robota.workspace.git.configured_programs import configured_programs
+from robota.workspace.git.repository_safety import git_place
 from robota.workspace.process.environment import command_environment
+from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.shell.expansion import files_matching
 from tests.fuzz.gate.trees import DENIED, Tree
 
@@ -45,8 +48,11 @@ def described_options() -> dict[str, tuple[str, ...]]:
 
 def environment(tree: Tree) -> dict[str, str]:
     """What a command of a session in that workspace gets to see, as far as it matters."""
-    own = {"PATH": search_path(), "HOME": str(tree.home), "LANG": "C.UTF-8", "SHELL": "/bin/bash", "USER": "me"}
-    return command_environment(own)
+    return with_git_settings(command_environment(_own_environment(tree)))
+
+
+def _own_environment(tree: Tree) -> dict[str, str]:
+    return {"PATH": search_path(), "HOME": str(tree.home), "LANG": "C.UTF-8", "SHELL": "/bin/bash", "USER": "me"}
 
 
 @cache
@@ -64,7 +70,9 @@ class Desk:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._is_safe_repository = is_safe_repository(tree.root)
+        self._git_place = cache(partial(git_place, tree.root))
+        self._git_programs = cache(partial(configured_programs, tree.root, _own_environment(tree)))
+        self._files = kept_files(tree.root)
         self._judges: dict[tuple[str, str], SessionPolicy] = {}
 
     def runs_unasked(self, case: Case, *, denying: bool = False) -> bool:
@@ -100,7 +108,9 @@ class Desk:
                 resolver=resolver,
                 names={},
                 trusted=self._tree.trusted,
-                is_safe_repository=lambda: self._is_safe_repository,
+                files=self._files,
+                git_place=self._git_place,
+                git_programs=self._git_programs,
             )
         return self._judges[key]
 

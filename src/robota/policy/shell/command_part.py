@@ -66,7 +66,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
         words = self.looked_at if self.looks else (*self.command.argv[1:], *self.looked_at)
         if not self.looks and runs_anything(self.inner):
             words = (*words, *(name for word in self.command.argv[1:] for name in WITHIN_A_SCRIPT.findall(word)))
-        return tuple(dict.fromkeys(piece for word in words for piece in _names_in(word) if piece))
+        return tuple(dict.fromkeys(piece for word in words for piece in names_in(word) if piece))
 
     def locations(self, words: Iterable[str], resolver: PathResolver) -> list[tuple[str, str]]:
         """Each word with each place it could mean."""
@@ -106,7 +106,8 @@ def _no_flags(command: SimpleCommand, directories: tuple[str, ...], resolver: Pa
     )
 
 
-def _names_in(word: str) -> tuple[str, ...]:
+def names_in(word: str) -> tuple[str, ...]:
+    """The word and every piece of it that could name a file."""
     attached = word[2:] if word.startswith("-") and not word.startswith("--") else ""
     pieces = (word, word.partition("=")[2], word.rpartition(":")[2], attached, attached.partition("=")[2])
     return (*pieces, *(piece.lstrip("@") for piece in pieces), *JOINED.split(word), *JOINED.split(attached))

@@ -9,7 +9,7 @@ from robota.policy.rules.rule import EDIT, READ, Rule
 from robota.policy.rules.suggest import MAX_RULES
 from robota.policy.shell.command_part import CommandPart
 from robota.policy.shell.readonly import is_known
-from robota.policy.shell.runs_other_programs import escapes, runs_anything
+from robota.policy.shell.runs_other_programs import escapes, git_directories, runs_anything
 from robota.policy.stages import PolicyContext
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.script import Argv
@@ -18,6 +18,12 @@ from robota.workspace.shell.wrappers import program
 # These take their words as text, so a word in them that names a command does not run it.
 TAKE_TEXT: Final = frozenset("rm rmdir cp mv mkdir touch ln chmod chown tee curl wget kill unzip gunzip".split())
 GIT_TAKES_TEXT: Final = frozenset("add commit tag merge stash checkout switch restore reset".split())
+CHANGES_REPOSITORY: Final = frozenset(
+    """
+    add am apply checkout cherry-pick clean clone commit fetch gc init merge mv pull push rebase reset restore revert rm
+    stash switch submodule tag worktree branch bisect notes config remote
+    """.split()
+)
 # These reach everything below a directory that they name.
 TAKE_WHOLE_DIRECTORIES: Final = frozenset("rm rmdir mv cp chmod chown shred truncate".split())
 # Here the second word says what is done, and the first alone would allow too much; of `gh`, the second and the third.
@@ -50,7 +56,25 @@ def rule_for(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext)
     """The first rule that speaks of the command as a whole, provided it may write what it writes."""
     if not may_write(part, context):
         return None
-    return next((rule for rule in rules if _speaks_for(rule, part)), None)
+    found = next((rule for rule in rules if _speaks_for(rule, part)), None)
+    if found is None or found.spec is None or problem_with_git_rule(part, context) is None:
+        return found
+    return next((rule for rule in rules if rule.spec is None and _speaks_for(rule, part)), None)
+
+
+def problem_with_git_rule(part: CommandPart, context: PolicyContext) -> str | None:
+    """Why a rule for some git commands does not mean this one: what git finds there may name programs of its own.
+
+    Commands that change the repository run its hooks and filters anyway, but not those of another one.
+    """
+    if program(part.inner) != "git":
+        return None
+    directories = git_directories(part.inner, part.directories)
+    if directories is None:
+        return "it tells git which repository to take"
+    if directories == (".",) and len(part.inner) > 1 and part.inner[1] in CHANGES_REPOSITORY:
+        return None
+    return next((found for each in directories if (found := context.git_place(each).problem) is not None), None)
 
 
 def may_write(part: CommandPart, context: PolicyContext) -> bool:
@@ -68,10 +92,14 @@ def may_write(part: CommandPart, context: PolicyContext) -> bool:
     )
 
 
-def command_suggestions(judged: Sequence[tuple[CommandPart, Verdict]]) -> tuple[RuleSuggestion, ...]:
+def command_suggestions(
+    judged: Sequence[tuple[CommandPart, Verdict]], context: PolicyContext
+) -> tuple[RuleSuggestion, ...]:
     """One set of rules for just these commands, and one for commands that begin alike, if they are safe to offer."""
     asking = [(part, verdict) for part, verdict in judged if verdict.decision is Decision.ASK]
     if any(verdict.rule is not None or part.written or not _may_be_offered(part) for part, verdict in asking):
+        return ()
+    if any(problem_with_git_rule(part, context) is not None for part, _ in asking):
         return ()
     exact = _rules(" ".join(part.command.argv) for part, _ in asking if _can_be_written(part))
     prefix = _rules(f"{' '.join(_prefix(part.inner))} *" for part, _ in asking)

@@ -14,11 +14,12 @@ from robota.policy.protected.path_resolver import (
     steering_dot_pattern,
     steering_pattern,
 )
-from robota.policy.rules.rule import READ
-from robota.policy.shell.command_part import CommandPart, command_part, critical_target
+from robota.policy.shell.command_part import CommandPart, command_part, critical_target, names_in
 from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand
 from robota.policy.shell.readonly import is_known
+from robota.policy.shell.searched_files import GitLook
+from robota.policy.shell.searching import kept_in_search, secret_in_search
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.reading import read_script
@@ -27,8 +28,6 @@ from robota.workspace.shell.wrappers import MAX_DEPTH, TooDeep, program, unwrap
 
 STRICTEST_FIRST: Final = (Decision.DENY, Decision.ASK, Decision.ALLOW)
 MAX_DIRECTORIES: Final = 8
-GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
-SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
 TEMPORARY: Final = ("/tmp/", "/var/tmp/")
 ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
@@ -72,7 +71,7 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
         worst,
         reason=reason,
         parts=tuple(_part(part.command.text, verdict) for part, verdict in judged),
-        suggestions=command_suggestions(judged) if worst.decision is Decision.ASK else (),
+        suggestions=command_suggestions(judged, context) if worst.decision is Decision.ASK else (),
     )
 
 
@@ -136,8 +135,23 @@ def _by_limits(part: CommandPart, context: PolicyContext) -> Verdict | None:
     elevating = next((name for name in (*part.unwrapped.wrappers, program(part.inner)) if name in ELEVATING), None)
     if elevating and context.sandboxed:
         return deny(f"{elevating} has no use in the sandbox: nobody there has other rights.")
+    ignored = _ignored(part, part.looked_at, context)
+    if ignored is not None:
+        return deny(f"{ignored!r} is kept from the model by .robotaignore.", ".robotaignore")
     if context.mode is PermissionMode.PLAN and (part.looks is None or part.written):
         return deny(f"In plan mode nothing is changed or run, and {part.inner[0]} might do more than look.")
+    return None
+
+
+def _ignored(part: CommandPart, words: tuple[str, ...], context: PolicyContext) -> str | None:
+    """The word that names a file or a directory which a `.robotaignore` keeps from the model."""
+    if not words or not context.files.ignores_any():
+        return None
+    pieces = dict.fromkeys(piece for word in words for piece in names_in(word) if piece)
+    for word, location in part.locations(pieces, context.resolver):
+        place = context.resolver.inside(location)
+        if place not in {None, "."} and context.files.is_ignored(place or ""):
+            return word
     return None
 
 
@@ -163,7 +177,7 @@ def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | N
 def _by_protected_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
         return None
-    return _by_what_it_writes(part, context) or _by_what_it_names(part, context)
+    return _by_what_it_writes(part, context) or _by_what_it_names(part, context) or kept_in_search(part, context)
 
 
 def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -183,6 +197,9 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
     is_protected = secret_pattern if part.looks else steering_dot_pattern
     # What a command does in the directory it runs in, nobody knows, unless it only looks.
     words = part.named if part.looks else (".", *part.named)
+    ignored = _ignored(part, part.named, context)
+    if ignored is not None:
+        return ask(f"It names {ignored!r}, which .robotaignore keeps from the model.", ".robotaignore")
     for word, location in part.locations(words, context.resolver):
         place = context.resolver.inside(location)
         store = credential_store(location)
@@ -214,9 +231,8 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     """Known commands that only look, at things inside the workspace, need no permission."""
     if part.looks is None or not may_write(part, context) or context.mode is PermissionMode.BYPASS:
         return None
-    if part.looks.is_git and not (context.trusted and part.directories == (".",)):
-        # Another directory may hold a repository of its own, whose settings make git run programs.
-        return None
+    if part.looks.git is not None and (problem := _problem_with_git(part, part.looks.git, context)) is not None:
+        return None if context.mode is PermissionMode.PLAN else ask(problem)
     for word, location in part.locations(part.looked_at, context.resolver):
         if context.resolver.inside(location) is None:
             return _not_outside(word, context)
@@ -224,9 +240,8 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
         return None
     if context.sandbox_missing:
         return ask(NO_SANDBOX)
-    unreadable = next((rule for rule in context.deny if rule.tool == READ and rule.paths), None)
-    if unreadable is not None and _reads_a_tree(part):
-        return ask(f"It reads whole directories, where files may be that the deny rule {unreadable.text} names.")
+    if (problem := secret_in_search(part, context)) is not None:
+        return None if context.mode is PermissionMode.PLAN else ask(problem)
     if part.written:
         return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")
     return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", "read-only command")
@@ -237,12 +252,21 @@ def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
     return any(context.resolver.may_be_directory(word, each) for word in words for each in part.directories)
 
 
-def _reads_a_tree(part: CommandPart) -> bool:
-    """Whether it looks into files that it was not given by name."""
-    name, flags = program(part.inner), [word for word in part.inner[1:] if word.startswith("-")]
-    if name in GREPS:
-        return any("recur" in flag or (flag[1:2] != "-" and set(flag) & set("rRd")) for flag in flags)
-    return name in SEARCHERS or (name == "git" and "grep" in part.inner)
+def _problem_with_git(part: CommandPart, look: GitLook, context: PolicyContext) -> str | None:
+    """Why a git command that should only look may do more, if it may."""
+    if not context.trusted:
+        return "git obeys the repository it runs in, and nobody has said that this one can be trusted."
+    places = [context.git_place(directory) for directory in part.directories]
+    problem = next((place.problem for place in places if place.problem is not None), None)
+    if problem is not None:
+        return f"git obeys the repository it runs in: {problem}. A person decides."
+    if any(place.reaches_above for place in places) and part.looks is not None and part.looks.search is not None:
+        return "The repository begins above the workspace, so that git would also print files outside of it."
+    if not (look.diffs or look.compares):
+        return None
+    programs = context.git_programs()
+    named = (look.diffs and programs.for_diffs) or (look.compares and programs.for_files)
+    return f"Your configuration of git names a program that may run ({named}); a person decides." if named else None
 
 
 def _not_outside(word: str, context: PolicyContext) -> Verdict:
@@ -263,8 +287,6 @@ def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
 def _why_asked(part: CommandPart, context: PolicyContext) -> str:
     if not may_write(part, context):
         return f"It writes to {part.written[0]!r}, and in {context.mode} mode a person decides about that."
-    if part.looks is not None and part.looks.is_git:
-        return "git obeys the repository it runs in, and this one may name programs to run; a person decides."
     if part.looks is not None and part.looks.takes_no_directories:
         return f"In directories {part.inner[0]} follows links, wherever they lead; a person decides."
     if part.looks is None and is_known(part.inner):

@@ -1,8 +1,8 @@
 """Commands that only look, with every flag with which they still only look. Data: one line is one promise.
 
-In a list of flags `-x` stands alone, `-x=` takes a text (`-x v`, `-xv`, `--long v`, `--long=v`), `-x#` a number, `-x@` a
-path, and `--long?` may have a text attached. A flag that is not listed is not harmless: it may write, run or fetch
-something. Nor are long flags that are cut short.
+In a list of flags `-x` stands alone, `-x=` takes a text (`-x v`, `-xv`, `--long v`, `--long=v`), `-x#` a number,
+`-x@` a path, and `--long?` may have a text attached. A flag that is not listed is not harmless: it may write, run or
+fetch something. Nor are long flags that are cut short.
 """
 
 from enum import StrEnum
@@ -14,8 +14,8 @@ import msgspec
 class Syntax(StrEnum):
     """Where a program takes a word for a flag.
 
-    To most, flags may stand anywhere before `--`. Others stop at the first operand, so that a flag behind it is an operand
-    or refused. `find` has paths, then an expression, which no `--` ends.
+    To most, flags may stand anywhere before `--`. Others stop at the first operand, so that a flag behind it is an
+    operand or refused. `find` has paths, then an expression, which no `--` ends.
     """
 
     PERMUTED = "permuted"
@@ -47,9 +47,9 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True, kw_only=True):
     """`counts` lets a bare number be a flag, as in `head -5`. With one of `pattern_flags` all operands are paths.
 
     A command that `needs_flag` does something else without one. `never` is an expression that is found in no word;
-    `values` has one for each flag of whose values only some are harmless. Where values are not `attached`, letters after
-    a flag with a value are more flags and not that value. One that `takes_no_directories` looks at more than it should
-    when it gets one.
+    `values` has one for each flag of whose values only some are harmless. Where values are not `attached`, letters
+    after a flag with a value are more flags and not that value. One that `takes_no_directories` looks at more than it
+    should when it gets one.
     """
 
     flags: str = ""
@@ -123,9 +123,7 @@ _LOG_FLAGS = f"""
     --count --no-show-signature --notes --no-notes --walk-reflogs --source
 """
 
-_LOG = ReadOnlyCommand(
-    flags=_LOG_FLAGS, counts=True, never=_SIGNATURES, values=_FORMATS, content=Content.BY_FLAG
-)
+_LOG = ReadOnlyCommand(flags=_LOG_FLAGS, counts=True, never=_SIGNATURES, values=_FORMATS, content=Content.BY_FLAG)
 _LISTED_BRANCHES = ReadOnlyCommand(flags="-a -r -v -vv --all --remotes --verbose --sort= --no-color", operands=TEXT)
 
 GIT: Final[dict[str, ReadOnlyCommand]] = {
@@ -202,16 +200,14 @@ GIT: Final[dict[str, ReadOnlyCommand]] = {
             texts=None, first=r"user\.(?:name|email)|init\.defaultBranch|core\.[A-Za-z]+|branch\.[^.]+\.\w+", limit=1
         ),
     ),
-    "describe": ReadOnlyCommand(flags="--tags --all --always --dirty? --long --abbrev? --match= --exclude= --contains"),
+    "describe": ReadOnlyCommand(flags="--tags --all --always --long --abbrev? --match= --exclude= --contains"),
     "shortlog": ReadOnlyCommand(flags="-s -n -e -c --summary --numbered --email --since= --until= --all --no-merges"),
     "merge-base": ReadOnlyCommand(flags="--all -a --is-ancestor --fork-point --octopus --independent"),
     "cat-file": ReadOnlyCommand(flags="-t -s -e -p", content=Content.BY_FLAG),
     "show-ref": ReadOnlyCommand(
         flags="--head --heads --tags -d --dereference -s --hash? --verify -q --quiet --abbrev?"
     ),
-    "stash list": ReadOnlyCommand(
-        flags="--oneline --stat -p", operands=NOTHING, counts=True, content=Content.BY_FLAG
-    ),
+    "stash list": ReadOnlyCommand(flags="--oneline --stat -p", operands=NOTHING, counts=True, content=Content.BY_FLAG),
     "stash show": ReadOnlyCommand(flags=_DIFF_FLAGS, content=Content.BY_FLAG),
     "worktree list": ReadOnlyCommand(flags="--porcelain -v --verbose", operands=NOTHING),
     "count-objects": ReadOnlyCommand(flags="-v -H", operands=NOTHING),
@@ -268,7 +264,9 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
         flags="-b= -c= -d= -f= -s -z -n --bytes= --characters= --delimiter= --fields= --only-delimited --complement "
         "--output-delimiter="
     ),
-    "tr": ReadOnlyCommand(flags="-c -C -d -s -t --complement --delete --squeeze-repeats", operands=TEXT, syntax=Syntax.FLAGS_FIRST),
+    "tr": ReadOnlyCommand(
+        flags="-c -C -d -s -t --complement --delete --squeeze-repeats", operands=TEXT, syntax=Syntax.FLAGS_FIRST
+    ),
     # Not `-n`: older ones take no value there, newer ones do.
     "column": ReadOnlyCommand(flags="-t -x -s= -c# -o="),
     "fold": ReadOnlyCommand(flags="-b -s -w#"),

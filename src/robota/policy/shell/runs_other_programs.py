@@ -1,5 +1,6 @@
 """Programs and flags that run other programs, or write files: no rule that ends in `*` means them."""
 
+import posixpath
 import re
 from typing import Final
 
@@ -62,6 +63,17 @@ def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:
         if may_become_a_flag or _escapes(name, word) or (name == "git" and _escapes_git(argv, place)):
             found.append(word)
     return tuple(found)
+
+
+def git_directories(argv: Argv, directories: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Where git looks for a repository if it runs in one of the directories; None if it is told which one to take."""
+    before = argv[1 : _git_subcommand(argv)]
+    for word, value in zip(before, (*before[1:], ""), strict=False):
+        if word.startswith(("--git-dir", "--work-tree", "--bare", "--namespace")):
+            return None
+        if word == "-C":
+            directories = tuple(posixpath.normpath(posixpath.join(each, value)) for each in directories)
+    return directories
 
 
 def _escapes(name: str, word: str) -> bool:

@@ -1,7 +1,8 @@
-"""Whether looking at a repository with git only looks: a repository's own configuration can make git run programs.
+"""Whether looking at a repository with git only looks, and only at the workspace.
 
-It is not part of a clone, but an unpacked archive or a copied directory may bring one. Only what is known to be
-harmless counts as harmless.
+A repository's own configuration can make git run programs, and its files can lead git elsewhere. None of that is part
+of a clone, but an unpacked archive or a copied directory may bring it. Only what is known to be harmless counts as
+harmless.
 """
 
 import os
@@ -11,9 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from robota.config.trust.linked_worktree import proven_repository
+from robota.workspace.git.looking import GitPlace
+
+# With what `process.git_settings` adds to every command, none of these makes git run anything when it looks.
 HARMLESS: Final = {
     "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf "
-    "eol longpaths safecrlf abbrev quotepath untrackedcache",
+    "eol longpaths safecrlf abbrev quotepath untrackedcache hookspath",
     "remote": "url pushurl fetch push tagopt prune gh-resolved",
     "branch": "remote merge rebase description vscode-merge-base",
     "user": "name email signingkey useconfigonly",
@@ -29,11 +34,11 @@ HARMLESS: Final = {
     "color": "ui",
     "advice": "detachedhead addignoredfile",
 }
-# git itself writes where the files of a submodule are.
-OF_SUBMODULES: Final = {"core": ["worktree"]}
 SECTION: Final = re.compile(r'\s*\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\][ \t]*(.*)')
 HEAD: Final = re.compile(r"ref: refs/|[0-9a-f]{40}")
-SETTING: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=.*)?")
+SETTING: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(.*))?")
+# git itself writes where the files of a submodule are.
+WORKTREE: Final = "core.worktree"
 # Runs when git refreshes its list of files, as `git status` does.
 LOOKING_HOOK: Final = "hooks/post-index-change"
 MOST_BYTES: Final = 256 * 1024
@@ -42,23 +47,42 @@ MODE_OF_SUBMODULE: Final = re.compile(rb"(?=\x00\x00\xe0\x00)")
 # The versions of the index that write every name in full.
 FULL_NAMES: Final = frozenset({2, 3})
 DEEPEST: Final = 8
+MOST_ENTRIES: Final = 20_000
+# Below these there are only objects, or repositories that are looked at by themselves.
+NOT_WALKED: Final = frozenset({"modules", "worktrees", "lfs", "annex"})
 
 
-def is_safe_repository(root: Path) -> bool:
-    """Whether no program is named by the repository that git would find from `root`. None at all is fine, too."""
+class _Problem(Exception):
+    """Why a repository is not plain, as the rest of a sentence about it."""
+
+
+def git_place(root: Path, directory: str = ".") -> GitPlace:
+    """What git would find from a directory of the workspace on upwards. No repository at all is fine, too."""
+    root = Path(os.path.realpath(root))
+    start = Path(os.path.realpath(root / directory))
+    if not start.is_relative_to(root):
+        return GitPlace(problem=f"{directory!r} leads out of the workspace")
     try:
-        for place in (root, *root.parents):
-            if _looks_like_a_repository(place):
-                # The directory itself is a repository without a working tree; git would take its word too.
-                return False
-            if os.path.lexists(place / ".git"):
-                if not _is_plain(place / ".git", 0):
-                    return False
-                if _is_surely_a_repository(place / ".git"):
-                    return True
+        top = _top(start, root)
+    except _Problem as problem:
+        return GitPlace(problem=str(problem))
     except (OSError, ValueError):
-        return False
-    return True
+        return GitPlace(problem="its files are not as git writes them")
+    return GitPlace(reaches_above=top is not None and not top.is_relative_to(root))
+
+
+def _top(start: Path, root: Path) -> Path | None:
+    """The directory of the repository that git would find; `_Problem` if it is not plain."""
+    for place in (start, *start.parents):
+        if _looks_like_a_repository(place):
+            # The directory itself is a repository without a working tree; git would take its word too.
+            raise _Problem(f"{place.name!r} looks like a repository without a working tree")
+        if os.path.lexists(place / ".git"):
+            boundary = root if place.is_relative_to(root) else place
+            _require_plain(place / ".git", (boundary,), 0)
+            if _is_surely_a_repository(place / ".git"):
+                return place
+    return None
 
 
 def _looks_like_a_repository(directory: Path) -> bool:
@@ -74,17 +98,81 @@ def _is_surely_a_repository(git: Path) -> bool:
     return (git / "objects").is_dir() and (git / "refs").is_dir() and HEAD.match(_text(git / "HEAD")) is not None
 
 
-def _is_plain(git: Path, depth: int) -> bool:
-    directory = git if git.is_dir() else git.parent / _after_word("gitdir:", _text(git))
-    common = directory
-    if os.path.lexists(directory / "commondir"):
-        common = directory / _text(directory / "commondir").strip()
-    files = [file for file in (common / "config", directory / "config.worktree") if os.path.lexists(file)]
-    if os.path.lexists(common / LOOKING_HOOK) or not all(_names_nothing(_text(file), depth) for file in files):
-        return False
+def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
+    """`boundaries` are the directories in which everything must lie that git reads."""
+    if depth > DEEPEST:
+        raise _Problem("it has submodules within submodules, too deep to look at")
+    directory, common = _directories(git, boundaries)
+    if not _is_within(common, boundaries):
+        # A worktree that both sides know: its repository lies elsewhere, and so do its submodules.
+        boundaries = (*boundaries, common)
+    _require_no_alternates(common, boundaries)
+    for each in dict.fromkeys((common, directory)):
+        _require_no_links(each)
+    if os.path.lexists(common / LOOKING_HOOK):
+        raise _Problem("it has the hook post-index-change")
+    for file in (common / "config", directory / "config.worktree"):
+        if os.path.lexists(file):
+            _require_harmless(_text(file), git, directory if depth else None)
     # git looks into submodules with a git of its own, which obeys their settings.
-    within = (git.parent / name / ".git" for name in _possible_submodules(directory) if name.strip("./"))
-    return depth < DEEPEST and all(_is_plain(each, depth + 1) for each in within if os.path.lexists(each))
+    for name in _possible_submodules(directory):
+        within = git.parent / name / ".git"
+        if name.strip("./") and os.path.lexists(within):
+            _require_plain(within, boundaries, depth + 1)
+
+
+def _directories(git: Path, boundaries: tuple[Path, ...]) -> tuple[Path, Path]:
+    """The directory of git and the one it has in common with other worktrees, both proven to belong here."""
+    if git.is_symlink():
+        raise _Problem(f"{git.name} is a link")
+    if not git.is_dir():
+        proven = proven_repository(git.parent)
+        own = git.parent / _after_word("gitdir:", _text(git))
+        if proven is not None:
+            return own, proven
+        if not _is_within(own, boundaries):
+            raise _Problem("its file .git leads to a repository outside of the workspace")
+        git = own
+    common = git
+    if os.path.lexists(git / "commondir"):
+        common = git / _text(git / "commondir").strip()
+        if not _is_within(common, boundaries):
+            raise _Problem("its file commondir leads to a repository outside of the workspace")
+    return git, common
+
+
+def _is_within(path: Path, boundaries: tuple[Path, ...]) -> bool:
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(boundary) for boundary in boundaries)
+
+
+def _require_no_alternates(common: Path, boundaries: tuple[Path, ...]) -> None:
+    file = common / "objects" / "info" / "alternates"
+    if not os.path.lexists(file):
+        return
+    if not all(_is_within(common / "objects" / line, boundaries) for line in _text(file).splitlines() if line):
+        raise _Problem("its objects are also looked for outside of the workspace (objects/info/alternates)")
+
+
+def _require_no_links(directory: Path) -> None:
+    """A link among the files of git can lead to any file, which git would then read."""
+    waiting, seen = [directory], 0
+    while waiting:
+        place = waiting.pop()
+        with os.scandir(place) as entries:
+            for entry in entries:
+                seen += 1
+                if seen > MOST_ENTRIES:
+                    raise _Problem(f"its directory of git holds more than {MOST_ENTRIES:,} files")
+                if entry.is_symlink():
+                    raise _Problem(f"{os.path.relpath(entry.path, directory)!r} in its directory of git is a link")
+                path = Path(entry.path)
+                if entry.is_dir() and not _is_looked_at_elsewhere(path.relative_to(directory).parts):
+                    waiting.append(path)
+
+
+def _is_looked_at_elsewhere(parts: tuple[str, ...]) -> bool:
+    return parts[0] in NOT_WALKED or (len(parts) == 2 and parts[0] == "objects" and parts[1] not in {"info", "pack"})
 
 
 def _possible_submodules(directory: Path) -> Iterator[str]:
@@ -106,20 +194,30 @@ def _after_word(word: str, text: str) -> str:
     return text.removeprefix(word).strip()
 
 
-def _names_nothing(config: str, depth: int) -> bool:
-    known: list[str] = []
+def _require_harmless(config: str, git: Path, of_submodule: Path | None) -> None:
+    """`of_submodule` is the directory of git of a submodule, whose files must be where it stands."""
+    for setting, value in _settings(config):
+        section, _, name = setting.partition(".")
+        if of_submodule is not None and setting == WORKTREE:
+            if os.path.realpath(of_submodule / value.strip()) != os.path.realpath(git.parent):
+                raise _Problem(f"the submodule {git.parent.name!r} has its files elsewhere ({WORKTREE})")
+        elif name not in HARMLESS.get(section, "").split():
+            raise _Problem(f"its configuration sets {setting}, which may name a program")
+
+
+def _settings(config: str) -> Iterator[tuple[str, str]]:
+    """Each setting as `section.name` in small letters, with its value as it is written."""
+    section = ""
     for line in config.split("\n"):
         rest = line
         if header := SECTION.fullmatch(line):
-            section = header[1].lower()
-            known, rest = HARMLESS.get(section, "").split(), header[2]
-            known += OF_SUBMODULES.get(section, []) if depth else []
+            section, rest = header[1].lower(), header[2]
         if not rest.strip() or rest.lstrip()[0] in "#;":
             continue
         setting = SETTING.fullmatch(rest)
-        if setting is None or setting[1].lower() not in known or rest.endswith("\\"):
-            return False
-    return True
+        if setting is None or rest.endswith("\\"):
+            raise ValueError("not a line as git writes it")
+        yield f"{section}.{setting[1].lower()}", setting[2] or ""
 
 
 def _text(file: Path) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked, without_loader_settings
+from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.process.tree import ProcessTree
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import (
@@ -239,6 +240,7 @@ def _spawn(
     environment = command_environment({**os.environ, **without_loader_settings(launch.environment)})
     withheld = launch.withheld
     environment = (withheld.without_secrets if wrapped.is_sandboxed else withheld.without_own_keys)(environment)
+    environment = with_git_settings(environment)
     try:
         return subprocess.Popen(
             wrapped.argv,

@@ -1,0 +1,77 @@
+"""Whether a command that reads whole directories, or what git has kept, would come across files kept from the model."""
+
+import posixpath
+from typing import Final
+
+from robota.contracts.verdict import Verdict
+from robota.policy.protected.kept_files import KeptFiles, secrets_among
+from robota.policy.rules.rule import READ
+from robota.policy.shell.command_part import CommandPart
+from robota.policy.shell.searched_files import Search
+from robota.policy.stages import PolicyContext, ask
+
+# Beyond, it takes too long to hold every name against every rule.
+MOST_COMPARED: Final = 2_000
+IGNORE_FILE: Final = ".robotaignore"
+
+
+def kept_in_search(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    """A question if it may read what a deny rule or a `.robotaignore` keeps from the model."""
+    search = part.looks.search if part.looks is not None else None
+    rules = tuple(rule for rule in context.deny if rule.tool == READ and rule.paths)
+    if search is None or not (rules or context.files.ignores_any()):
+        return None
+    keeper = f"the deny rule {rules[0].text}" if rules else IGNORE_FILE
+    if search.history:
+        return ask(f"It prints what files have held, and among them may be some that {keeper} names.", "kept files")
+    found = _all_files(search, part, context)
+    if context.files.below is None or found is None or len(found) > MOST_COMPARED:
+        return ask(f"It reads whole directories, where files may be that {keeper} names.", "kept files")
+    for place in found:
+        rule = next((each for each in rules if context.resolver.matches(place, each.paths or "", broadly=True)), None)
+        if rule is not None:
+            return ask(f"It would read {place!r}, which the deny rule {rule.text} names.", "kept files")
+        if context.files.is_ignored(place):
+            return ask(f"It would read {place!r}, which {IGNORE_FILE} keeps from the model.", "kept files")
+    return None
+
+
+def secret_in_search(part: CommandPart, context: PolicyContext) -> str | None:
+    """Why a person should decide about a search that comes across files whose names say that they hold secrets."""
+    search = part.looks.search if part.looks is not None else None
+    found = _all_files(search, part, context) if search is not None else []
+    if found is None:
+        return "It reads whole directories, and there is too much in them to look through."
+    secret = next(secrets_among(found), None)
+    if secret is None:
+        return None
+    return f"It would read {secret!r}, which may hold secrets. Without that file it needs no permission."
+
+
+def _all_files(search: Search, part: CommandPart, context: PolicyContext) -> list[str] | None:
+    """The files that would be read; None if there are too many to tell."""
+    found: list[str] = []
+    for start in _starts(search, part, context):
+        files = _files_in(search, start, context.files)
+        if files is None:
+            return None
+        found += files
+    return found
+
+
+def _starts(search: Search, part: CommandPart, context: PolicyContext) -> list[str]:
+    paths = (posixpath.join(directory, place) for directory in part.directories for place in search.places)
+    return [place for place in map(context.resolver.inside, paths) if place is not None]
+
+
+def _files_in(search: Search, start: str, files: KeptFiles) -> list[str] | None:
+    """The files that would be read; None if there are too many to tell."""
+    if files.below is None or files.tracked is None:
+        return []
+    known = files.tracked() if search.tracked else files.below(start)
+    if known is None:
+        return None
+    prefix = "" if start == "." else f"{start}/"
+    return [
+        path for path in known if path == start or (path.startswith(prefix) and search.reads(path.removeprefix(prefix)))
+    ]

@@ -1,0 +1,53 @@
+"""The programs that a person's own configuration of git names for files which a repository may choose.
+
+`.gitattributes` says which files have a filter, or are turned into text before they are compared. So looking at a
+repository runs what the person configured, where the repository says so.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.git.looking import ConfiguredPrograms
+from robota.workspace.process.environment import command_environment, find_program
+from robota.workspace.process.git_settings import with_git_settings
+
+SECONDS: Final = 5.0
+DIFFING: Final = re.compile(r"diff\.external|diff\..*\.(?:command|textconv)", re.DOTALL)
+FILTERING: Final = re.compile(r"filter\..*\.(?:clean|smudge|process)|trace2\.\w+target", re.DOTALL)
+# What `git lfs install` writes. It keeps to the directory of git, and takes no programs from a repository.
+LARGE_FILES: Final = {
+    "filter.lfs.clean": "git-lfs clean -- %f",
+    "filter.lfs.smudge": "git-lfs smudge -- %f",
+    "filter.lfs.process": "git-lfs filter-process",
+}
+
+
+def configured_programs(root: Path, env: Mapping[str, str]) -> ConfiguredPrograms:
+    """What git itself says is configured, seen from the workspace. Listing its configuration runs nothing."""
+    program = find_program("git", env, not_beneath=root)
+    if program is None:
+        return ConfiguredPrograms()
+    try:
+        done = subprocess.run(
+            [program, "config", "--list", "--null"],
+            cwd=root,
+            env=with_git_settings(command_environment(env)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ConfiguredPrograms(for_files="a configuration that cannot be read")
+    if done.returncode != 0:
+        return ConfiguredPrograms(for_files="a configuration that git cannot read")
+    settings = [entry.partition("\n")[::2] for entry in os.fsdecode(done.stdout).split("\0")]
+    named = [name for name, value in settings if value and LARGE_FILES.get(name) != value]
+    return ConfiguredPrograms(
+        for_diffs=next((name for name in named if DIFFING.fullmatch(name)), None),
+        for_files=next((name for name in named if FILTERING.fullmatch(name)), None),
+    )

@@ -1,0 +1,200 @@
+"""What is kept from the model is kept from commands that print it: by rules, by `.robotaignore`, by its name."""
+
+import os
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from robota.app.policy import kept_files
+from robota.contracts.verdict import Decision, Verdict
+from robota.policy.decide import SessionPolicy
+from robota.policy.protected.path_resolver import PathResolver
+from robota.policy.rules.rule import parse_rules
+from robota.policy.rules.sources import RuleSet
+from robota.protocol.permission_mode import PermissionMode
+from robota.workspace.git.configured_programs import configured_programs
+from robota.workspace.git.repository_safety import git_place
+from robota.workspace.shell.expansion import files_matching
+from tests.policy.judging import running
+
+SCRIPT = """
+    git init -q -b main . && git config user.name me && git config user.email me@example.com
+    git add --all && git commit -qm first
+"""
+PRINTING = [
+    "git log -p",
+    "git show",
+    "git show HEAD~1",
+    "git diff HEAD~1",
+    "git diff --cached",
+    "git diff-tree -p HEAD",
+    "git stash show -p",
+    "git show --stat 0123abcd",
+    "git cat-file -p 0123abcd",
+    "git grep x HEAD",
+    "git log -p -- ':(top)secret.txt'",
+    "git log -p -- 'secr*'",
+    "git status -v",
+]
+NAMES_ONLY = ["git status", "git log --oneline", "git diff --stat HEAD~1", "git show --stat HEAD", "git branch -a"]
+SEARCHES = ["grep -rn x .", "rg -u x", "git grep x"]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "a.txt").write_text("a\n")
+    (root / "src" / "b.py").write_text("b\n")
+    (root / "secret.txt").write_text("secret\n")
+    subprocess.run(["/bin/bash", "-ec", SCRIPT], cwd=root, check=True, stdin=subprocess.DEVNULL)
+    return root
+
+
+def judge(command: str, root: Path, *, deny: str = "", allow: str = "", home: str = "/nonexistent") -> Verdict:
+    rules = RuleSet(deny=parse_rules([deny] if deny else [])[0], allow=parse_rules([allow] if allow else [])[0])
+    policy = SessionPolicy(
+        rules=rules,
+        resolver=PathResolver(root=root, home=root.parent, real=os.path.realpath, matching=files_matching),
+        names={},
+        files=kept_files(root),
+        git_place=partial(git_place, root),
+        git_programs=lambda: configured_programs(root, {"PATH": os.environ["PATH"], "HOME": home}),
+    )
+    return policy.judge(running(command), PermissionMode.DEFAULT, ())
+
+
+@pytest.mark.parametrize("command", [*PRINTING, *NAMES_ONLY, *SEARCHES, "git diff", "git show HEAD:a.txt"])
+def test_where_nothing_is_kept_git_and_searches_need_no_permission(command: str, workspace: Path) -> None:
+    verdict = judge(command, workspace)
+    assert verdict.decision is Decision.ALLOW, verdict.reason
+
+
+@pytest.mark.parametrize("command", [*PRINTING, *SEARCHES, "git diff"])
+def test_S8_a_denied_file_is_not_printed_by_git_or_a_search(command: str, workspace: Path) -> None:
+    """S8: neither unasked nor by a rule for the program."""
+    verdict = judge(command, workspace, deny="Read(secret.txt)")
+    assert verdict.decision is not Decision.ALLOW and "Read(secret.txt)" in verdict.reason
+    program = " ".join(command.split()[:2])
+    allowed = judge(command, workspace, deny="Read(secret.txt)", allow=f"Bash({program} *)")
+    assert allowed.decision is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["git show HEAD:secret.txt", "git blame secret.txt", "git diff -- secret.txt", "cat secret.txt"]
+)
+def test_S8_a_denied_file_that_is_named_is_denied(command: str, workspace: Path) -> None:
+    assert judge(command, workspace, deny="Read(secret.txt)").decision is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    "command", [*NAMES_ONLY, "grep -rn x src", "git show HEAD:a.txt", "grep -rn x . --include=*.py"]
+)
+def test_S8_what_prints_no_denied_file_needs_no_permission(command: str, workspace: Path) -> None:
+    verdict = judge(command, workspace, deny="Read(secret.txt)")
+    assert verdict.decision is Decision.ALLOW, verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command", ["cat src/b.py", "head -n 1 src/b.py", "grep b src/b.py", "cat src/*", "wc -l < src/b.py"]
+)
+def test_S8_an_ignored_file_is_not_read_by_a_command(command: str, workspace: Path) -> None:
+    (workspace / ".robotaignore").write_text("src/\n")
+    verdict = judge(command, workspace)
+    assert verdict.decision is Decision.DENY and ".robotaignore" in verdict.reason
+    assert judge("cat a.txt", workspace).decision is Decision.ALLOW
+    assert judge("cp src/b.py c", workspace, allow="Bash(cp *)").decision is Decision.ASK
+    assert judge("grep -rn x .", workspace).decision is Decision.ASK
+    assert judge("git log -p", workspace).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("grep -rn x .", Decision.ASK),
+        ("grep -rn x src", Decision.ALLOW),
+        ("grep -rn x . --include='*.py'", Decision.ALLOW),
+        ("grep -rn x . --exclude=.env", Decision.ALLOW),
+        ("rg x", Decision.ALLOW),
+        ("rg --hidden x", Decision.ASK),
+        ("rg x -g .env", Decision.ASK),
+        ("git grep x", Decision.ALLOW),
+        ("git diff", Decision.ALLOW),
+    ],
+)
+def test_S14_a_search_that_would_read_a_secret_is_asked_about(
+    command: str, decision: Decision, workspace: Path
+) -> None:
+    (workspace / ".env").write_text("KEY=1\n")
+    assert judge(command, workspace).decision is decision
+
+
+def test_S8_a_secret_that_git_keeps_is_not_printed_unasked(workspace: Path) -> None:
+    (workspace / ".env").write_text("KEY=1\n")
+    subprocess.run(["git", "add", "-f", ".env"], cwd=workspace, check=True)
+    for command in ("git diff", "git log -p", "git show", "git grep x"):
+        verdict = judge(command, workspace)
+        assert verdict.decision is Decision.ASK and ".env" in verdict.reason
+    assert judge("git diff -- src", workspace).decision is Decision.ALLOW
+    assert judge("git log --stat", workspace).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("setting", "asked", "unasked"),
+    [
+        ("[diff]\n external = x", "git diff", "git diff --no-ext-diff --no-textconv"),
+        ('[diff "x"]\n textconv = x', "git log -p", "git log"),
+        ('[filter "x"]\n clean = x', "git status", "git log -p"),
+    ],
+)
+def test_S5_a_program_of_the_persons_own_configuration_is_not_run_unasked(
+    setting: str, asked: str, unasked: str, workspace: Path
+) -> None:
+    """A repository says by .gitattributes for which files it runs."""
+    home = workspace.parent / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(setting)
+    verdict = judge(asked, workspace, home=str(home))
+    assert verdict.decision is Decision.ASK and "Your configuration of git" in verdict.reason
+    assert judge(unasked, workspace, home=str(home)).decision is Decision.ALLOW
+
+
+def test_git_lfs_as_it_installs_itself_is_known(workspace: Path) -> None:
+    home = workspace.parent / "home"
+    home.mkdir()
+    programs = " clean = git-lfs clean -- %f\n smudge = git-lfs smudge -- %f\n process = git-lfs filter-process\n"
+    (home / ".gitconfig").write_text(f'[filter "lfs"]\n{programs}')
+    assert judge("git status", workspace, home=str(home)).decision is Decision.ALLOW
+
+
+def test_S6_a_rule_for_git_does_not_hold_where_another_repository_names_programs(workspace: Path) -> None:
+    docs = workspace / "docs"
+    (docs / "objects").mkdir(parents=True)
+    (docs / "refs").mkdir()
+    (docs / "HEAD").write_text("ref: refs/heads/main\n")
+    (docs / "config").write_text("[core]\n fsmonitor = ./x\n")
+    for command in ("cd docs && git status", "git -C docs status"):
+        assert judge(command, workspace, allow="Bash(git *)").decision is Decision.ASK
+        assert judge(command, workspace, allow="Bash").decision is Decision.ALLOW
+    for command in ("cd src && git status", "git -C src status"):
+        assert judge(command, workspace, allow="Bash(git *)").decision is Decision.ALLOW
+    assert judge("cd src && git status", workspace).decision is Decision.ALLOW
+
+
+def test_S6_a_rule_for_git_that_looks_does_not_hold_where_the_repository_names_programs(workspace: Path) -> None:
+    subprocess.run(["git", "config", "diff.external", "./x"], cwd=workspace, check=True)
+    for command in ("git status", "git whatchanged"):
+        verdict = judge(command, workspace)
+        assert verdict.decision is Decision.ASK and not verdict.suggestions
+        assert judge(command, workspace, allow="Bash(git *)").decision is Decision.ASK
+    assert "diff.external" in judge("git status", workspace).reason
+    assert judge("git commit -m x", workspace, allow="Bash(git commit *)").decision is Decision.ALLOW
+
+
+def test_S12_a_repository_above_the_workspace_shows_only_names(workspace: Path) -> None:
+    root = workspace / "src"
+    assert judge("git log --oneline", root).decision is Decision.ALLOW
+    verdict = judge("git log -p", root)
+    assert verdict.decision is Decision.ASK and "above the workspace" in verdict.reason
