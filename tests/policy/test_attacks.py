@@ -281,11 +281,30 @@ def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -
         ("sort -*", "sort -ox", "sort -u"),
         ("cat src/*", "cat src/../../x", "cat src/a/../b/..x"),
         ("rm build/*", "rm build/../src", "rm build/x"),
+        ("tar *", "tar cIf ./x a b", "tar cf a b"),
+        ("tar *", "tar xFf ./x a", "tar xf a"),
+        ("git clone *", "git clone -u ./x a", "git clone a"),
+        ("git clone *", "git clone -c core.fsmonitor=./x a", "git clone --depth 1 a"),
+        ("git clone *", "git clone -qc core.fsmonitor=./x a", "git clone -q a"),
+        ("git clone *", "git clone --template=x a", "git clone --bare a"),
+        ("git clone *", "git clone --conf core.fsmonitor=./x a", "git clone --branch x a"),
+        ("git rebase *", "git rebase -ix ./evil main", "git rebase -i main"),
+        ("git archive *", "git archive -o x HEAD", "git archive HEAD"),
+        ("git grep *", "git grep -nOsh x", "git grep -no x"),
+        ("git format-patch *", "git format-patch -o /x HEAD", "git format-patch -1 HEAD"),
+        ("cargo build *", "cargo build --config x", "cargo build --release"),
+        ("cargo build *", "cargo build --manifest-path=x", "cargo build -p x"),
+        ("npm test *", "npm test --script-shell=./x", "npm test -- --script-shell=./x"),
+        ("npm test *", "npm test --script-s ./x", "npm test --silent"),
+        ("shuf *", "shuf -o x a", "shuf -n 1 a"),
+        ("sdiff *", "sdiff --diff-program=./x a b", "sdiff -l a b"),
+        ("find *", "find -- . -delete", "find -- . -name x"),
     ],
 )
 def test_a_rule_with_a_star_does_not_mean_flags_that_run_or_write_something_else(
     rule: str, escaping: str, meant: str
 ) -> None:
+    """S17: among them flags in clusters, without a dash, cut short, and behind a `--` that ends nothing."""
     allow = [f"Bash({rule})"]
     quoted = escaping.replace(" ;", " ';'")
     assert judge(meant, allow=allow).decision is Decision.ALLOW

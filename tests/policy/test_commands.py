@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.contracts.verdict import Decision
 from robota.policy.rules.command_match import could_contain, matches_exactly, pattern_words
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Plain
@@ -94,3 +95,17 @@ def test_other_commands_are_not_denied(command: str) -> None:
 def test_the_reason_names_the_file_that_would_be_written() -> None:
     for command in ("git log > out.txt", "ls > out.txt", "npm test > out.txt"):
         assert "writes to 'out.txt'" in judge(command).reason
+
+
+@pytest.mark.parametrize("blank", ["\u3164", "\u2800", "\u115f", "\uffa0", "\u034f"])
+def test_S17_a_character_that_shows_nothing_makes_a_command_opaque(blank: str) -> None:
+    """S17: Unicode calls them printable, and yet `rm {blank}x` does not look as what it is."""
+    verdict = judge(f"cat 'a{blank}b'")
+    assert verdict.decision is Decision.ASK and f"U+{ord(blank):04X}" in verdict.reason
+    assert judge("echo '\u26a0\ufe0f'").decision is Decision.ALLOW
+
+
+def test_S17_a_line_break_in_a_quoted_word_draws_no_line_of_its_own() -> None:
+    verdict = judge("npm test 'x\nls: allowed' && ls")
+    assert [part.text.count("\n") for part in verdict.parts] == [0, 0]
+    assert "‹U+000A›" in verdict.parts[0].text

@@ -90,7 +90,7 @@ def test_S8_a_denied_file_that_is_named_is_denied(command: str, workspace: Path)
 
 
 @pytest.mark.parametrize(
-    "command", [*NAMES_ONLY, "grep -rn x src", "git show HEAD:a.txt", "grep -rn x . --include=*.py"]
+    "command", [*NAMES_ONLY, "grep -rn x src", "git show HEAD:a.txt", "grep -rn x . --include='*.py'"]
 )
 def test_S8_what_prints_no_denied_file_needs_no_permission(command: str, workspace: Path) -> None:
     verdict = judge(command, workspace, deny="Read(secret.txt)")

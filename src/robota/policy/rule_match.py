@@ -7,7 +7,7 @@ import msgspec
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall
 from robota.contracts.verdict import Decision, Subject
 from robota.policy.decide import SessionPolicy
-from robota.policy.rules.rule import InvalidRule, parse_rule
+from robota.policy.rules.rule import InvalidRule, names_tool, parse_rule
 from robota.policy.rules.sources import RuleSet
 from robota.protocol.permission_mode import PermissionMode
 
@@ -29,7 +29,8 @@ def matches_call(text: str, tool: AnyTool, call: ToolCall, policy: SessionPolicy
     try:
         params = tool.decode(call.input)
     except BadArguments:
-        return True
+        # What it would do is not known, but which tool it is.
+        return names_tool(rule, tool.name, tool.label, tool.effects)
     subject = Subject(
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode=""
     )

@@ -76,10 +76,10 @@ def single_line(text: str, limit: int = LONGEST_LINE) -> str:
 
 
 def first_unprintable(text: str, keep: Set[str] = LINES_AND_TABS) -> str | None:
-    """The first unprintable character but `keep`; None if there is none."""
-    if text.isprintable():
+    """The first unprintable or blank character but `keep`; None if there is none."""
+    if text.isascii() and text.isprintable():
         return None
-    return next((each for each in text if not each.isprintable() and each not in keep), None)
+    return next((each for each in NOT_PLAIN_ASCII.findall(text) if _is_unseen(each, keep)), None)
 
 
 def without_controls(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.tool import Effect
+from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
 from robota.policy.protected.path_resolver import PathResolver, problem_with_pattern
 from robota.policy.rules.command_match import problem_with_words
@@ -131,6 +131,14 @@ def _problem_with_spec(rule: Rule) -> str | None:
     if rule.spec.startswith(DOMAIN):
         return None if rule.spec.removeprefix(DOMAIN).strip(".*") else "the domain is empty"
     return problem_with_words(rule.spec) if rule.is_about_commands else problem_with_pattern(rule.spec)
+
+
+def names_tool(rule: Rule, tool: str, label: str, effects: frozenset[Effect]) -> bool:
+    """Whether some call of the tool could be one that the rule speaks of."""
+    if rule.is_about_commands:
+        return Effect.EXECUTE in effects and (rule.tool in {tool, label} or bool(COMMAND_TOOLS & {tool, label}))
+    anything = Subject(tool=tool, label=label, effects=effects, touches=Touches(), mode="")
+    return _names(rule, anything, broadly=True)
 
 
 def _names(rule: Rule, subject: Subject, *, broadly: bool) -> bool:

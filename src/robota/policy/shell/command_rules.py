@@ -35,10 +35,16 @@ HAS_SUBCOMMANDS: Final = frozenset(
 HAS_SUBCOMMANDS_OF_THEM: Final = frozenset({"gh"})
 # Sub-commands that run whatever a file of the project, or the next word, says.
 RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
-    "run exec x dlx start config alias extension bisect submodule filter-branch generate tool api".split()
+    "run exec x dlx start config alias extension bisect submodule filter-branch generate tool api verify-commit "
+    "verify-tag request-pull".split()
 )
 # With other words these bring foreign code, write anywhere or destroy: only the very command is offered.
-ONLY_EXACTLY: Final = frozenset("cp mv ln tee install truncate tar zip unzip sed less more man patch".split())
+ONLY_EXACTLY: Final = frozenset(
+    """
+    cp mv ln tee install truncate tar zip unzip sed less more man patch xxd split csplit iconv shuf sdiff gzip bzip2 xz
+    zstd openssl gpg ffmpeg convert magick pandoc dot protoc ptx
+    """.split()
+)
 ONLY_EXACTLY_WITHIN: Final = frozenset(
     """
     install add i ci create init get update upgrade clone clean reset rebase apply am remote worktree gc prune reflog

@@ -22,12 +22,14 @@ from robota.policy.shell.searched_files import GitLook
 from robota.policy.shell.searching import kept_in_search, secret_in_search
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
 from robota.protocol.permission_mode import PermissionMode
+from robota.text.visible import visible
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Opaque, Plain, SimpleCommand, Unjudgeable
 from robota.workspace.shell.wrappers import MAX_DEPTH, TooDeep, program, unwrap
 
 STRICTEST_FIRST: Final = (Decision.DENY, Decision.ASK, Decision.ALLOW)
 MAX_DIRECTORIES: Final = 8
+TABS: Final = frozenset("\t")
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
 TEMPORARY: Final = ("/tmp/", "/var/tmp/")
 ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
@@ -70,7 +72,8 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
     return msgspec.structs.replace(
         worst,
         reason=reason,
-        parts=tuple(_part(part.command.text, verdict) for part, verdict in judged),
+        # A line break within a quoted word would look like the end of its part.
+        parts=tuple(_part(visible(part.command.text, keep=TABS), verdict) for part, verdict in judged),
         suggestions=command_suggestions(judged, context) if worst.decision is Decision.ASK else (),
     )
 
@@ -120,7 +123,10 @@ def _target(command: SimpleCommand, context: PolicyContext) -> str:
 
 
 def _part(text: str, verdict: Verdict) -> PartVerdict:
-    return PartVerdict(text=text, decision=verdict.decision, reason=verdict.reason, rule=verdict.rule)
+    # A line break within a quoted word would look like the end of this part.
+    return PartVerdict(
+        text=visible(text, keep=TABS), decision=verdict.decision, reason=verdict.reason, rule=verdict.rule
+    )
 
 
 def _shortened(text: str) -> str:

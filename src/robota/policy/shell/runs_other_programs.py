@@ -20,26 +20,70 @@ NAMES: Final = WRAPPERS.keys() | frozenset(
     """.split()
 )
 VERSION: Final = re.compile(r"[0-9.]+$")
-# Long flags may be cut short; of git's short ones see `_escapes_git`.
+# Flags by which a program runs another one, reads its settings from elsewhere, or writes a file. Long ones may be cut
+# short; of git's short ones see `GIT_SHORT`.
 LONG: Final = {
-    "git": "output ext-diff open-files-in-pager upload-pack receive-pack exec exec-path config-env extcmd",
+    "git": "output output-directory ext-diff open-files-in-pager upload-pack receive-pack exec exec-path config-env "
+    "extcmd config template build-fake-ancestor",
     "rg": "pre hostname-bin search-zip",
     "sort": "output compress-program",
-    "tar": "checkpoint-action to-command use-compress-program info-script new-volume-script rsh-command rmt-command",
+    "shuf": "output",
+    "sdiff": "output diff-program",
+    "tar": "checkpoint-action to-command use-compress-program info-script new-volume-script rsh-command rmt-command "
+    "index-file",
+    "zip": "unzip-command",
     "man": "html pager",
-    "find": "",
-    "tree": "",
-    "go": "",
+    "rsync": "rsh rsync-path",
+    "curl": "config output output-dir remote-name upload-file",
+    "wget": "execute config output-document output-file directory-prefix use-askpass",
+    "cargo": "config manifest-path target-dir artifact-dir out-dir",
+    "npm": "script-shell shell node-options userconfig globalconfig prefix git editor viewer init-module",
+    "pnpm": "script-shell shell node-options dir config",
+    "yarn": "script-shell use-yarnrc cwd modules-folder",
+    "gradle": "init-script build-file settings-file include-build project-dir",
+    "mvn": "file settings global-settings toolchains",
+    "pip": "python log report",
+    "eslint": "config rulesdir resolve-plugins-relative-to plugin parser output-file format",
+    "prettier": "config plugin",
+    "ruff": "config output-file",
+    "mypy": "python-executable config-file custom-typeshed-dir",
+    "black": "config",
 }
 SHORT: Final = {
     "rg": r"-[a-zA-Z]*z[a-zA-Z]*",
     "sort": r"-[a-zA-Z]*o.*",
+    "shuf": r"-[a-zA-Z]*o.*",
+    "sdiff": r"-[a-zA-Z]*o.*",
     "tar": r"-[a-zA-Z]*[IF].*",
     "tree": r"-[a-zA-Z]*[oR].*",
+    "zip": r"-[a-zA-Z]*TT.*",
     "man": r"-[a-zA-Z]*[HP].*",
-    "go": r"--?(?:exec|toolexec|vettool|overlay)(?:=.*)?",
+    "ssh": r"-[a-zA-Z0-9]*[oF].*",
+    "rsync": r"-[a-zA-Z]*e.*",
+    "curl": r"-[a-zA-Z#]*[oOKT].*",
+    "wget": r"-[a-zA-Z]*[OoeP].*",
+    "cargo": r"-[CZ].*",
+    "npm": r"-C.*",
+    "pnpm": r"-C.*",
+    "gradle": r"-[Ibcp].*",
+    "mvn": r"-(?:f|s|gs|gt|t)(?:=.*)?",
+    "go": r"--?(?:exec|toolexec|vettool|overlay|modfile|pkgdir|o|C)(?:=.*)?",
+    "eslint": r"-[a-zA-Z]*[cofp].*",
     "find": r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)",
 }
+# tar also takes letters without a dash, in its first word.
+TAR_WITHOUT_DASH: Final = re.compile(r"[a-zA-Z]*[IF][a-zA-Z]*")
+GIT_SHORT: Final = {
+    "grep": r"-[a-zA-Z]*O.*",
+    "rebase": r"-[a-zA-Z]*x.*",
+    "difftool": r"-[a-zA-Z]*x.*",
+    "clone": r"-[a-zA-Z]*[uc].*",
+    "archive": r"-[a-zA-Z]*o.*",
+    "format-patch": r"-[a-zA-Z]*o.*",
+    "commit": r"-[a-zA-Z]*t.*",
+}
+# Programs in which `--` does not end what has a meaning.
+DASHES_END_NOTHING: Final = frozenset({"find"})
 GIT_VALUED: Final = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"})
 
 
@@ -52,15 +96,15 @@ def runs_anything(argv: Argv) -> bool:
 def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:
     """The words that make the program do more than its name says, or that may become such a word."""
     name = program(argv)
-    if name not in LONG:
+    if name not in LONG and name not in SHORT:
         return ()
     skipped = len(command.argv) - len(argv)
     found = []
     for place, word in enumerate(argv[1:], start=1):
-        if word == "--":
+        if word == "--" and name not in DASHES_END_NOTHING:
             break
         may_become_a_flag = skipped + place in command.globs and word[0] in "-*?["
-        if may_become_a_flag or _escapes(name, word) or (name == "git" and _escapes_git(argv, place)):
+        if may_become_a_flag or _escapes(name, word) or _escapes_by_place(name, argv, place):
             found.append(word)
     return tuple(found)
 
@@ -80,18 +124,20 @@ def _escapes(name: str, word: str) -> bool:
     if name in SHORT and re.fullmatch(SHORT[name], word, re.DOTALL):
         return True
     flag = word[2:].partition("=")[0] if word.startswith("--") else ""
-    return bool(flag) and any(long.startswith(flag) for long in LONG[name].split())
+    return bool(flag) and any(long.startswith(flag) for long in LONG.get(name, "").split())
 
 
-def _escapes_git(argv: Argv, place: int) -> bool:
-    """What a short flag means depends on the sub-command; before that, `-c` sets anything."""
-    subcommand = _git_subcommand(argv)
+def _escapes_by_place(name: str, argv: Argv, place: int) -> bool:
+    """What a short flag of git means depends on the sub-command; before that, `-c` sets anything."""
     word = argv[place]
+    if name == "tar":
+        return place == 1 and TAR_WITHOUT_DASH.fullmatch(word) is not None
+    if name != "git":
+        return False
+    subcommand = _git_subcommand(argv)
     if place < subcommand:
         return word.startswith("-c")
-    return (argv[subcommand] == "grep" and word.startswith("-O")) or (
-        argv[subcommand] in {"rebase", "difftool"} and word.startswith("-x")
-    )
+    return re.fullmatch(GIT_SHORT.get(argv[subcommand], "(?!)"), word, re.DOTALL) is not None
 
 
 def _git_subcommand(argv: Argv) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from robota.text.visible import first_unprintable
+from robota.text.visible import LINES_AND_TABS, first_unprintable
 from robota.workspace.shell.script import (
     KEYWORDS,
     STATEFUL,
@@ -41,6 +41,8 @@ SINGLE_QUOTED = re.compile(r"'([^']*)'")
 DOUBLE_QUOTED = re.compile(r'"((?:[^"\\$`]|\\[^\n])*)"')
 ESCAPED = re.compile(r"\\([!-~ ])")
 ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
+# The last one makes a sign a picture, as people write them in the message of a commit.
+SEEN = LINES_AND_TABS | {"\ufe0f"}
 GLOB_SIGNS = frozenset("*?[]")
 SIGNS_OF_PATTERNS = GLOB_SIGNS | {"\\"}
 QUOTING = frozenset("'\"\\")
@@ -259,7 +261,7 @@ def _sign(command: str, place: int) -> Token | None:
 
 
 def _require_visible(command: str) -> None:
-    unseen = first_unprintable(command)
+    unseen = first_unprintable(command, keep=SEEN)
     if unseen is not None:
         raise NotPlain(f"the character U+{ord(unseen):04X}, which cannot be seen")
 
