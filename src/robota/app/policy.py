@@ -15,13 +15,13 @@ from robota.policy.protected.kept_files import KeptFiles
 from robota.policy.protected.path_resolver import PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_tools, by_name
+from robota.workspace.files.found_files import files_below
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
 from robota.workspace.git.configured_programs import configured_programs
 from robota.workspace.git.repository_safety import git_place
 from robota.workspace.git.tracked_files import TrackedFiles
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from robota.workspace.shell.expansion import files_matching
-from robota.workspace.shell.found_files import files_below
 
 
 def session_policy(

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from robota.policy.protected.path_resolver import secret_pattern
-from robota.policy.protected.protected_patterns import SECRETS
+from robota.workspace.files.secret_names import SECRETS
 
 # What every name that a pattern fits has in it: the longest piece between its stars.
 HINTS: Final = tuple(dict.fromkeys(max(pattern.split("*"), key=len).rstrip(".").casefold() for pattern in SECRETS))
