@@ -24,6 +24,12 @@ KEYS = (
     "npm_" + "a1" * 18,
     "hf_" + "aB" * 17,
     "sk_live_" + "a1" * 12,
+    "sk_test_" + "a1" * 12,
+    "ghu_" + "a1B2" * 9,
+    "ghr_" + "a1B2" * 9,
+    "glptt-" + "x1Y2" * 10,
+    "gldt-" + "x1Y2" * 5,
+    "xapp-" + "1-A0B1C2D3-123456-abcdef",
     "eyJ" + "hbGciOiJIUzI1" + ".eyJ" + "zdWIiOiIxMjM0" + "." + "SflKxwRJSMeKKF2QT4",
 )
 ORDINARY = (
@@ -50,6 +56,35 @@ def test_a_private_key_is_covered_in_json_and_in_text() -> None:
     assert b"MIIE" not in Redactor()(block.encode())
     line = Redactor()(json.dumps([block, "after"]).encode())
     assert b"MIIE" not in line and json.loads(line)[1] == "after"
+
+
+AMAZON_SECRET = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aws_secret_access_key = {}\n",
+        "AWS_SECRET_ACCESS_KEY={}",
+        "export AWS_SECRET_ACCESS_KEY='{}'",
+        '{{"SecretAccessKey": "{}", "x": 1}}',
+        "secretAccessKey: {}",
+    ],
+)
+def test_s17_a_secret_key_of_amazon_is_covered_after_its_name(text: str) -> None:
+    """S17: nothing but its name tells it from a hash, so the name stays and the key goes, in pieces too."""
+    whole, expected = text.format(AMAZON_SECRET).encode(), text.format("*" * 40).encode()
+    assert Redactor()(whole) == expected
+    line = json.dumps({"text": whole.decode()}).encode()
+    assert json.loads(Redactor()(line)) == {"text": expected.decode()}
+    for cut in range(len(whole)):
+        stream = Redactor().stream()
+        assert stream.feed(whole[:cut]) + stream.feed(whole[cut:]) + stream.finish() == expected
+
+
+@pytest.mark.parametrize("text", ["secret_access_key is a name", "SECRET_ACCESS_KEY=", f"secret_access_key={'a' * 41}"])
+def test_a_name_without_such_a_key_is_ordinary(text: str) -> None:
+    assert Redactor()(text.encode()) == text.encode()
 
 
 @pytest.mark.parametrize("text", ORDINARY)

@@ -35,6 +35,10 @@ class Shape:
         goes_on = self._goes_on + b"*" if self._goes_on else b""
         return re.compile(re.escape(self.begins) + self._certain + goes_on)
 
+    def covered(self, found: re.Match[bytes]) -> int:
+        """Where the secret itself begins; before it may stand the name by which it is known."""
+        return found.start("secret") if "secret" in self.whole.groupindex else found.start()
+
     @cached_property
     def unfinished(self) -> re.Pattern[bytes]:
         return re.compile(re.escape(self.begins) + rb"(?:" + self._unfinished + rb")\Z")
@@ -57,6 +61,14 @@ def _amazon(begins: bytes) -> Shape:
     return Shape(begins, rb"[A-Z0-9]{16}(?![A-Za-z0-9])", rb"[A-Z0-9]{0,16}")
 
 
+def _amazon_secret(name: bytes) -> Shape:
+    """Forty characters like any others: known only by the name before them, in files, JSON and environments."""
+    quote, sign = rb"(?:\\?[\"'])?", rb"[ \t]{0,4}[=:][ \t]{0,4}"
+    certain = quote + sign + quote + rb"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+    after_sign = sign + rb"(?:\\|" + quote + rb"[A-Za-z0-9/+]{0,40})"
+    return Shape(name, certain, rb"\\|" + quote + rb"[ \t]{0,4}|" + quote + after_sign)
+
+
 def _with_a_digit(begins: bytes, least: int) -> Shape:
     """Without a digit it is a name, such as that of a package."""
     certain = rb"(?=[A-Za-z_-]{0,200}[0-9])" + DASHED + b"{%d}" % least
@@ -70,15 +82,13 @@ def _web_token() -> Shape:
     return Shape(b"eyJ", certain, unfinished, goes_on=d)
 
 
+AMAZON_SECRET_NAMES: Final = (b"secret_access_key", b"SECRET_ACCESS_KEY", b"SecretAccessKey", b"secretAccessKey")
 SHAPES: Final = (
     _with_a_digit(b"sk-", 20),
-    _at_least(b"sk_live_", LETTERS, 16),
-    _at_least(b"rk_live_", LETTERS, 16),
-    _at_least(b"ghp_", LETTERS, 30),
-    _at_least(b"gho_", LETTERS, 30),
-    _at_least(b"ghs_", LETTERS, 30),
+    *(_at_least(begins, LETTERS, 16) for begins in (b"sk_live_", b"rk_live_", b"sk_test_", b"rk_test_")),
+    *(_at_least(begins, LETTERS, 30) for begins in (b"ghp_", b"gho_", b"ghs_", b"ghu_", b"ghr_")),
     _at_least(b"github_pat_", rb"[A-Za-z0-9_]", 22),
-    _at_least(b"glpat-", DASHED, 20),
+    *(_at_least(begins, DASHED, 20) for begins in (b"glpat-", b"glptt-", b"gldt-")),
     _amazon(b"AKIA"),
     _amazon(b"ASIA"),
     _exactly(b"AIza", DASHED, 35),
@@ -88,6 +98,8 @@ SHAPES: Final = (
         rb"(?:[abeprs](?:-[A-Za-z0-9-]{0,9})?)?",
         goes_on=rb"[A-Za-z0-9-]",
     ),
+    _at_least(b"xapp-", rb"[A-Za-z0-9-]", 20),
+    *(_amazon_secret(begins) for begins in AMAZON_SECRET_NAMES),
     _exactly(b"npm_", LETTERS, 36),
     _at_least(b"pypi-", DASHED, 50),
     _at_least(b"hf_", LETTERS, 30),
@@ -105,9 +117,11 @@ SHAPES: Final = (
 # A first look for any of the beginnings. It looks for their rarest characters and then back, which takes a fifth of the
 # time of looking for the first ones. "sk-" ends too many words to be enough by itself.
 SUSPICION: Final = (
-    rb"-(?:(?<=sk-)(?:[A-Za-z0-9_-]{20}|[A-Za-z0-9_-]{0,19}\Z)|(?<=glpat-)|(?<=pypi-)|(?<=xai-)|(?<=-----)BEGIN )"
-    rb"|_(?:(?<=gh[ops]_)|(?<=[sr]k_live_)|(?<=github_pat_)|(?<=npm_)|(?<=hf_)|(?<=gsk_))"
-    rb"|I(?<=A[KS]I)A|z(?<=AIz)a|x(?<=xox)|J(?<=eyJ)"
+    rb"-(?:(?<=sk-)(?:[A-Za-z0-9_-]{20}|[A-Za-z0-9_-]{0,19}\Z)|(?<=glpat-)|(?<=glptt-)|(?<=gldt-)|(?<=xapp-)"
+    rb"|(?<=pypi-)|(?<=xai-)|(?<=-----)BEGIN )"
+    rb"|_(?:(?<=gh[oprsu]_)|(?<=[sr]k_live_)|(?<=[sr]k_test_)|(?<=github_pat_)|(?<=npm_)|(?<=hf_)|(?<=gsk_)|(?<=secret_)access_key"
+    rb"|(?<=SECRET_)ACCESS_KEY)"
+    rb"|I(?<=A[KS]I)A|z(?<=AIz)a|x(?<=xox)|J(?<=eyJ)|K(?<=ecretAccessK)ey"
 )
 
 

@@ -117,8 +117,9 @@ class Undecided(Enum):
 
 
 class Secret(msgspec.Struct, frozen=True):
-    """What begins here is a secret up to `end`; where that is the end of the text, `rest` matches more of it."""
+    """What stands from `start` up to `end` is one; where that is the end of the text, `rest` matches more of it."""
 
+    start: int
     end: int
     rest: re.Pattern[bytes] | None = None
 
@@ -161,7 +162,7 @@ def known_secret_detector(secrets: Sequence[bytes]) -> SecretDetector | None:
     def classify(text: Text, place: int, final: bool) -> Classification:
         for secret in secrets:
             if text.startswith(secret, place):
-                return Secret(place + len(secret))
+                return Secret(place, place + len(secret))
             if not final and len(text) - place < len(secret) and secret.startswith(bytes(text[place:])):
                 return Undecided.UNDECIDED
         return None
@@ -181,7 +182,7 @@ def key_shape_detector() -> SecretDetector:
         if not final and shape.unfinished.match(text, place):
             return Undecided.UNDECIDED
         found = shape.whole.match(text, place)
-        return Secret(found.end(), shape.rest) if found else None
+        return Secret(shape.covered(found), found.end(), shape.rest) if found else None
 
     return _detector(re.compile(SUSPICION).search, [shape.begins for shape in SHAPES], classify, stand_alone=True)
 
@@ -229,9 +230,9 @@ class _Stage:
                     return start
                 case None:
                     place = start + 1
-                case Secret(end, rest):
+                case Secret(covered, end, rest):
                     self.rest = rest
-                    place = self._redact(text, start, end, final)
+                    place = self._redact(text, covered, end, final)
                 case unknown:
                     assert_never(unknown)
         if self.rest is not None:

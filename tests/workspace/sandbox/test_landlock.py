@@ -171,6 +171,7 @@ def test_the_directory_for_temporary_files_is_the_sessions_own(weak: Cell) -> No
 
 def test_a_sandbox_that_cannot_be_built_does_not_run_the_command(tmp_path: Path) -> None:
     options = ["--writable", str(tmp_path), "--device", "/dev/null", "--temporary", str(tmp_path), "--network", "off"]
+    options += ["--oom-score", "500"]
     broken = ["--filter", "ff" * 8]
     command = [sys.executable, "-I", "-S", str(LAUNCHER), *options, *broken, "--", "/bin/touch", str(tmp_path / "ran")]
     done = subprocess.run(command, capture_output=True, check=False)

@@ -114,6 +114,13 @@ def test_the_kernel_takes_a_command_before_robota(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_r6_a_sandboxed_command_never_runs_without_that(kind: SandboxKind, tmp_path: Path) -> None:
+    """R6: it is set before anything of the command runs, however busy the machine is."""
+    first = Cell(kind, tmp_path).run("cat /proc/self/oom_score_adj").stdout
+    assert int(first) >= 500
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_c36_no_core_and_no_endless_file(kind: SandboxKind, tmp_path: Path) -> None:
     assert Ground(kind, tmp_path).run("ulimit -c; ulimit -f").output_head == "0\n16777216\n"
 

@@ -25,7 +25,7 @@ from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, with_defaults
 from robota.text.visible import single_line
 from robota.version import VERSION
-from robota.workspace.problems import FileProblem
+from robota.workspace.problems import CommandNotStarted, FileProblem
 from robota.workspace.process.environment import find_program
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
@@ -130,7 +130,10 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     if not settings.values.sandbox.enabled:
         advice = "Commands run with all your rights. Switch it on again: robota config unset sandbox.enabled"
         return Check(name=name, health=Health.NOTE, text="switched off by the settings", advice=advice)
-    found = await asyncio.to_thread(_found_sandbox, root, env)
+    try:
+        found = await asyncio.to_thread(_found_sandbox, root, env)
+    except CommandNotStarted as problem:
+        return Check(name=name, health=Health.NOTE, text=str(problem))
     reason = single_line(found.reason, 300)
     unreachable = _why_no_host_is_reached(found, settings)
     if found.kind is SandboxKind.BUBBLEWRAP:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.workspace.output.capture import HeadAndTail, OutputCapture
-from robota.workspace.process.command_process import CommandProcess, Ending, StopReason, ending_of
+from robota.workspace.process.command_process import TIME_LIMITS, CommandProcess, Ending, StopReason, ending_of
 from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.watchdog import CommandLimits, Watchdog
 
@@ -148,7 +148,7 @@ class BackgroundProcess:
 
     def _end(self, reason: StopReason | None) -> None:
         if not self._over.done():
-            self._over.set_result(reason)
+            self._over.set_result(None if reason in TIME_LIMITS and self._child.has_ended() else reason)
 
     def _finish(self) -> None:
         if self.ending is not None:

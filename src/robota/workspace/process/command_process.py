@@ -43,6 +43,9 @@ class StopReason(StrEnum):
     REQUESTED = "requested"  # by whoever started it
 
 
+TIME_LIMITS: Final = frozenset({StopReason.TIME_OUT, StopReason.USER_LIMIT})
+
+
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """Either `exit_code` or `signal` is set. `left_behind` says that it had left processes running, now ended too."""
 
@@ -77,11 +80,16 @@ class CommandProcess:
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._wrapped = launch.wrap([_shell(), "-c", launch.command], launch.cwd, launch.access)
+        try:
+            self._wrapped = launch.wrap([_shell(), "-c", launch.command], launch.cwd, launch.access)
+        except OSError as error:
+            raise CommandNotStarted(_why_not_started(error, launch.cwd)) from error
         try:
             self._process, self._output, self.input = _start(launch, self._wrapped)
-        except BaseException:
+        except BaseException as error:
             self._wrapped.clean_up()
+            if isinstance(error, OSError):
+                raise CommandNotStarted(_why_not_started(error, launch.cwd)) from error
             raise
         self.tree = ProcessTree(self._process.pid, launch.mark, has_supervisor=self._wrapped.has_supervisor)
         self._loop.add_reader(self._output, self._read)
@@ -105,6 +113,15 @@ class CommandProcess:
     async def take_over(self) -> tuple[str, ...]:
         """After its end: take over what it did to a copy. A sentence for each thing that was not taken over."""
         return () if self._wrapped.take_over is None else await asyncio.to_thread(self._wrapped.take_over)
+
+    def has_ended(self) -> bool:
+        """Whether it has ended, also if the event loop did not get to hear of it yet. It is not reaped by this."""
+        if self.exited.is_set():
+            return True
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+        except ChildProcessError:
+            return True
 
     async def drain(self) -> None:
         """Read what is left, but do not wait for a grandchild that keeps the output open."""

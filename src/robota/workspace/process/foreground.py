@@ -7,8 +7,15 @@ from pathlib import Path
 import msgspec
 
 from robota.workspace.output.capture import OutputCapture, OutputPacer
-from robota.workspace.process.command_process import CommandLaunch, CommandProcess, Ending, StopReason, ending_of
-from robota.workspace.process.watchdog import CommandLimits, Watchdog
+from robota.workspace.process.command_process import (
+    TIME_LIMITS,
+    CommandLaunch,
+    CommandProcess,
+    Ending,
+    StopReason,
+    ending_of,
+)
+from robota.workspace.process.watchdog import LONGEST_STEP_S, CommandLimits, Watchdog
 
 
 class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,13 +64,24 @@ class ForegroundProcess:
         return self._loop.time() - self._started
 
     def end(self, reason: StopReason | None) -> None:
-        """It has ended by itself (None), or must be stopped for a reason. The first call counts."""
+        """It has ended by itself (None), or must be stopped for a reason. The first call counts.
+
+        One that has ended already is not stopped for being late: we may have been stopped ourselves (Ctrl-Z).
+        """
         if not self._over.done():
-            self._over.set_result(reason)
+            self._over.set_result(None if reason in TIME_LIMITS and self.child.has_ended() else reason)
 
     async def is_over(self, timeout_s: float | None) -> bool:
-        """Wait; False if it still runs after that time."""
-        await asyncio.wait((self._over,), timeout=timeout_s)
+        """Wait; False if it still runs after that time. Time in which Robota itself was stopped does not count."""
+        left_s = timeout_s
+        while left_s is None or left_s > 0:
+            step_s = None if left_s is None else min(left_s, LONGEST_STEP_S)
+            await asyncio.wait((self._over,), timeout=step_s)
+            if self._over.done():
+                return True
+            left_s = None if left_s is None else left_s - (step_s or 0)
+        if self.child.has_ended():
+            self.end(None)
         return self._over.done()
 
     async def outcome(self) -> CommandOutcome:

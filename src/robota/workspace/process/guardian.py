@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from robota.workspace.output.capture import spool_prefix
+from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import unmarked
 
 SCRIPT: Final = r"""
@@ -44,7 +45,10 @@ class OrphanGuard:
     def next_mark(self) -> str:
         """A mark for the environment of the next command; the first one starts the guardian process."""
         if self._guardian is None:
-            self._guardian = GuardianProcess(f"{self._mark}.", self.spool_prefix)
+            try:
+                self._guardian = GuardianProcess(f"{self._mark}.", self.spool_prefix)
+            except OSError as error:
+                raise CommandNotStarted(f"Nothing was run: {error.strerror}.") from error
         self._count += 1
         return f"{self._mark}.{self._count}"
 

@@ -16,6 +16,8 @@ from robota.workspace.process.tree import ProcessTree, newest_pid
 CHECK_S: Final = 0.5
 # A fork bomb doubles in a millisecond; to see that there is none takes a few microseconds.
 PROCESS_CHECK_S: Final = 0.1
+# A longer time than this between two looks at the clock is one in which Robota did not run.
+LONGEST_STEP_S: Final = 1.0
 MOST_OF_MEMORY: Final = 0.75
 PROC: Final = Path("/proc")
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
@@ -55,23 +57,22 @@ class Watchdog:
         self._counted, self._newest = 0, newest_pid()
         self._most_memory = limits.memory_bytes
         self._activity: tuple[int, int] | None = None
-        self._waiting_since = self._loop.time()
+        self._waiting_since = 0.0
+        self._ran_s, self._looked_at = 0.0, self._loop.time()
         prefer_for_oom_kill(tree.shell)
         self._next_close_check = self._loop.time() + CHECK_S
         self._timer = self._loop.call_later(PROCESS_CHECK_S, self._check_often)
-        self._deadline: asyncio.TimerHandle | None = None
-        if limits.total_s is not None:
-            self._deadline = self._loop.call_later(limits.total_s, on_limit, StopReason.USER_LIMIT)
 
     def stop(self) -> None:
         """Check no more. Doing it twice does nothing."""
         self._timer.cancel()
-        if self._deadline is not None:
-            self._deadline.cancel()
 
     def _check_often(self) -> None:
+        self._count_time()
         reason = StopReason.TOO_MANY_PROCESSES if self._has_too_many_processes() else None
-        if reason is not None:
+        if reason is None and self._limits.total_s is not None and self._ran_s >= self._limits.total_s:
+            reason = StopReason.USER_LIMIT
+        elif reason is not None:
             self._tree.kill_group()  # at once: they multiply while we count them or wait for them to end
         elif self._loop.time() >= self._next_close_check:
             reason = self._check_closely()
@@ -80,6 +81,12 @@ class Watchdog:
             self._timer = self._loop.call_later(PROCESS_CHECK_S, self._check_often)
         else:
             self._on_limit(reason)
+
+    def _count_time(self) -> None:
+        """A long time between two looks is one in which Robota was stopped, and does not count against the command."""
+        now = self._loop.time()
+        self._ran_s += min(now - self._looked_at, LONGEST_STEP_S)
+        self._looked_at = now
 
     def _check_closely(self) -> StopReason | None:
         if self._uses_too_much_memory():
@@ -109,8 +116,8 @@ class Watchdog:
         activity = (self._printed(), sum(member.cpu_ticks for member in members))
         if activity != self._activity or not all_wait_for_input(members):
             self._activity = activity
-            self._waiting_since = self._loop.time()
-        return self._loop.time() - self._waiting_since
+            self._waiting_since = self._ran_s
+        return self._ran_s - self._waiting_since
 
 
 def whole_memory() -> int | None:

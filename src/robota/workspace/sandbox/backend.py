@@ -17,9 +17,10 @@ from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.landlock import wrap_in_landlock
 from robota.workspace.sandbox.profile import SandboxProfile
 from robota.workspace.sandbox.session_network import JoinedNetwork
+from robota.workspace.sandbox.shortage import MachineIsShort, raise_if_short, raise_if_words_of_shortage
 
 PROBE: Final = ("/bin/true",)
-PROBE_SECONDS: Final = 5.0
+PROBE_SECONDS: Final = 20.0
 
 
 class SandboxKind(StrEnum):
@@ -67,7 +68,7 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detect_backend(profile: SandboxProfile) -> SandboxBackend:
-    """The strongest kind in which a program can be started with exactly this profile."""
+    """The strongest kind in which a program can be started with exactly this profile. Raises `MachineIsShort`."""
     reasons: list[str] = []
     executable = find_program("bwrap", os.environ, not_beneath=profile.root)
     if executable is None:
@@ -96,11 +97,16 @@ def _secret_within(profile: SandboxProfile) -> str | None:
 
 
 def probe(candidate: SandboxBackend) -> str | None:
-    """Run a program in the sandbox; what went wrong, or None."""
+    """Run a program in the sandbox; what went wrong, or None. Raises `MachineIsShort` if that proves nothing."""
     try:
         wrapped = candidate.wrap(PROBE)
+    except MachineIsShort:
+        raise
     except CommandNotStarted as error:
         return str(error)
+    except OSError as error:
+        raise_if_short(error)
+        return type(error).__name__
     try:
         done = subprocess.run(
             wrapped.argv,
@@ -110,10 +116,15 @@ def probe(candidate: SandboxBackend) -> str | None:
             timeout=PROBE_SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
+        raise_if_short(error)
         return type(error).__name__
+    except subprocess.TimeoutExpired as error:
+        raise MachineIsShort(f"trying it took longer than {PROBE_SECONDS:g} seconds") from error
     finally:
         wrapped.clean_up()
     if done.returncode == 0:
         return None
-    return done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0] if done.stderr else "it failed"
+    words = done.stderr.decode("utf-8", "replace").strip()
+    raise_if_words_of_shortage(words)
+    return words.splitlines()[-1] if words else "it failed"

@@ -14,6 +14,7 @@ from typing import Final
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.sandbox.placeholders import is_placeholder
 from robota.workspace.sandbox.repositories import GIT, is_really_there, led_to
+from robota.workspace.sandbox.shortage import raise_if_short
 
 # Enough for the repositories people nest by hand, at a cost of a few milliseconds.
 MOST_ENTRIES: Final = 5000
@@ -67,7 +68,8 @@ def _entries(directory: str) -> list["os.DirEntry[str]"]:
     try:
         with os.scandir(directory) as entries:
             return list(islice(entries, MOST_ENTRIES))
-    except OSError:
+    except OSError as error:
+        raise_if_short(error)
         return []  # what we cannot look into, a command cannot either
 
 

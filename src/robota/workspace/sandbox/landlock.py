@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.profile import SandboxProfile
 from robota.workspace.sandbox.seccomp import filter_program
@@ -34,7 +35,7 @@ def wrap_in_landlock(profile: SandboxProfile, command: Sequence[str]) -> Wrapped
         *_each("--device", devices),
         *_each("--hidden", _outermost(hidden)),
         *("--temporary", str(profile.temporary), "--network", "on" if profile.network else "off"),
-        *("--filter", program.hex()),
+        *("--oom-score", str(OOM_SCORE), "--filter", program.hex()),
     ]
     script = os.memfd_create("launcher", os.MFD_CLOEXEC)
     os.write(script, _byte_code())

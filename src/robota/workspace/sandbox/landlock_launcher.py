@@ -3,8 +3,8 @@
     python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
 Options, some of them many times: --writable PATH, --device PATH, --hidden PATH, --temporary PATH, --network on|off,
---filter HEX. It imports nothing of robota and as little as it can, because it starts once per command and every import
-is paid each time. Anything that fails ends with code 126 before the command has run.
+--oom-score NUMBER, --filter HEX. It imports nothing of robota and as little as it can, because it starts once per
+command and every import is paid each time. Anything that fails ends with code 126 before the command has run.
 
 The process itself is not confined. Whatever the command leaves running becomes its child, even without the mark and
 the session by which Robota knows its commands, and is killed before this process ends as the command did.
@@ -51,6 +51,7 @@ def main(arguments: list[str]) -> None:
     for option, value in zip(arguments[0:end:2], arguments[1:end:2], strict=True):
         given.setdefault(option, []).append(value)
     os.environ["TMPDIR"] = given["--temporary"][0]
+    prefer_for_oom_kill(given["--oom-score"][0])
     die_with_parent()
     command = fork_command()
     if command:
@@ -62,6 +63,17 @@ def main(arguments: list[str]) -> None:
     restrict_calls(bytes.fromhex(given.get("--filter", [""])[0]))
     undo_what_python_did()
     os.execvp(arguments[end + 1], arguments[end + 1 :])
+
+
+def prefer_for_oom_kill(score: str) -> None:
+    """Before anything is started, so that all of it inherits it: if memory runs out, the kernel kills this first."""
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as file:  # noqa: PTH123 - pathlib would have to be imported
+            if int(file.read()) < int(score):
+                file.seek(0)
+                file.write(score)
+    except OSError:
+        pass  # not allowed here; everything else holds all the same
 
 
 def fork_command() -> int:
@@ -119,7 +131,7 @@ def children() -> list[int]:
 def parent_of(pid: int) -> int:
     """The parent of a process, or 0 if it is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123 - pathlib would have to be imported
+        with open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123 - see above
             return int(stat.read().rpartition(b")")[2].split()[1])
     except OSError:
         return 0  # gone meanwhile

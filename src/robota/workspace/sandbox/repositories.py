@@ -15,6 +15,7 @@ import msgspec
 
 from robota.workspace.git.index_gitlinks import UnreadableIndex, read_gitlinks
 from robota.workspace.sandbox.placeholders import is_placeholder
+from robota.workspace.sandbox.shortage import raise_if_short
 
 GIT: Final = ".git"
 MOST_BYTES: Final = 64 * 1024
@@ -164,7 +165,10 @@ def _beginning(file: Path) -> str:
     """Up to 64 KiB; nothing of what is no file, or cannot be read."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
+    except ValueError:
+        return ""
+    except OSError as error:
+        raise_if_short(error)
         return ""
     try:
         return os.read(descriptor, MOST_BYTES).decode("utf-8", "replace").replace("\0", "")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand, unwrapped
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class SessionSandbox:
             from robota.workspace.sandbox.private_tmp import PrivateTmp
             from robota.workspace.sandbox.profile import workspace_profile
 
-            self._private_tmp = PrivateTmp()
+            self._private_tmp = self._private_tmp or PrivateTmp()
             profile = workspace_profile(
                 self._root, self._private_tmp.path, home=self._home, secrets=self._secrets, network=self._network
             )
@@ -60,15 +61,18 @@ class SessionSandbox:
         return self._backend
 
     def works(self) -> bool:
-        """Whether a sandbox works on this machine."""
-        return self.backend.kind != "none"
+        """Whether a sandbox works on this machine. Also if that cannot be known just now: then nothing runs at all."""
+        try:
+            return self.backend.kind != "none"
+        except CommandNotStarted:
+            return True
 
     def on_detected(self, tell: Callable[[str, str], None]) -> None:
         """Call `tell` with the kind of sandbox, and why it is no better one, as soon as that is known."""
         self._on_detected = tell
 
     def wrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
-        """The command inside the sandbox; as it is where none works."""
+        """The command inside the sandbox; as it is where none works. Raises `CommandNotStarted`."""
         if not self.works():
             return unwrapped(command, cwd)
         backend = self._joined_backend() if access.session_network else self.backend
