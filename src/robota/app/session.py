@@ -26,6 +26,7 @@ from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
+from robota.policy.protected.path_resolver import secret_pattern
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 from robota.workspace.files.files import LocalFiles
@@ -130,7 +131,11 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
         policy=choices.policy,
         modes=choices.modes,
         hooks=hooks,
-        files=LocalFiles(choices.root, is_forbidden=choices.policy.forbids_reading),
+        files=LocalFiles(
+            choices.root,
+            is_forbidden=choices.policy.forbids_reading,
+            is_secret=lambda relative: secret_pattern(relative) is not None,
+        ),
         processes=processes,
         redactor=redactor,
     )

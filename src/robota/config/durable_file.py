@@ -11,12 +11,16 @@ from typing import Final
 
 PRIVATE: Final = 0o600
 PRIVATE_DIRECTORY: Final = 0o700
+DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 LARGEST_READ: Final = 32 * 1024 * 1024
 
 
-def read_file(path: Path) -> bytes:
-    """All of a plain file. Anything else raises `OSError`: a pipe would keep us waiting, a device would never end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def read_file(path: Path, *, follow: bool = True) -> bytes:
+    """All of a plain file. Anything else raises `OSError`: a pipe would keep us waiting, a device would never end.
+
+    `follow`: whether a link in its place may lead elsewhere.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -43,14 +47,34 @@ def replace_file(target: Path, data: bytes, *, mode: int = PRIVATE) -> None:
     _sync_directory(target.parent)
 
 
-def keep_backup(target: Path) -> Path | None:
+def keep_backup(target: Path, *, follow: bool = True) -> Path | None:
     """A copy of what is there now, beside it; None if nothing is."""
     backup = target.with_name(target.name + ".bak")
     try:
-        replace_file(backup, read_file(target))
+        replace_file(backup, read_file(target, follow=follow))
     except FileNotFoundError:
         return None
     return backup
+
+
+@contextlib.contextmanager
+def directory_inside(root: Path, relative: Path) -> Iterator[Path]:
+    """A directory of a workspace, made if it is missing, as a path that leads to it whatever happens to its name.
+
+    A link on the way, which a repository may have brought, raises `OSError`.
+    """
+    descriptor = os.open(root, DIRECTORY)
+    try:
+        for name in relative.parts:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, PRIVATE_DIRECTORY, dir_fd=descriptor)
+            deeper = os.open(name, DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = deeper
+        by_descriptor = Path(f"/proc/self/fd/{descriptor}")
+        yield by_descriptor if by_descriptor.exists() else root / relative
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -27,6 +27,10 @@ class Files(EditableFiles, Protocol):
         """Whether a path, given from the root on, is kept from the model."""
         ...
 
+    def is_secret(self, relative: str) -> bool:
+        """Whether the name of a file, given from the root on, says that it holds secrets."""
+        ...
+
     def note_read(self, file: FileData) -> None:
         """The model has now been shown this content."""
         ...

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from robota.config.paths import user_directory
 from robota.config.settings.granted_rules import keep_rules
 from robota.config.trust.decision import TrustState, remember, trust_of
 from robota.config.trust.sources import take_snapshot
@@ -67,3 +68,17 @@ def test_rules_that_cannot_be_kept_are_said(tmp_path: Path, env: dict[str, str])
     (root / LOCAL).write_text("not json")
     assert "hold for this session but were not kept" in keep_rules("project", ["Bash(make)"], root, env)
     assert (root / LOCAL).read_text() == "not json"
+
+
+@pytest.mark.parametrize("link", [".robota", ".robota/settings.local.json"])
+def test_a_link_that_a_repository_brings_is_not_written_through(tmp_path: Path, env: dict[str, str], link: str) -> None:
+    """S10"""
+    own = user_directory(env)
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "settings.local.json").write_text("{}")
+    root = tmp_path / "clone"
+    (root / link).parent.mkdir(parents=True)
+    (root / link).symlink_to(own if link == ".robota" else own / "settings.local.json")
+    assert "were not kept" in keep_rules("project", ["Bash(npm test)"], root, env)
+    assert (own / "settings.local.json").read_text() == "{}"
+    assert [path.name for path in own.iterdir() if path.name.startswith("settings")] == ["settings.local.json"]

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from robota.contracts.tool import BadArguments, ToolError
+from robota.policy.protected.path_resolver import secret_pattern
+from robota.workspace.files.files import LocalFiles
 from tests.tools.workbench import Workbench
 
 
@@ -191,3 +193,15 @@ def test_settings_of_the_machine_do_not_matter(
 def test_the_ask_names_place_and_expression(bench: Workbench) -> None:
     preview = bench.preview("search_files", path="src", regex="a.*b", file_pattern="*.py")
     assert json.loads(preview.text) == {"tool": "searchFiles", "path": "src", "content": "a.*b", "reason": "*.py"}
+
+
+@pytest.mark.parametrize("arguments", [{"include_hidden": True}, {"include_hidden": True, "file_pattern": ".env"}])
+def test_a_search_leaves_out_files_whose_names_say_that_they_hold_secrets(
+    tmp_path: Path, arguments: dict[str, object]
+) -> None:
+    """S14: only if the search is for such a file, which a person is asked about, it is searched."""
+    (tmp_path / ".env").write_text("KEY=needle\n")
+    bench = Workbench(tmp_path)
+    bench.files = LocalFiles(tmp_path, is_secret=lambda relative: secret_pattern(relative) is not None)
+    assert "needle" not in bench.call("search_files", path=".", regex="KEY", **arguments).content
+    assert "needle" in bench.call("search_files", path=".env", regex="KEY", **arguments).content

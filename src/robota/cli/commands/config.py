@@ -124,7 +124,8 @@ def _set(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     path = _target(options, env, key)
     value = _value(key, options.value, path, add=options.add)
     refuse_ineffective(key, value, read_raw(path))
-    _write(options, env, path, lambda mode: set_value(path, key, value, mode=mode))
+    within = _workspace_of(options)
+    _write(options, env, path, lambda mode: set_value(path, key, value, mode=mode, within=within))
     print(f"{join_key(key)} was set in {path}.")
     _say_if_overruled(options, env, key)
     return DONE
@@ -136,7 +137,8 @@ def _unset(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     if _value_in(read_raw(path), key) is None:
         print(f"robota: {join_key(key)} is not set in {path}.{_unknown_key(key)}", file=sys.stderr)
         return NOT_SET
-    _write(options, env, path, lambda mode: remove_value(path, key, mode=mode))
+    within = _workspace_of(options)
+    _write(options, env, path, lambda mode: remove_value(path, key, mode=mode, within=within))
     print(f"{join_key(key)} is not set in {path} any more.")
     return DONE
 
@@ -212,6 +214,11 @@ def _as_json(text: str) -> Any:
         return msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, UnicodeError):
         return text
+
+
+def _workspace_of(options: argparse.Namespace) -> Path | None:
+    """Where links are not followed: what a repository brings must not lead a change to the person's own files."""
+    return None if options.scope == "user" else _root(options)
 
 
 def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, write: Callable[[int], None]) -> None:

@@ -42,7 +42,7 @@ def _add_to_project(rules: Sequence[str], root: Path, env: Mapping[str, str]) ->
     with only_writer(user_directory(env) / CONTENTS):
         before = take_snapshot(root)
         was_trusted = trust_of(before, env).is_given
-        add_to_list(root / LOCAL_SETTINGS, ("permissions", "allow"), rules)
+        add_to_list(root / LOCAL_SETTINGS, ("permissions", "allow"), rules, within=root)
         after = take_snapshot(root)
         if was_trusted and _others(before) == _others(after):
             remember("yes", after, env, time.time_ns() // 1_000_000)

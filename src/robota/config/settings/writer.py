@@ -1,13 +1,14 @@
 """Writing settings: all or nothing, with a copy of what was there before, and everything else kept as it was."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from robota.config.durable_file import PRIVATE, keep_backup, only_writer, read_file, replace_file
+from robota.config.durable_file import PRIVATE, directory_inside, keep_backup, only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.json_text import NotAnObject, read_object
@@ -26,12 +27,12 @@ def upsert_profile(path: Path, profile: Profile, *, set_current: bool) -> list[s
     return _warnings(profile, path)
 
 
-def set_value(path: Path, key: Sequence[str], value: Any, *, mode: int = PRIVATE) -> None:
+def set_value(path: Path, key: Sequence[str], value: Any, *, mode: int = PRIVATE, within: Path | None = None) -> None:
     """Set one setting, keeping all else."""
-    change_settings(path, lambda raw: with_value(raw, list(key), value, path), mode=mode)
+    change_settings(path, lambda raw: with_value(raw, list(key), value, path), mode=mode, within=within)
 
 
-def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, mode: int = PRIVATE) -> None:
+def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, within: Path | None = None) -> None:
     """Add what is not there yet to a list of texts, keeping all else."""
 
     def change(raw: dict[str, Any]) -> dict[str, Any]:
@@ -41,12 +42,12 @@ def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, mode: 
         present = node if isinstance(node, list) else []
         return with_value(raw, list(key), [*present, *(value for value in values if value not in present)], path)
 
-    change_settings(path, change, mode=mode)
+    change_settings(path, change, within=within)
 
 
-def remove_value(path: Path, key: Sequence[str], *, mode: int = PRIVATE) -> None:
+def remove_value(path: Path, key: Sequence[str], *, mode: int = PRIVATE, within: Path | None = None) -> None:
     """Remove one setting, keeping all else."""
-    change_settings(path, lambda raw: _without_value(raw, list(key)), mode=mode)
+    change_settings(path, lambda raw: _without_value(raw, list(key)), mode=mode, within=within)
 
 
 def remove_settings(path: Path) -> Path | None:
@@ -75,10 +76,10 @@ def stored_profile(path: Path, name: str) -> Profile | None:
         raise ConfigError(text) from error
 
 
-def read_raw(path: Path) -> dict[str, Any]:
+def read_raw(path: Path, *, follow: bool = True) -> dict[str, Any]:
     """The object in a settings file, as written; raises `ConfigError` for what cannot be understood."""
     try:
-        return read_object(read_file(path).decode("utf-8-sig"))[0]
+        return read_object(read_file(path, follow=follow).decode("utf-8-sig"))[0]
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -88,16 +89,28 @@ def read_raw(path: Path) -> dict[str, Any]:
         raise ConfigError(text) from error
 
 
-def change_settings(path: Path, change: Change, *, mode: int = PRIVATE) -> None:
-    """Change a settings file, all or nothing, with a copy of what was there before."""
-    target = path.resolve()
+def change_settings(path: Path, change: Change, *, mode: int = PRIVATE, within: Path | None = None) -> None:
+    """Change a settings file, all or nothing, with a copy of what was there before.
+
+    `within` is the workspace that the file belongs to. A link in there is the repository's, and never followed.
+    """
+    follow = within is None
     try:
-        with only_writer(target.parent):
-            raw = change(read_raw(target))
-            keep_backup(target)
+        with _settings_place(path, within) as target, only_writer(target.parent):
+            raw = change(read_raw(target, follow=follow))
+            keep_backup(target, follow=follow)
             replace_file(target, (json.dumps(raw, indent=2, ensure_ascii=False) + "\n").encode(), mode=mode)
     except OSError as error:
         raise _cannot_write(path, error) from error
+
+
+@contextmanager
+def _settings_place(path: Path, within: Path | None) -> Iterator[Path]:
+    if within is None:
+        yield path.resolve()
+        return
+    with directory_inside(within, path.parent.relative_to(within)) as directory:
+        yield directory / path.name
 
 
 def _cannot_write(path: Path, error: OSError) -> ConfigError:

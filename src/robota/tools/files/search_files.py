@@ -1,10 +1,13 @@
 """Search the content of files with a regular expression."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.workspace import Files
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
@@ -74,11 +77,18 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
         hidden=params.include_hidden,
         limit=params.max_results,
     )
-    found = await search(files.root, query, files.is_ignored)
+    found = await search(files.root, query, _left_out(files, query.place))
     summary = _summary(found, params)
     shown, left_out = _within_budget([_rendered(file) for file in found.files])
     notes = _notes(found, left_out)
     return ToolResult(content="\n\n".join([summary, *notes, *shown]), view=TextView(text=summary))
+
+
+def _left_out(files: Files, place: Path) -> Callable[[str], bool]:
+    """What the search passes over: what is kept from the model, and secrets unless a person was asked about them."""
+    if files.is_secret(str(place.relative_to(files.root))):
+        return files.is_ignored
+    return lambda path: files.is_ignored(path) or files.is_secret(path)
 
 
 def _summary(found: "ContentSearchResult", params: SearchFilesParams) -> str:
@@ -91,7 +101,10 @@ def _summary(found: "ContentSearchResult", params: SearchFilesParams) -> str:
     if found.searched:
         return f"No results found in {found.searched} searched {_plural('file', found.searched)}."
     narrowed = "file_pattern or file_type" if params.file_pattern or params.file_type else "path"
-    return f"No results found, because no file was searched. Check {narrowed}; hidden and ignored files do not count."
+    return (
+        f"No results found, because no file was searched. Check {narrowed}; hidden and ignored files do not count, "
+        "nor do those whose names say that they hold secrets."
+    )
 
 
 def _notes(found: "ContentSearchResult", left_out: int) -> list[str]:

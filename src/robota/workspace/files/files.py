@@ -120,11 +120,14 @@ class LocalFiles:
         open_directory: DirectoryOpener | None = None,
         *,
         is_forbidden: Callable[[str], bool] = lambda relative: False,
+        is_secret: Callable[[str], bool] = lambda relative: False,
     ) -> None:
         """`open_directory` is how directories are opened; the best way this system has, unless given.
 
         `is_forbidden` names further paths, from the root on, that must not be read: not even by a search.
+        `is_secret` names those that a person is asked about: a search leaves them out unless it is for them alone.
         """
+        self._is_secret = is_secret
         self._is_forbidden = is_forbidden
         self._root = Path(os.path.realpath(root))
         self._opener = open_directory
@@ -158,6 +161,10 @@ class LocalFiles:
     def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
         """Whether a rule or a `.robotaignore` keeps this path, given from the root on, from the model."""
         return self._is_forbidden(relative) or self._kept.match(Path(relative).parts, is_directory=is_directory)
+
+    def is_secret(self, relative: str) -> bool:
+        """Whether the name of a file, given from the root on, says that it holds secrets."""
+        return self._is_secret(relative)
 
     def read(self, path: str, max_bytes: int) -> FileData:
         """The content of a regular file of at most `max_bytes`."""
