@@ -17,7 +17,7 @@ from robota.clients.plain.approval_lines import (
     reason_lines,
     subject_lines,
 )
-from robota.clients.plain.slash_commands import order_in
+from robota.clients.plain.slash_commands import HELP, Quit, Tell, slash_command_in
 from robota.clients.plain.talk import TalkAsk, answer_to, words_for
 from robota.protocol.asks.answer import (
     AnswerDetails,
@@ -192,13 +192,14 @@ def test_how_to_go_on(kind: str, typed: str, response: type | None) -> None:
 
 
 def test_orders() -> None:
-    assert order_in("/quit") == "quit" and order_in("/help") == "help" and isinstance(order_in("/retry"), RetryNow)
-    assert order_in("/compact") == CondenseContext()
-    assert order_in("/compact the tests") == CondenseContext(text="the tests")
-    assert order_in("/mode ask") == SwitchMode(text="ask")
-    assert order_in("/permission plan") == SetPermissionMode(permission_mode=PermissionMode.PLAN)
-    assert "no order /fly" in str(order_in("/fly"))
-    assert order_in("look at /etc") is None and order_in("/etc/passwd is odd") is None
+    assert slash_command_in("/quit") == Quit() and slash_command_in("/help") == Tell(HELP)
+    assert isinstance(slash_command_in("/retry"), RetryNow)
+    assert slash_command_in("/compact") == CondenseContext()
+    assert slash_command_in("/compact the tests") == CondenseContext(text="the tests")
+    assert slash_command_in("/mode ask") == SwitchMode(text="ask")
+    assert slash_command_in("/permission plan") == SetPermissionMode(permission_mode=PermissionMode.PLAN)
+    assert "no order /fly" in str(slash_command_in("/fly"))
+    assert slash_command_in("look at /etc") is None and slash_command_in("/etc/passwd is odd") is None
 
 
 def test_several_lines_are_never_a_yes_and_may_say_no_at_length() -> None:
@@ -234,4 +235,4 @@ def test_the_changes_of_several_files_cannot_be_chosen_from() -> None:
 
 
 def test_an_order_is_one_line() -> None:
-    assert order_in("/tmp is full\nwhat now?") is None
+    assert slash_command_in("/tmp is full\nwhat now?") is None

@@ -4,16 +4,19 @@ import asyncio
 import io
 import os
 import pty
+import signal
 from functools import partial
 
 from robota.clients.plain.client import NotEdited, Terminal, converse
-from robota.protocol.commands import CondenseContext, NewTask
-from robota.protocol.events import MessageCreated, MessageUpdated, TaskAborted
+from robota.protocol.commands import CancelTask, CondenseContext, NewTask
+from robota.protocol.events import MessageCreated, MessageUpdated, TaskAborted, TaskAskResponded, TextDelta
 from robota.protocol.message import Message
 from tests.clients.scripted_peer import Await, Do, ScriptedSession, Step
 from tests.clients.stories import TASK, state
 
 PROMPT = MessageCreated(task_id=TASK, message=Message(ts=1, type="say", say="text", text="go"))
+
+COMPLETED = Message(ts=2, type="ask", ask="completion_result", text="")
 
 
 async def no_editor(text: str) -> NotEdited:
@@ -46,6 +49,49 @@ def type_in(terminal: int, text: str) -> None:
 def test_after_a_task_that_ended_by_an_error_the_next_one_can_be_said() -> None:
     failed = MessageCreated(task_id=TASK, message=Message(ts=2, type="say", say="error", text="Robota failed: odd"))
     assert talk(failed, TaskAborted(task_id=TASK), "\x04") == "! Robota failed: odd\n> \n"
+
+
+def test_u1_ctrl_c_stops_what_queued_words_began() -> None:
+    """U1: words that were queued answer the end of an answer; then nobody is asked, and something runs."""
+    words = Message(ts=3, type="say", say="text", text="one\ntwo\n")
+    screen = talk(
+        MessageCreated(task_id=TASK, message=COMPLETED),
+        TaskAskResponded(task_id=TASK, ts=COMPLETED.ts, response="messageResponse"),
+        MessageCreated(task_id=TASK, message=words),
+        Do(partial(os.kill, os.getpid(), signal.SIGINT)),
+        Await(CancelTask),
+        MessageCreated(task_id=TASK, message=Message(ts=4, type="ask", ask="completion_result", text="")),
+        "\x04",
+    )
+    assert screen == "one\ntwo\n^C\n\n> \n"
+
+
+def test_ctrl_c_stops_the_shortening_of_a_conversation() -> None:
+    screen = talk(
+        MessageCreated(task_id=TASK, message=COMPLETED),
+        "/compact\n",
+        Await(CondenseContext),
+        Do(partial(os.kill, os.getpid(), signal.SIGINT)),
+        Await(CancelTask),
+        MessageCreated(task_id=TASK, message=Message(ts=4, type="ask", ask="completion_result", text="")),
+        "\x04",
+    )
+    assert "(Ctrl-C again" not in screen
+
+
+def test_u3_an_answer_whose_first_words_are_held_back_is_shown() -> None:
+    """U3: the row begins empty, because its words could have become a key."""
+    row = Message(ts=2, type="say", say="text", text="", partial=True)
+    finished = Message(ts=2, type="say", say="text", text="npm", partial=False)
+    for between in ((), (TextDelta(task_id=TASK, ts=2, delta="npm"),)):
+        screen = talk(
+            MessageCreated(task_id=TASK, message=row),
+            *between,
+            MessageUpdated(task_id=TASK, message=finished),
+            MessageCreated(task_id=TASK, message=Message(ts=3, type="ask", ask="completion_result", text="")),
+            "\x04",
+        )
+        assert screen == "npm\n\n> \n"
 
 
 def test_why_a_conversation_was_not_shortened_is_told() -> None:

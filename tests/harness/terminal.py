@@ -6,13 +6,15 @@ import pty
 import re
 import select
 import subprocess
+import termios
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
+from typing import Any
 
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
-LONGEST_WAIT_S = 30.0
+LONGEST_WAIT_S = 120.0  # only a test that fails waits that long
 POLL_S = 0.05
 
 
@@ -102,6 +104,10 @@ class Terminal:
         """Send a signal to the process alone."""
         self._process.send_signal(number)
 
+    def modes(self) -> list[Any]:
+        """The modes of the terminal now."""
+        return termios.tcgetattr(self._ours)  # both ends of a pty share them
+
     def vanish(self) -> int:
         """Close the window while the process runs; its exit code."""
         self._close()
@@ -127,11 +133,12 @@ class Terminal:
 def _take_terminal() -> None:
     """Make the terminal the controlling one of the new session, so that Ctrl-C reaches the process.
 
-    A shell that runs the tests in the background makes them ignore Ctrl-C, and children inherit that.
+    Whoever runs the tests may ignore signals (`nohup` SIGHUP, a shell in the background Ctrl-C); children inherit that.
     """
     import fcntl
     import signal
-    import termios
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -118,7 +118,7 @@ def test_without_a_prompt_it_asks_for_one_and_orders_work(robota: Robota) -> Non
     with Terminal(robota) as terminal:
         terminal.wait_for("Say what to do")
         terminal.answer("> ", "/permission bypassPermissions")
-        terminal.answer("> ", "make\x16\na file")
+        terminal.answer("> ", "make\x1b\ra file")
         terminal.wait_for("All done.")
     assert (robota.workspace / "new.txt").exists()
 

@@ -5,11 +5,11 @@ from typing import Final
 
 import msgspec
 
+from robota.clients.plain.yes_or_no import NO, YES, is_clear_no, is_clear_yes
 from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject
 from robota.protocol.asks.ask import ApprovalAsk
+from robota.protocol.views import DiffView
 
-YES: Final = frozenset({"y", "yes"})
-NO: Final = frozenset({"n", "no"})
 SCOPES: Final = {
     "": GrantScope.SESSION,
     "s": GrantScope.SESSION,
@@ -44,10 +44,10 @@ def meaning_of(typed: str, asked: ApprovalAsk) -> Meaning:
     word, _, rest = line.partition(" ")
     if "\n" in line:
         return _several_lines(line)
-    if word.lower() in YES:
-        return Approve(text=rest.strip())
-    if word.lower() in NO:
-        return Reject(text=rest.strip())
+    if is_clear_yes(line) or word.lower() in YES:
+        return Approve(text=rest.strip() if word.lower() in YES else "")
+    if is_clear_no(line) or word.lower() in NO:
+        return Reject(text=rest.strip() if word.lower() in NO else "")
     if line in ("e", "edit"):
         return EditFirst()
     if line in ("all", "?"):
@@ -60,7 +60,7 @@ def _choice(line: str, asked: ApprovalAsk) -> Meaning | None:
     if rule := RULE_CHOICE.fullmatch(line):
         return _with_rule(asked, int(rule[1]), SCOPES[rule[2]])
     if chosen := HUNK_CHOICE.fullmatch(line):
-        return _with_hunks([int(number) for number in re.findall(r"\d+", chosen[1])], asked.choosable_hunks)
+        return _with_hunks({int(number) for number in re.findall(r"\d+", chosen[1])}, asked)
     return None
 
 
@@ -79,7 +79,11 @@ def _with_rule(asked: ApprovalAsk, number: int, scope: GrantScope) -> Meaning:
     return Approve(grant=offered[number - 1].rules, grant_scope=scope)
 
 
-def _with_hunks(numbers: list[int], hunks: int) -> Meaning:
+def _with_hunks(numbers: set[int], asked: ApprovalAsk) -> Meaning:
+    hunks = asked.choosable_hunks
+    if not hunks:
+        is_only_change = isinstance(asked.view, DiffView) and len(asked.view.hunks) == 1
+        return Approve() if is_only_change and numbers == {1} else Again(f"There is nothing to choose from. {HINT}")
     if not all(1 <= number <= hunks for number in numbers):
-        return Again(f"The changes are numbered 1 to {hunks}. {HINT}" if hunks else f"There is no diff. {HINT}")
-    return ApproveHunks(hunks=tuple(sorted({number - 1 for number in numbers})))
+        return Again(f"The changes are numbered 1 to {hunks}. {HINT}")
+    return ApproveHunks(hunks=tuple(sorted(number - 1 for number in numbers)))

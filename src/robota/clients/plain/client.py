@@ -3,24 +3,34 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
 from robota.clients.plain.answers import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.plain.approval_lines import choice_lines, cut, reason_lines, subject_lines
 from robota.clients.plain.prompter import Prompter
-from robota.clients.plain.slash_commands import HELP, order_in
+from robota.clients.plain.slash_commands import Quit, SlashCommand, Tell, slash_command_in
 from robota.clients.plain.still_running import StillRunning
-from robota.clients.plain.talk import TalkAsk, answer_to, words_for
+from robota.clients.plain.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.plain.transcript import Transcript
+from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.terminal.signals import signals_to
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
-from robota.protocol.asks.answer import Answer, ApproveEdited, Reject
-from robota.protocol.asks.ask import ApprovalAsk, Ask, CompletionAsk, QuestionAsk, ResumeAsk
+from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject, Say
+from robota.protocol.asks.ask import (
+    ApprovalAsk,
+    Ask,
+    CompletionAsk,
+    FailureAsk,
+    LimitAsk,
+    MistakesAsk,
+    QuestionAsk,
+    ResumeAsk,
+)
 from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.commands import (
@@ -32,16 +42,21 @@ from robota.protocol.commands import (
     NewTask,
     QueueMessage,
     Refused,
+    RetryNow,
     SetPermissionMode,
+    SwitchMode,
 )
 from robota.protocol.events import Event, MessageCreated, TaskAborted, TaskAskResponded
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
+from robota.protocol.views import TerminalView
 
 # The Ctrl-C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
 LEAVING: Final = "(Ctrl-C again or Ctrl-D leaves)"
+QUEUED_SHOWN: Final = 200
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
+SEE_ALL_FIRST: Final = "Not all of it has been shown yet: type all first, or n for no."
 INSTEAD: Final = "Nothing was changed. Say n and what should be different instead."
 
 
@@ -49,8 +64,15 @@ class NextTask(msgspec.Struct, frozen=True):
     """What is asked where there is no task, and so no ask of the engine."""
 
 
-# At these nothing runs that could be stopped.
-AT_REST: Final = (CompletionAsk, ResumeAsk, NextTask)
+def _is_at_rest(asked: Ask | NextTask | None) -> bool:
+    """Whether nothing runs that could be stopped."""
+    match asked:
+        case CompletionAsk() | ResumeAsk() | NextTask():
+            return True
+        case ApprovalAsk() | QuestionAsk() | LimitAsk() | MistakesAsk() | FailureAsk() | None:
+            return False
+        case never:
+            assert_never(never)
 
 
 class NotEdited(msgspec.Struct, frozen=True):
@@ -74,7 +96,8 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True):
 async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int:
     """Talk until the person leaves; returns the exit code."""
     conversation = Conversation(session, terminal)
-    with signals_to(conversation.signalled, signal.SIGCONT), conversation.prompter.console.reading():
+    job_control = (signal.SIGTSTP, signal.SIGCONT)
+    with signals_to(conversation.signalled, *job_control), conversation.prompter.console.reading():
         return await conversation.run(prompt)
 
 
@@ -87,8 +110,8 @@ class Conversation:
         self._lines = LineWriter(terminal.out)
         self._view = ViewModel()
         self._transcript = Transcript(self._lines)
-        still_running = StillRunning(self._lines, lambda: self._view)
-        self._handlers = (self._transcript.handlers, still_running.handlers)
+        self._still_running = StillRunning(self._lines, lambda: self._view)
+        self._handlers = (self._transcript.handlers, self._still_running.handlers)
         self.prompter = Prompter(terminal.input, self._lines, self._queue)
         self._asking: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[Any]] = set()
@@ -96,18 +119,25 @@ class Conversation:
         self._pressed = False
         self._is_editing = False
         self._asked: Ask | NextTask | None = NextTask()  # what the person is asked now
+        self._asked_ts: int | None = None  # the row of it, if it is the engine that asks
 
     async def run(self, prompt: str | None) -> int:
         self._start(self._follow(prompt))
         try:
             return await self._over
         finally:
+            self._still_running.stop()
             for job in list(self._jobs):
                 job.cancel()
 
     def signalled(self, number: signal.Signals) -> None:
         """Ctrl-C stops what runs; once more, or twice where nothing runs, it leaves."""
-        if number is signal.SIGCONT:
+        if number is signal.SIGTSTP:
+            self.prompter.console.pause()  # the shell wants its terminal as it was
+            signal.raise_signal(signal.SIGSTOP)
+        elif number is signal.SIGCONT:
+            if not self._is_editing:
+                self.prompter.console.resume()
             self._lines.is_open = False
             self.prompter.show_again()
         elif number is not signal.SIGINT:
@@ -116,16 +146,15 @@ class Conversation:
             self._interrupt()
 
     def _interrupt(self) -> None:
-        self._lines.is_open = True  # the terminal wrote ^C
+        self.prompter.interrupt()
         if self._pressed:
-            self._lines.words("\n")
             self._leave(128 + signal.SIGINT)
             return
         self._pressed = True
         self._start(self._cancel())
 
     async def _cancel(self) -> None:
-        if isinstance(self._asked, AT_REST) or isinstance(await self._session.submit(CancelTask()), Refused):
+        if _is_at_rest(self._asked) or isinstance(await self._session.submit(CancelTask()), Refused):
             self._lines.line(LEAVING, DIM)
             self.prompter.show_again()
 
@@ -142,13 +171,18 @@ class Conversation:
         for handlers in self._handlers:
             if handle := handlers.get(type(event)):
                 handle(event)
-        if isinstance(event, MessageCreated):
-            if event.message.ask and not is_non_blocking_ask(event.message.ask):
-                self._put(self._question(event.message))
-        elif isinstance(event, TaskAskResponded):
-            self._pressed = False
-        elif isinstance(event, TaskAborted) and self._has_failed:
-            self._put(self._next_task())  # it ended by an error, so nothing more will be asked
+        match event:
+            case MessageCreated(message=message) if message.ask and not is_non_blocking_ask(message.ask):
+                # Of an ask of a newer engine only the words are known, and words allow nothing.
+                asked = ask_of(message) or QuestionAsk(question=message.text or "")
+                self._asked, self._asked_ts = asked, message.ts
+                self._put(self._question(asked, message))
+            case TaskAskResponded(ts=ts):
+                self._pressed = False
+                if ts == self._asked_ts:
+                    self._withdraw()
+            case TaskAborted() if self._has_failed:
+                self._put(self._next_task())  # it ended by an error, so nothing more will be asked
         self.prompter.show_again()
 
     @property
@@ -163,12 +197,17 @@ class Conversation:
             self._asking.cancel()
         self._asking = self._start(question)
 
-    async def _question(self, message: Message) -> None:
-        # Of an ask of a newer engine only the words are known, and words allow nothing.
-        asked = ask_of(message) or QuestionAsk(question=message.text or "")
-        self._asked = asked
+    def _withdraw(self) -> None:
+        """The ask was answered, and not here: words that had been queued were taken up, or another client did."""
+        if self._asking is not None:
+            self._asking.cancel()
+        self._asked = self._asked_ts = None
+
+    async def _question(self, asked: Ask, message: Message) -> None:
         answer = await (self._approval(asked) if isinstance(asked, ApprovalAsk) else self._talk(asked))
-        self._asked = None
+        self._asked = self._asked_ts = None
+        if isinstance(answer, ApproveEdited | ApproveHunks) and message.call_id is not None:
+            self._transcript.show_changes_of(message.call_id)  # what was asked is not what will be done
         await self._submit(AskResponse(answer=answer, ts=message.ts))
         if isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk):
             await self._next_task()  # that was the end of this one
@@ -184,25 +223,40 @@ class Conversation:
             answer = None if typed is None else answer_to(asked, typed)
             if answer is not None:
                 return answer
+            if typed is not None and (hint := hint_for(asked)):
+                self._lines.prose(hint, DIM)
 
     async def _approval(self, asked: ApprovalAsk) -> Answer:
         subject = subject_lines(asked)
-        self._show(asked, cut(subject))
+        shown = cut(subject)
+        self._show(asked, shown)
         while True:
             typed = await self._typed(is_answer=True)
             match Again(HINT) if typed is None else meaning_of(typed, asked):
                 case ShowAll():
-                    self._show(asked, subject)
+                    shown = subject
+                    self._show(asked, shown)
                 case EditFirst() if asked.editable is not None:
                     changed = await self._edited(asked.editable.text)
                     if changed is not None:
+                        self._show_changed(asked, changed)
                         return ApproveEdited(edited=changed)
                 case EditFirst():
-                    self._lines.prose(HINT, DIM)
+                    self._lines.prose(f"This cannot be changed first. {HINT}", DIM)
                 case Again(hint):
                     self._lines.prose(hint, DIM)
-                case answer:
+                case Approve() | ApproveHunks() | ApproveInput() if shown != subject:
+                    self._lines.prose(SEE_ALL_FIRST, DIM)
+                case Approve() | ApproveEdited() | ApproveHunks() | ApproveInput() | Reject() | Say() as answer:
                     return answer
+                case never:
+                    assert_never(never)
+
+    def _show_changed(self, asked: ApprovalAsk, text: str) -> None:
+        """A command as it will run; what becomes of a changed file is told when it is written."""
+        if isinstance(asked.view, TerminalView):
+            for line in whole_view(TerminalView(command=text, output="")):
+                self._lines.line(line.text, line.colour)
 
     def _show(self, asked: ApprovalAsk, subject: tuple[Line, ...]) -> None:
         for line in subject:
@@ -236,29 +290,38 @@ class Conversation:
             await asyncio.Future()  # until this is cancelled with everything else
         self._pressed = False
         assert typed is not None
-        order = order_in(typed)
+        order = slash_command_in(typed)
         if order is None:
             return typed
         await self._obey(order)
         return None
 
-    async def _obey(self, order: Command | str) -> None:
-        if order == "quit":
-            self._leave(0)
-        elif isinstance(order, str):
-            self._lines.line(HELP if order == "help" else order)
-        else:
-            await self._order(order)
+    async def _obey(self, order: SlashCommand) -> None:
+        match order:
+            case Quit():
+                self._leave(0)
+            case Tell(words):
+                self._lines.line(words)
+            case SetPermissionMode():
+                if await self._submit(order) is not None:
+                    self._lines.line(f"    permission mode: {order.permission_mode}", DIM)
+            case CondenseContext():
+                await self._condense(order)
+            case RetryNow() if self._view.retry is None:
+                self._lines.prose("! Nothing waits to be tried again.", RED, indent="  ")
+            case SwitchMode() | RetryNow():
+                await self._submit(order)
+            case never:
+                assert_never(never)
 
-    async def _order(self, order: Command) -> None:
+    async def _condense(self, order: CondenseContext) -> None:
         accepted = await self._submit(order)
         if accepted is None:
             return
-        if isinstance(order, SetPermissionMode):
-            self._lines.line(f"    permission mode: {order.permission_mode}", DIM)
-        elif isinstance(order, CondenseContext) and accepted.is_deferred:
+        if accepted.is_deferred:
             self._lines.line("    the conversation is shortened before the next request", DIM)
-        elif isinstance(order, CondenseContext) and self._asked is not None:
+        elif self._asked is not None:
+            self._asked = None  # something runs now, which Ctrl-C stops
             await asyncio.Future()  # until the same is asked again, which is when it is done
 
     async def _next_task(self, prompt: str | None = None) -> None:
@@ -285,11 +348,13 @@ class Conversation:
         if line is None:
             self._leave(0)
             return
-        order = order_in(line)
+        order = slash_command_in(line)
         if order is not None:
             self._start(self._obey(order))
         elif line.strip():
-            self._lines.line("(queued: it is read when the agent is next to be told something)", DIM)
+            words = " ".join(line.split())
+            told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
+            self._lines.prose(f"(queued, for when the agent can be told: {told})", DIM)
             self._start(self._submit(QueueMessage(text=line)))
 
     def _start(self, job: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

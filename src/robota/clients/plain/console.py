@@ -1,7 +1,6 @@
-"""Lines from a terminal, read without blocking: what was typed before a question is never an answer to it."""
+"""Keys from a terminal, read without blocking: what was typed before a question is never an answer to it."""
 
 import asyncio
-import codecs
 import contextlib
 import os
 import select
@@ -9,64 +8,72 @@ import termios
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from robota.clients.plain.line_editor import LineEditor
+from robota.clients.terminal.key_modes import KeyModes
+from robota.clients.terminal.keys import Key, KeyDecoder, KeyPress
+
 READ_BYTES: Final = 64 * 1024
-# The lines of a paste follow one another faster than anybody types.
+# From a terminal that does not mark pastes, their lines follow one another faster than anybody types.
 PASTE_PAUSE_S: Final = 0.03
-# Of a longer line the terminal hands on only the beginning, and does not say so.
-LONGEST_LINE_BYTES: Final = 4095
-LOCAL_MODES: Final = 3
-
-
-def was_cut(text: str) -> bool:
-    """Whether the terminal may have dropped the end of a line."""
-    return any(len(line.encode()) >= LONGEST_LINE_BYTES for line in text.split("\n"))
 
 
 class Console:
-    """The person's end of the terminal. What nobody waits for goes to `on_idle_text`: lines, or None for Ctrl-D."""
+    """Reads keys. What nobody waits for goes to `on_idle_text`: a text that was entered, or None for Ctrl-D."""
 
-    def __init__(self, descriptor: int, on_idle_text: Callable[[str | None], None]) -> None:
+    def __init__(self, descriptor: int, editor: LineEditor, on_idle_text: Callable[[str | None], None]) -> None:
         self._descriptor = descriptor
+        self._editor = editor
         self._on_idle_text = on_idle_text
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._read_so_far = ""
+        self._modes = KeyModes(descriptor)
+        self._keys = KeyDecoder()
+        self._is_entered = False  # the text ends with an Enter, and nothing has come since
         self._delivery: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Future[str | None] | None = None
         self.at_end = False
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Read within this context; outside of it somebody else has the terminal."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._descriptor, self._read)
+        """Read within this context; outside of it the terminal is as it was."""
+        self.resume()
         try:
             yield
         finally:
-            loop.remove_reader(self._descriptor)
+            self.pause()
+            self._stop_delivery()
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
         """Within this context another program has the terminal."""
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(self._descriptor)
+        self.pause()
         try:
             yield
         finally:
-            if not self.at_end:
-                loop.add_reader(self._descriptor, self._read)
+            self.resume()
+
+    def pause(self) -> None:
+        """Leave the terminal to somebody else."""
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+        self._editor.lines.ask_for_marked_pastes(False)
+        self._modes.leave()
+
+    def resume(self) -> None:
+        """Read again, as after `fg`."""
+        if not self.at_end:
+            self._modes.enter()
+            self._editor.lines.ask_for_marked_pastes(True)
+            asyncio.get_running_loop().add_reader(self._descriptor, self._read)
 
     def forget(self) -> str:
-        """Throw away what has been typed and not been read; returns it."""
-        if self._delivery is not None:
-            self._delivery.cancel()
-        forgotten = self._read_so_far + self._half_typed()
-        self._read_so_far = ""
-        with contextlib.suppress(termios.error):
-            termios.tcflush(self._descriptor, termios.TCIFLUSH)
-        return forgotten.strip()
+        """Throw away what has been typed and not been taken; returns it."""
+        self._stop_delivery()
+        while self._is_ready and (data := self._bytes()):
+            for key in self._keys.feed(data):
+                self._editor.press(key)
+        self._is_entered = False
+        return self._editor.take().strip()
 
     async def typed(self) -> str | None:
-        """The next line, or the lines of a paste together; None at the end of the input."""
+        """The next text that is entered; None at the end of the input."""
         if self.at_end:
             return None
         self._waiting = asyncio.get_running_loop().create_future()
@@ -76,50 +83,51 @@ class Console:
             self._waiting = None
 
     def _read(self) -> None:
+        if not self._is_ready:
+            return  # it has been forgotten meanwhile
         data = self._bytes()
-        self._read_so_far += self._decoded(data)
-        if self._delivery is not None:
-            self._delivery.cancel()
-        if data:
-            self._delivery = asyncio.get_running_loop().call_later(PASTE_PAUSE_S, self._deliver)
-        else:
+        self._stop_delivery()
+        for key in self._keys.feed(data):
+            self._press(key)
+        if not data:
             self._deliver()
             self._end()
+        elif not self.at_end:
+            self._delivery = asyncio.get_running_loop().call_later(PASTE_PAUSE_S, self._deliver)
+
+    def _press(self, key: KeyPress) -> None:
+        if key is Key.END and (self._is_entered or not self._editor.text):
+            self._deliver()
+            self._end()
+            return
+        self._editor.press(key)
+        self._is_entered = key is Key.ENTER
 
     def _deliver(self) -> None:
-        if not self._read_so_far.endswith("\n"):
+        if not self._keys.is_pasting:
+            self._keys.drop_unfinished()
+        if not self._is_entered:
             return
-        if not self.at_end:
-            # The last line of a paste often has no end: then the text is complete when the person presses Enter.
-            self._read_so_far += self._half_typed()
-            if not self._read_so_far.endswith("\n"):
-                return
-        text, self._read_so_far = self._read_so_far.removesuffix("\n"), ""
+        self._is_entered = False
+        text = self._editor.take().removesuffix("\n")
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(text)
         else:
             self._on_idle_text(text)
 
-    def _half_typed(self) -> str:
-        """What stands in the terminal's own line editor; it hands that out when it is switched off and on."""
-        with contextlib.suppress(termios.error):
-            usual = termios.tcgetattr(self._descriptor)
-            without_editor = [*usual]
-            without_editor[LOCAL_MODES] &= ~termios.ICANON
-            termios.tcsetattr(self._descriptor, termios.TCSANOW, without_editor)
-            termios.tcsetattr(self._descriptor, termios.TCSANOW, usual)
-        if not select.select([self._descriptor], [], [], 0)[0]:
-            return ""
-        return self._decoded(self._bytes())
+    def _stop_delivery(self) -> None:
+        if self._delivery is not None:
+            self._delivery.cancel()
+
+    @property
+    def _is_ready(self) -> bool:
+        return bool(select.select([self._descriptor], [], [], 0)[0])
 
     def _bytes(self) -> bytes:
         try:
             return os.read(self._descriptor, READ_BYTES)
         except OSError:
             return b""  # the terminal is gone
-
-    def _decoded(self, data: bytes) -> str:
-        return self._decoder.decode(data).replace("\r", "")
 
     def _end(self) -> None:
         self.at_end = True

@@ -3,16 +3,12 @@
 from collections.abc import Callable
 from typing import Final
 
-from robota.clients.plain.console import LONGEST_LINE_BYTES, Console, was_cut
-from robota.clients.terminal.line import DIM, RED
+from robota.clients.plain.console import Console
+from robota.clients.plain.line_editor import LineEditor
+from robota.clients.terminal.line import DIM
 from robota.clients.terminal.line_writer import LineWriter
 
-SIGN: Final = "> "
 FORGOTTEN_SHOWN: Final = 200
-CUT: Final = (
-    f"! A terminal passes on only the first {LONGEST_LINE_BYTES:,} bytes of a line, so the end is missing and nothing "
-    "was sent. Put the text into a file and name the file, or break it into lines."
-)
 
 
 class Prompter:
@@ -20,17 +16,17 @@ class Prompter:
 
     def __init__(self, descriptor: int, lines: LineWriter, on_idle_text: Callable[[str | None], None]) -> None:
         self._lines = lines
-        self._on_idle_text = on_idle_text
-        self._is_waiting = False
-        self.console = Console(descriptor, self._idle)
+        self._editor = LineEditor(lines)
+        self.console = Console(descriptor, self._editor, on_idle_text)
 
     async def text(self) -> str | None:
         """What is typed next, maybe begun already; None at the end of the input."""
-        while True:
-            typed = await self._typed()
-            if typed is None or not was_cut(typed):
-                return typed
-            self._lines.prose(CUT, RED, indent="  ")
+        self._editor.has_sign = True
+        self._editor.show()
+        try:
+            return await self.console.typed()
+        finally:
+            self._editor.has_sign = False
 
     async def answer(self) -> str | None:
         """What is typed from now on: what was typed before a question is no answer to it."""
@@ -41,21 +37,10 @@ class Prompter:
 
     def show_again(self) -> None:
         """Something may have been printed beneath the sign."""
-        if self._is_waiting and not self._lines.is_open:
-            self._lines.words(SIGN)
+        if self._editor.has_sign and not self._lines.is_open:
+            self._editor.show()
 
-    async def _typed(self) -> str | None:
-        self._is_waiting = True
-        self.show_again()
-        try:
-            typed = await self.console.typed()
-        finally:
-            self._is_waiting = False
-        self._lines.is_open = typed is None  # Enter has ended the line
-        return typed
-
-    def _idle(self, text: str | None) -> None:
-        if text is not None and was_cut(text):
-            self._lines.prose(CUT, RED, indent="  ")
-        else:
-            self._on_idle_text(text)
+    def interrupt(self) -> None:
+        """Ctrl-C: what was typed so far is given up, as the mark on the screen says."""
+        self.console.forget()
+        self._lines.words("^C\n")

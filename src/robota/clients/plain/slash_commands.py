@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from robota.protocol.commands import Command, CondenseContext, RetryNow, SetPermissionMode, SwitchMode
+import msgspec
+
+from robota.protocol.commands import CondenseContext, RetryNow, SetPermissionMode, SwitchMode
 from robota.protocol.permission_mode import PermissionMode
 
 HELP: Final = """/mode MODE          code, architect, ask, debug, orchestrator or one of your own
@@ -10,19 +12,32 @@ HELP: Final = """/mode MODE          code, architect, ask, debug, orchestrator o
 /compact [WORDS]    shorten the conversation now; words say what matters most
 /retry              try again now instead of waiting
 /quit               leave (also Ctrl-D)
-Ctrl-C stops what runs. Lines typed meanwhile wait their turn."""
+Ctrl-C stops what runs. Lines typed meanwhile wait their turn. Alt-Enter begins a new line."""
 
 
-def order_in(line: str) -> Command | str | None:
-    """A command for the session, `help`, `quit`, words about a mistake, or None if the line is no order."""
+class Quit(msgspec.Struct, frozen=True):
+    """Leave the conversation."""
+
+
+class Tell(msgspec.Struct, frozen=True):
+    """Only words for the person: help, or what was wrong with the line."""
+
+    words: str
+
+
+SlashCommand = SwitchMode | SetPermissionMode | CondenseContext | RetryNow | Quit | Tell
+
+
+def slash_command_in(line: str) -> SlashCommand | None:
+    """What a line orders; None if it is no order but words."""
     word, _, rest = line.strip().partition(" ")
     if not word.startswith("/") or "/" in word[1:] or "\n" in line.strip():
         return None
     match word:
         case "/quit" | "/exit":
-            return "quit"
+            return Quit()
         case "/help" | "/?":
-            return "help"
+            return Tell(HELP)
         case "/mode" if rest:
             return SwitchMode(text=rest.strip())
         case "/permission" | "/permissions" if rest:
@@ -32,11 +47,11 @@ def order_in(line: str) -> Command | str | None:
         case "/retry":
             return RetryNow()
         case _:
-            return f"There is no order {word}, or it needs a word more.\n{HELP}"
+            return Tell(f"There is no order {word}, or it needs a word more.\n{HELP}")
 
 
-def _permission_mode(name: str) -> SetPermissionMode | str:
+def _permission_mode(name: str) -> SetPermissionMode | Tell:
     try:
         return SetPermissionMode(permission_mode=PermissionMode(name))
     except ValueError:
-        return f"There is no permission mode {name}. Permission modes: {', '.join(PermissionMode)}."
+        return Tell(f"There is no permission mode {name}. Permission modes: {', '.join(PermissionMode)}.")

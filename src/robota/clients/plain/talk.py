@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from robota.clients.plain.yes_or_no import is_clear_no, is_clear_yes
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.ask import (
     CompletionAsk,
@@ -37,6 +38,11 @@ def words_for(asked: TalkAsk) -> list[str]:
             assert_never(never)
 
 
+def hint_for(asked: TalkAsk) -> str:
+    """What to type where something else was typed."""
+    return "Type y to go on or n to stop." if isinstance(asked, LimitAsk) else ""
+
+
 def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
     """The answer in what was typed; None if it is none and has to be asked again."""
     line = typed.strip()
@@ -54,9 +60,9 @@ def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
 
 
 def _yes_or_no(line: str) -> Approve | Reject | None:
-    if line.lower() in ("n", "no"):
+    if is_clear_no(line):
         return Reject()
-    return Approve() if line.lower() in ("y", "yes") else None
+    return Approve() if is_clear_yes(line) else None
 
 
 def _chosen(asked: QuestionAsk, line: str) -> Say | None:

@@ -33,9 +33,11 @@ class Transcript:
 
     def __init__(self, diagnostics: LineWriter) -> None:
         self._diagnostics = diagnostics
-        self._streaming: int | None = None
+        self._streaming: int | None = None  # the row that is being spoken, and how much of it has been shown
+        self._shown = 0
         self._begun: set[str] = set()
         self._asked: set[str] = set()
+        self._changed: set[str] = set()
         self._subtasks: set[str] = set()
         self._told_usage = TokenUsage()
 
@@ -60,6 +62,10 @@ class Transcript:
             price = f", ${used.total_cost:.4f}" if used.total_cost else ""
             self._diagnostics.line(f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out{price}", DIM)
 
+    def show_changes_of(self, call_id: str) -> None:
+        """What this call does is not what was asked about, so its end shows it."""
+        self._changed.add(call_id)
+
     def _created(self, event: MessageCreated) -> None:
         row = event.message
         if event.task_id not in self._begun:
@@ -67,12 +73,11 @@ class Transcript:
             return
         if row.ask is not None and row.call_id is not None:
             self._asked.add(row.call_id)
-        elif row.say in SPOKEN and row.text:
-            self._diagnostics.gap()
-            self._diagnostics.words(row.text)
-            self._streaming = row.ts
+        elif row.say in SPOKEN:
+            self._streaming, self._shown = row.ts, 0
+            self._speak(row.text or "")
             if not row.partial:
-                self._finish()
+                self._finish(row)
         elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
             self._diagnostics.prose(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", RED, indent="  ")
         elif row.say == "condense_context":
@@ -90,20 +95,28 @@ class Transcript:
             return msgspec.structs.replace(event, duration_ms=0)
         if event.call_id not in self._asked:
             return event
-        shown = None if isinstance(event.view, DiffView | DiffsView) else event.view
+        is_known = isinstance(event.view, DiffView | DiffsView) and event.call_id not in self._changed
+        shown = None if is_known else event.view
         return msgspec.structs.replace(event, view=shown, duration_ms=0)
 
     def _delta(self, event: TextDelta) -> None:
         if event.ts == self._streaming:
-            self._diagnostics.words(event.delta)
+            self._speak(event.delta)
 
     def _updated(self, row: Message) -> None:
         if row.ts == self._streaming and not row.partial:
-            self._finish()
+            self._finish(row)
         elif row.say == "condense_context_error":
             self._diagnostics.prose(f"! {row.text}", RED, indent="  ")
 
-    def _finish(self) -> None:
-        if self._diagnostics.is_open:
+    def _speak(self, words: str) -> None:
+        if words and not self._shown:
+            self._diagnostics.gap()
+        self._shown += len(words)
+        self._diagnostics.words(words)
+
+    def _finish(self, row: Message) -> None:
+        self._speak((row.text or "")[self._shown :])
+        if self._shown and self._diagnostics.is_open:
             self._diagnostics.words("\n")
         self._streaming = None

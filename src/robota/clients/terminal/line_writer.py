@@ -4,7 +4,7 @@ import contextlib
 import os
 
 from robota.clients.terminal.line import RED, TextOutput
-from robota.clients.terminal.width import wants_colour, width_of, wrapped
+from robota.clients.terminal.width import columns_of, wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
 from robota.text.visible import without_controls, without_surrogates
 
@@ -15,7 +15,10 @@ class LineWriter:
     def __init__(self, err: TextOutput) -> None:
         self._err = err
         self._coloured = wants_colour(err, os.environ)
+        self._moves_cursor = err.isatty() and os.environ.get("TERM") != "dumb"
         self._last = ""
+        self._column = 0
+        self.written = 0  # grows with everything that is written
         self.is_open = False  # whether the cursor stands behind something
         encoding: str = getattr(err, "encoding", None) or ""
         self.bullet = "●" if encoding.lower().startswith("utf") else "*"
@@ -24,7 +27,7 @@ class LineWriter:
         """A line as it is, beneath what stands there."""
         if self.is_open:
             self.words("\n")
-        self._last = text
+        self._last, self._column = text, 0
         shown = without_surrogates(without_controls(text))
         if colour is not None and self._coloured:
             shown = f"\x1b[{colour}m{shown}\x1b[0m"
@@ -37,11 +40,31 @@ class LineWriter:
         so_far = self._last[-1:] + text if self.is_open else text
         self.is_open = not text.endswith("\n")
         self._last = so_far.removesuffix("\n").rpartition("\n")[2]
+        _, line_end, last = text.rpartition("\n")
+        self._column = columns_of(last) + (0 if line_end else self._column)
         self._write(without_surrogates(without_controls(text)))
 
     def prose(self, text: str, colour: str | None = None, *, indent: str = "    ") -> None:
         """A sentence or more: on a terminal it is broken between words."""
         self.line(wrapped(text, width_of(self._err, os.environ), indent), colour)
+
+    def erase(self, end: str) -> bool:
+        """Take back what was written last; False if it cannot be, because it began in a row above."""
+        columns, width = columns_of(end), width_of(self._err, os.environ)
+        in_row = self._column if width is None else (self._column - 1) % width + 1
+        if not end.isprintable() or columns > in_row or columns > self._column:
+            return False
+        self._column -= columns
+        self._write("\b \b" * columns)
+        return True
+
+    def clear_screen(self) -> None:
+        """What Ctrl-L does in a shell; where the cursor cannot be moved, nothing."""
+        self._steer("\x1b[H\x1b[2J")
+
+    def ask_for_marked_pastes(self, wanted: bool) -> None:
+        """Let the terminal mark where a paste begins and ends (bracketed paste), or no longer."""
+        self._steer("\x1b[?2004h" if wanted else "\x1b[?2004l")
 
     def gap(self) -> None:
         """An empty line between what was written and what comes, never two, and none at the top."""
@@ -65,7 +88,12 @@ class LineWriter:
         if event.kind == "none":
             self.prose(f"robota: no sandbox works here, so commands run only if a rule names them: {event.reason}.")
 
+    def _steer(self, sequence: str) -> None:
+        if self._moves_cursor:
+            self._write(sequence)
+
     def _write(self, text: str) -> None:
+        self.written += 1
         with contextlib.suppress(OSError, ValueError):
             try:
                 self._err.write(text)

@@ -60,6 +60,6 @@ def _wrapped_line(line: str, width: int, indent: str) -> str:
 
 
 def _columns_of_character(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
+        return 0  # a mark, or a part of a Hangul syllable that joins the one before it
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

@@ -1,0 +1,40 @@
+"""The modes of a terminal while its keys are read one by one, and as they were before."""
+
+import contextlib
+import termios
+from typing import Any, Final
+
+INPUT_MODES: Final = 0
+LOCAL_MODES: Final = 3
+SPECIAL_CHARACTERS: Final = 6
+
+
+class KeyModes:
+    """Turns the terminal's own line editor and echo off and on. Ctrl-C, Ctrl-Z and the like stay signals.
+
+    That editor drops what is longer than 4,095 bytes, rubs out half a letter where it is not told of UTF-8, and turns
+    the two bytes of a pasted line end into two lines.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._usual: list[Any] | None = None
+
+    def enter(self) -> None:
+        """Hand out every key at once."""
+        with contextlib.suppress(termios.error):
+            usual = termios.tcgetattr(self._descriptor)
+            if usual[LOCAL_MODES] & termios.ICANON:
+                self._usual = usual
+            modes = [*usual]
+            modes[INPUT_MODES] &= ~termios.ICRNL
+            modes[LOCAL_MODES] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
+            modes[SPECIAL_CHARACTERS] = [*usual[SPECIAL_CHARACTERS]]
+            modes[SPECIAL_CHARACTERS][termios.VMIN], modes[SPECIAL_CHARACTERS][termios.VTIME] = 1, 0
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
+
+    def leave(self) -> None:
+        """Put the modes back as they were."""
+        if self._usual is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self._descriptor, termios.TCSANOW, self._usual)

@@ -1,0 +1,114 @@
+"""Bytes from a terminal as what a person did: typed text, pasted text, and the few keys that edit a line. Pure."""
+
+import codecs
+import re
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from robota.text.visible import CONTROL_CODES, LINES_AND_TABS
+
+PASTE_BEGINS: Final = "\x1b[200~"
+PASTE_ENDS: Final = "\x1b[201~"
+# In this order: the end of a line, an escape sequence (arrows, function keys, Alt with a key), a key, text.
+PIECE: Final = re.compile(
+    r"\r\n?|\n|\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b[^\[O]"
+    r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]|[^\x00-\x08\x0a-\x1f\x7f-\x9f]+",
+    re.DOTALL,
+)
+ESCAPE_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)", re.DOTALL)
+CONTROLS: Final = str.maketrans(dict.fromkeys(CONTROL_CODES - LINES_AND_TABS))
+
+
+class Key(Enum):
+    """A key that means something to a line editor. Every other key means nothing and is dropped."""
+
+    ENTER = "\r"
+    NEW_LINE = "\x1b\r"  # Alt-Enter
+    ERASE = "\x7f"
+    ERASE_WORD = "\x17"
+    ERASE_ALL = "\x15"
+    CLEAR_SCREEN = "\x0c"
+    END = "\x04"
+
+
+class TypedText(msgspec.Struct, frozen=True):
+    """Text from the keyboard."""
+
+    text: str
+
+
+class PastedText(msgspec.Struct, frozen=True):
+    """Text from the clipboard, whole, as terminals with bracketed paste tell it apart."""
+
+    text: str
+
+
+KeyPress = Key | TypedText | PastedText
+KEYS: Final = {
+    **{key.value: key for key in Key},
+    "\n": Key.ENTER,
+    "\r\n": Key.ENTER,
+    "\x1b\n": Key.NEW_LINE,
+    "\x08": Key.ERASE,
+}
+
+
+class KeyDecoder:
+    """Makes key presses of bytes, however they are cut into pieces."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+        self._pasted: str | None = None
+        self._ended_with_return = False
+
+    @property
+    def is_pasting(self) -> bool:
+        """Whether a paste has begun and not ended."""
+        return self._pasted is not None
+
+    def feed(self, data: bytes) -> list[KeyPress]:
+        """What the person did, as far as it can be told."""
+        text = self._rest + self._decoder.decode(data)
+        self._rest = ""
+        if self._ended_with_return:
+            text = text.removeprefix("\n")
+        self._ended_with_return = text.endswith("\r")
+        presses: list[KeyPress] = []
+        while text:
+            if self._pasted is None:
+                before, begins, text = text.partition(PASTE_BEGINS)
+                presses += self._pressed(before, is_cut=not begins)
+                self._pasted = "" if begins else None
+            else:
+                inside, ends, text = (self._pasted + text).partition(PASTE_ENDS)
+                self._pasted = None if ends else inside
+                if ends:
+                    presses.append(PastedText(plain_text(inside)))
+        return presses
+
+    def drop_unfinished(self) -> None:
+        """Nothing followed an escape: it was the key itself, which means nothing."""
+        self._rest = ""
+
+    def _pressed(self, text: str, *, is_cut: bool) -> list[KeyPress]:
+        presses: list[KeyPress] = []
+        at = 0
+        while found := PIECE.match(text, at):
+            at = found.end()
+            piece = found[0]
+            if piece in KEYS:
+                presses.append(KEYS[piece])
+            elif piece.isprintable() or plain_text(piece) == piece:
+                presses.append(TypedText(piece))
+        if is_cut:
+            self._rest = text[at:]  # the beginning of an escape sequence
+        return presses
+
+
+def plain_text(text: str) -> str:
+    """A text with one kind of line end and without what only steers a terminal."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return ESCAPE_SEQUENCE.sub("", lines).translate(CONTROLS)
