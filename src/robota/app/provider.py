@@ -4,12 +4,14 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.choice import select_profile
 from robota.config.profiles.profile import Profile
+from robota.config.settings.key_path import join_key
 from robota.config.settings.load import Settings
 from robota.engine.runtime.services import ModelAccess
-from robota.providers.registry import definition, open_provider, ready
+from robota.providers.registry import can_tell_cost, definition, open_provider, ready
 from robota.providers.retry import policy_from_options
 
 NO_MODEL: Final = Profile(type="scripted", name="none", model="none", options={"turns": []})
@@ -20,6 +22,21 @@ def chosen_profile(launch: LaunchOptions, settings: Settings, env: Mapping[str, 
     if not launch.needs_model:
         return NO_MODEL
     return ready(launch.profile or select_profile(settings), env, settings.values.models)
+
+
+def refuse_unkept_budget(launch: LaunchOptions, settings: Settings, profile: Profile) -> None:
+    """Raise `ConfigError` if a budget was given and nobody could tell when it is used up."""
+    if launch.max_cost is None:
+        return
+    models = (profile.model or "", *settings.values.fallback_models)
+    unpriced = [model for model in models if not can_tell_cost(profile, model)]
+    if unpriced:
+        key = join_key(("models", unpriced[0], "price"))
+        raise ConfigError(
+            f"What {', '.join(unpriced)} costs is not known, so --max-budget-usd cannot be kept. Nothing was started. "
+            f"Say its price in US dollars per million tokens: robota config set '{key}' "
+            '\'{"input": 1, "output": 2}\'. Or limit the requests: --max-turns N'
+        )
 
 
 def model_access(profile: Profile) -> ModelAccess:

@@ -12,7 +12,7 @@ from robota.app.mcp import configured_servers
 from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
-from robota.app.provider import chosen_profile, model_access
+from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
 from robota.app.sandbox import session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
@@ -96,6 +96,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str]) -> Choices:
     project = launch.kept_in or root
     settings = settings_for(launch, root, env)
     profile = chosen_profile(launch, settings, env)
+    refuse_unkept_budget(launch, settings, profile)
     sandbox = session_sandbox(settings, root, env)
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)

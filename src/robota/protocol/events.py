@@ -149,13 +149,16 @@ class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):
 
 
 class TokenUsage(Value, frozen=True, kw_only=True):
-    """Totals of a task. `context_tokens` is what the newest request filled of the window."""
+    """Totals of a task. `context_tokens` is what the newest request filled of the window.
+
+    `total_cost` is in US dollars, and null if the price of any request is unknown.
+    """
 
     total_tokens_in: int = 0
     total_tokens_out: int = 0
     total_cache_writes: int = 0
     total_cache_reads: int = 0
-    total_cost: float = 0.0
+    total_cost: float | None = 0.0
     context_tokens: int = 0
 
 

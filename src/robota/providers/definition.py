@@ -1,6 +1,7 @@
 """What a provider is: a record made of data and two functions. No code outside a provider's module knows its name."""
 
 from collections.abc import Awaitable, Callable
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
@@ -48,6 +49,14 @@ def _first(told: T | None, known: T) -> T:
     return known if told is None else told
 
 
+class CostSource(StrEnum):
+    """How what a reply costs becomes known, if no price was written for the model."""
+
+    CATALOGUE = "catalogue"
+    REPORTED = "reported"  # the server says it with each reply
+    FREE = "free"  # it runs on the person's own machine
+
+
 class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
     """One question of the set-up: which field of the profile it fills and how it is asked."""
 
@@ -85,3 +94,4 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     model_info: Callable[[Profile], ModelInfo] = catalogued
     local_address: str | None = None
     api_protocol: str = "openai"
+    cost_source: CostSource = CostSource.CATALOGUE

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from robota.protocol.conversation import Usage
-from robota.providers.chunks import Chunk, ModelRequest, Provider, UsageChunk
+from robota.providers.chunks import Chunk, FinishChunk, ModelRequest, Provider, UsageChunk
 
 MILLION: Final = 1_000_000
 # What a server keeps for an hour costs this many times as much as plain input; `cache_write` is for five minutes.
@@ -20,6 +20,9 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     output: float
     cache_read: float | None = None
     cache_write: float | None = None
+
+
+FREE: Final = Price(input=0, output=0)
 
 
 def cost(usage: Usage, price: Price | None, hour_writes: int = 0) -> float | None:
@@ -63,9 +66,14 @@ class PricedProvider:
 
 
 async def _with_cost(reply: AsyncIterator[Sequence[Chunk]], price: Price) -> AsyncIterator[Sequence[Chunk]]:
+    # What is free is known to be so also where nobody counts tokens.
+    is_told = price != FREE
     try:
         async for batch in reply:
-            yield [_costed(chunk, price) for chunk in batch]
+            is_told = is_told or any(isinstance(chunk, UsageChunk) for chunk in batch)
+            is_last = any(isinstance(chunk, FinishChunk) for chunk in batch)
+            nothing = [UsageChunk(Usage(), 0.0)] if is_last and not is_told else []
+            yield [*nothing, *(_costed(chunk, price) for chunk in batch)]
     finally:
         # Closing us must drop the request below at once, not when it is collected.
         close = getattr(reply, "aclose", None)

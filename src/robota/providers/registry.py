@@ -12,8 +12,8 @@ from robota.config.keys.api_key import resolve_key
 from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import OVERRIDES, entry_of
 from robota.providers.chunks import Provider
-from robota.providers.definition import ProviderDefinition
-from robota.providers.pricing import Price, PricedProvider
+from robota.providers.definition import CostSource, ProviderDefinition
+from robota.providers.pricing import FREE, Price, PricedProvider
 
 # In the order in which a person is offered them.
 PLACES: Final = {
@@ -67,10 +67,19 @@ def create(profile: Profile, env: Mapping[str, str] | None = None) -> Provider:
 def open_provider(profile: Profile) -> Provider:
     """The provider of a profile that is ready. Its replies say what they cost, wherever a price is known."""
 
-    def price_of(model: str) -> Price | None:
-        return entry_of(profile, model).facts.price
+    return PricedProvider(definition(profile.type).create_provider(profile), lambda model: price_of(profile, model))
 
-    return PricedProvider(definition(profile.type).create_provider(profile), price_of)
+
+def price_of(profile: Profile, model: str) -> Price | None:
+    """What a model of a profile costs; None if nobody knows."""
+    price = entry_of(profile, model).facts.price
+    return FREE if price is None and definition(profile.type).cost_source is CostSource.FREE else price
+
+
+def can_tell_cost(profile: Profile, model: str) -> bool:
+    """Whether it will be known what the replies of a model cost."""
+    is_reported = definition(profile.type).cost_source is CostSource.REPORTED
+    return is_reported or price_of(profile, model) is not None
 
 
 def ready(profile: Profile, env: Mapping[str, str], models: Mapping[str, Any] | None = None) -> Profile:

@@ -154,7 +154,8 @@ def test_a_stream_that_breaks_gives_what_came_before_and_never_a_finish(kind: st
 
 
 def test_an_empty_reply_is_complete_and_holds_nothing() -> None:
-    assert play(scripted({"text": "x", "fault": {"kind": "empty"}})) == [FinishChunk("end_turn")]
+    chunks = play(scripted({"text": "x", "fault": {"kind": "empty"}}))
+    assert chunks == [UsageChunk(Usage(), 0.0), FinishChunk("end_turn")]
 
 
 @pytest.mark.parametrize("name", ["script.json", "script.yaml", "script.yml"])

@@ -76,7 +76,7 @@ def outcome_of(
         case QuestionAsk():
             return _question(asked)
         case LimitAsk():
-            return _limit_reached(asked, partial)
+            return _limit_reached(asked, partial, _stopped_by(messages))
         case MistakesAsk():
             return _mistakes(asked, partial)
         case ResumeAsk(is_completed=False):
@@ -112,7 +112,7 @@ def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message
 
 
 def _stopped_by(messages: Sequence[Message]) -> str:
-    """Why the person is next without an answer, if the engine has just said it: a hook refused or stopped it."""
+    """Why the person is next without an answer, if the engine has just said it: a hook refused, a cost is unknown."""
     said = messages[-2] if len(messages) > 1 else None
     return (said.text or "") if said is not None and said.say == "error" else ""
 
@@ -137,14 +137,14 @@ def _question(asked: QuestionAsk) -> RunOutcome:
     )
 
 
-def _limit_reached(asked: LimitAsk, partial: str) -> RunOutcome:
+def _limit_reached(asked: LimitAsk, partial: str, why: str) -> RunOutcome:
     if asked.limit is LimitKind.COST:
         return RunOutcome(
             exit_code=exit_codes.BUDGET_LIMIT,
             terminal_reason="budget_exhausted",
             subtype=ERROR_MAX_BUDGET,
             result=partial,
-            errors=("The budget is used up. What was done stays done; allow more with --max-budget-usd.",),
+            errors=(why or "The budget is used up. What was done stays done; allow more with --max-budget-usd.",),
         )
     return RunOutcome(
         exit_code=exit_codes.TURN_LIMIT,

@@ -18,13 +18,16 @@ class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output_tokens: int
     cache_read_input_tokens: int
     cache_creation_input_tokens: int
-    cost_usd: float = msgspec.field(name="costUSD")
+    cost_usd: float | None = msgspec.field(name="costUSD")
     web_search_requests: int = 0
     context_window: int | UnsetType = UNSET
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Every field is there in every case, but `errors` and `api_error_status`, which only an error has."""
+    """Every field is there in every case, but `errors` and `api_error_status`, which only an error has.
+
+    A cost is null where nobody knows the price.
+    """
 
     type: Literal["result"] = "result"
     subtype: str
@@ -36,7 +39,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     duration_api_ms: int
     usage: Usage
     model_usage: dict[str, ModelUsage] = msgspec.field(name="modelUsage")
-    total_cost_usd: float
+    total_cost_usd: float | None
     permission_denials: tuple[PermissionDenial, ...]
     terminal_reason: str
     stop_reason: str | None

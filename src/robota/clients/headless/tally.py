@@ -29,7 +29,7 @@ class ModelShare(msgspec.Struct, frozen=True, kw_only=True):
     """What one model took of the run."""
 
     usage: Usage = Usage()
-    cost: float = 0.0
+    cost: float | None = 0.0
 
 
 class Tally:
@@ -38,7 +38,7 @@ class Tally:
     def __init__(self) -> None:
         self.session_id = ""
         self.num_turns = 0
-        self.total_cost = 0.0
+        self.total_cost: float | None = 0.0
         self.context_window: int | None = None
         self.stop_reason: str | None = None
         self.models: dict[str, ModelShare] = {}
@@ -90,10 +90,11 @@ class Tally:
         self.num_turns += 1
         self.stop_reason = reply.stop_reason
         share = self.models.get(reply.model, ModelShare())
-        spent_before = sum(other.cost for other in self.models.values())
-        self.models[reply.model] = ModelShare(
-            usage=share.usage + reply.usage, cost=share.cost + max(0.0, self.total_cost - spent_before)
-        )
+        cost = None
+        if self.total_cost is not None and share.cost is not None:
+            spent_before = sum(other.cost or 0.0 for other in self.models.values())
+            cost = share.cost + max(0.0, self.total_cost - spent_before)
+        self.models[reply.model] = ModelShare(usage=share.usage + reply.usage, cost=cost)
 
     def _tool_end(self, event: ToolEnd) -> None:
         if event.status == "denied":

@@ -60,6 +60,8 @@ class Transcript:
         if used != self._told_usage and (used.total_tokens_in or used.total_tokens_out):
             self._told_usage = used
             price = f", ${used.total_cost:.4f}" if used.total_cost else ""
+            if used.total_cost is None:
+                price = ", cost unknown"
             self._diagnostics.line(f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out{price}", DIM)
 
     def show_changes_of(self, call_id: str) -> None:

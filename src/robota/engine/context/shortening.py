@@ -82,7 +82,7 @@ class Shortening:
         condense_id = f"condense-{row.ts}"
         sizes = self._reducer.condense(condense_id, trigger, summary, characters)
         told = {
-            "cost": runtime.meter.cost - cost,
+            "cost": None if runtime.meter.cost is None or cost is None else runtime.meter.cost - cost,
             **msgspec.to_builtins(sizes),
             "summary": summary,
             "condenseId": condense_id,

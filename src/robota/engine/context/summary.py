@@ -87,7 +87,8 @@ class Summariser:
                         case _:
                             assert_never(chunk)
         finally:
-            self._runtime.meter.side_request(counted.usage, counted.cost or 0.0)
+            is_counted = finish is not None or counted.usage != Usage()
+            self._runtime.meter.side_request(counted.usage, counted.cost if is_counted else 0.0)
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()

@@ -158,7 +158,9 @@ class Requester:
 
     def _close_request(self, row: Message, reader: ReplyReader, **why: str) -> None:
         """Write tokens and cost into the request's row: without a cost it would look as if it still ran."""
-        usage, cost = reader.usage, reader.cost or 0.0
+        usage, cost = reader.usage, reader.cost
+        if cost is None and reader.finish_reason is None and usage == Usage():
+            cost = 0.0  # it failed before anything was counted
         self._meter.request(usage, cost)
         info = {"apiProtocol": self._services.model.api_protocol, **_tokens(usage), "cost": cost, **why}
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))

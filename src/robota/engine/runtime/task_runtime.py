@@ -47,33 +47,33 @@ class Spent:
 
     def __init__(self) -> None:
         self.requests = 0
-        self.cost = 0.0
+        self.cost: float | None = 0.0
 
 
 class Meter:
     """Tokens, cost and tool calls of one task. `context_tokens` is what the conversation fills of the window.
 
-    A subtask adds to what its parent has `spent`.
+    A subtask adds to what its parent has `spent`. A cost is None from the first request on whose price nobody knows.
     """
 
     def __init__(self) -> None:
         self.spent = Spent()
         self.usage = Usage()
-        self.cost = 0.0
+        self.cost: float | None = 0.0
         self.requests = 0
         self.context_tokens = 0
         self.tools: dict[str, dict[str, int]] = {}
 
-    def request(self, usage: Usage, cost: float) -> None:
+    def request(self, usage: Usage, cost: float | None) -> None:
         self.side_request(usage, cost)
         self.context_tokens = total_in(usage) + usage.output_tokens or self.context_tokens
 
-    def side_request(self, usage: Usage, cost: float) -> None:
+    def side_request(self, usage: Usage, cost: float | None) -> None:
         """A request that is no part of the conversation, such as one for a summary of it."""
         self.requests += 1
         self.usage = self.usage + usage
-        self.cost += cost
-        self.spent.cost += cost
+        self.cost = _sum(self.cost, cost)
+        self.spent.cost = _sum(self.spent.cost, cost)
 
     def tool(self, name: str, *, failed: bool) -> None:
         counts = self.tools.setdefault(name, {"attempts": 0, "failures": 0})
@@ -90,6 +90,10 @@ class Meter:
             total_cost=self.cost,
             context_tokens=self.context_tokens,
         )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def total_in(usage: Usage) -> int:

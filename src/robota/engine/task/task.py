@@ -28,6 +28,7 @@ from robota.protocol.message import TodoItem
 from robota.protocol.permission_mode import PermissionMode
 
 STOP_HOOK_LIMIT: Final = 8
+COST_UNKNOWN: Final = "The model server does not say what its replies cost, so the budget cannot be kept."
 MISTAKES_TEXT: Final = (
     "The model made several mistakes in a row: calls that could not be read, or replies that led nowhere. "
     "Say how to go on, or start a new task."
@@ -298,10 +299,12 @@ class Task:
             return False
         return await self._within(options.max_cost, spent.cost, LimitKind.COST)
 
-    async def _within(self, limit: float | None, used: float, kind: LimitKind) -> bool:
-        """Whether there is room under a limit; a yes of the person makes new room."""
-        if limit is None or used < limit:
+    async def _within(self, limit: float | None, used: float | None, kind: LimitKind) -> bool:
+        """Whether there is room under a limit; a yes of the person makes new room. What is unknown may be too much."""
+        if limit is None or (used is not None and used < limit):
             return True
+        if used is None:
+            self.runtime.rows.say("error", COST_UNKNOWN)
         answer = await self.runtime.ask(LimitAsk(limit=kind, count=limit))
         if isinstance(answer, Approve):
             self._requests = self.runtime.meter.spent.requests = 0

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from robota.providers.definition import ProviderDefinition, SetupStep
+import msgspec
+
+from robota.providers.definition import CostSource, ProviderDefinition, SetupStep
 from robota.providers.kinds.openai_compatible import chat_client, model_info, probe
 
 # What a server on one's own machine gives a model unless told otherwise is far less than the model could take.
@@ -47,17 +49,21 @@ def on_this_machine(*, type: str, name: str, description: str, url: str) -> Prov
         probe_profile=probe,
         model_info=model_info,
         local_address=url,
+        cost_source=CostSource.FREE,
     )
 
 
-OPENROUTER = hosted(
-    type="openrouter",
-    name="OpenRouter",
-    description="Models of many vendors with one key; reports what each request cost.",
-    url="https://openrouter.ai/api/v1",
-    key="OPENROUTER_API_KEY",
-    model="anthropic/claude-sonnet-4.5",
-    options={"headers": {"x-title": "Robota"}, "body": {"usage": {"include": True}}},
+OPENROUTER = msgspec.structs.replace(
+    hosted(
+        type="openrouter",
+        name="OpenRouter",
+        description="Models of many vendors with one key; reports what each request cost.",
+        url="https://openrouter.ai/api/v1",
+        key="OPENROUTER_API_KEY",
+        model="anthropic/claude-sonnet-4.5",
+        options={"headers": {"x-title": "Robota"}, "body": {"usage": {"include": True}}},
+    ),
+    cost_source=CostSource.REPORTED,
 )
 
 DEEPSEEK = hosted(

@@ -11,7 +11,7 @@ from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import AssistantTurn, TextBlock, Turn, UserTurn
 from robota.providers.chunks import Chunk, ModelRequest
-from robota.providers.definition import ModelInfo, ProviderDefinition
+from robota.providers.definition import CostSource, ModelInfo, ProviderDefinition
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.kinds.openai_compatible import chat_client
 from robota.providers.local.server import WINDOW, LocalServer, missing_packages
@@ -123,4 +123,5 @@ DEFINITION = ProviderDefinition(
     create_provider=LocalModel,
     defaults={"model": MODEL},
     model_info=model_info,
+    cost_source=CostSource.FREE,
 )

@@ -20,7 +20,7 @@ from robota.providers.chunks import (
     ThinkingChunk,
     UsageChunk,
 )
-from robota.providers.definition import ModelInfo, ProviderDefinition
+from robota.providers.definition import CostSource, ModelInfo, ProviderDefinition
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.scripted.script import (
     CUT,
@@ -200,4 +200,5 @@ DEFINITION = ProviderDefinition(
     create_provider=ScriptedModel,
     defaults={"model": "scripted"},
     model_info=_model_info,
+    cost_source=CostSource.FREE,
 )
