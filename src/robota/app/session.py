@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from robota.app.hooks import hooks_of_session
+from robota.app.kept_from_commands import files_kept_from_commands
 from robota.app.mcp import configured_servers
 from robota.app.modes import task_modes
 from robota.app.options import session_options
@@ -145,6 +146,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
         session.tell_sandbox("off", "the settings or the permission mode say so")
     else:
         sandbox.on_detected(session.tell_sandbox)
+        sandbox.keep_from_commands(lambda: files_kept_from_commands(choices.policy))
     return OpenSession(
         session=session,
         log=new.log,

@@ -107,9 +107,10 @@ def bubblewrap_arguments(
         words += ["--bind", str(place), str(place)]
     for place in read_only:
         words += ["--ro-bind", str(place), str(place)]
-    for place in profile.hidden_directories:
+    kept = [place for place in profile.kept_from_model if not place.is_symlink()]
+    for place in (*profile.hidden_directories, *(place for place in kept if place.is_dir())):
         words += ["--tmpfs", str(place), "--remount-ro", str(place)]
-    for place in profile.hidden_files:
+    for place in (*profile.hidden_files, *(place for place in kept if place.is_file())):
         words += ["--ro-bind", "/dev/null", str(place)]
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")

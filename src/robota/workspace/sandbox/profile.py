@@ -51,8 +51,9 @@ class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may write, read and reach.
 
     `protected_names` are read-only, and must not be created from inside if they do not exist. `closed_paths` are
-    read-only and existed at the start; `pinned` are directories that must stay where they are. `unprotectable` says why
-    commands cannot be given a workspace to write to.
+    read-only and existed at the start; `pinned` are directories that must stay where they are. `kept_from_model`
+    are files and directories of the workspace that are not seen inside, where that is possible. `unprotectable` says
+    why commands cannot be given a workspace to write to.
     """
 
     root: Path
@@ -64,6 +65,7 @@ class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
     pinned: tuple[Path, ...] = ()
     hidden_directories: tuple[Path, ...] = ()
     hidden_files: tuple[Path, ...] = ()
+    kept_from_model: tuple[Path, ...] = ()
     socket_directories: tuple[Path, ...] = ()
     network: bool = False
     unprotectable: str = ""

@@ -1,8 +1,9 @@
 """The sandbox of a session, detected when the first command needs it: detecting takes longer than a start."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from robota.workspace.sandbox.port_forwarding import PortForwarding
     from robota.workspace.sandbox.private_tmp import PrivateTmp
     from robota.workspace.sandbox.session_network import SessionNetwork
+
+# Each costs a mount for every command.
+MOST_HIDDEN: Final = 64
 
 
 class SessionSandbox:
@@ -42,6 +46,9 @@ class SessionSandbox:
         self._session_network: SessionNetwork | None = None
         self._ports: PortForwarding | None = None
         self._on_detected: Callable[[str, str], None] = lambda kind, reason: None
+        self._find_kept: Callable[[], tuple[str, ...] | None] = tuple
+        self._kept: tuple[Path, ...] | None = None
+        self._all_kept_are_hidden = False
 
     @property
     def backend(self) -> "SandboxBackend":
@@ -71,11 +78,25 @@ class SessionSandbox:
         """Call `tell` with the kind of sandbox, and why it is no better one, as soon as that is known."""
         self._on_detected = tell
 
+    def keep_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
+        """Hide these paths of the workspace from commands. `find` is called when the first one runs; None: too many."""
+        self._find_kept = find
+
+    def hides_kept_files(self) -> bool:
+        """Whether all that `keep_from_commands` found is out of sight for commands, so that none can print it."""
+        if not self.works() or self.backend.kind != "bubblewrap":
+            return False
+        self._kept_places()
+        return self._all_kept_are_hidden
+
     def wrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
         """The command inside the sandbox; as it is where none works. Raises `CommandNotStarted`."""
         if not self.works():
             return unwrapped(command, cwd)
         backend = self._joined_backend() if access.session_network else self.backend
+        if backend.kind == "bubblewrap" and (kept := self._kept_places()):
+            profile = msgspec.structs.replace(backend.profile, kept_from_model=kept)
+            backend = msgspec.structs.replace(backend, profile=profile)
         if self._allowed_hosts and backend.kind == "bubblewrap":
             return self._egress_gateway().wrap(backend, command, cwd, access)
         return backend.wrap(command, cwd, access)
@@ -96,6 +117,14 @@ class SessionSandbox:
             self._private_tmp.remove()
             self._private_tmp = None
             self._backend = self._joined = None
+
+    def _kept_places(self) -> tuple[Path, ...]:
+        """Found once, and again when one of them has been moved."""
+        if self._kept is None or not all(os.path.lexists(place) for place in self._kept):
+            found = self._find_kept()
+            self._kept = tuple(self._root / place for place in found or ())[:MOST_HIDDEN]
+            self._all_kept_are_hidden = found is not None and len(found) <= MOST_HIDDEN
+        return self._kept
 
     def _take_over_abandoned_git_data(self) -> None:
         from robota.workspace.git.abandoned_copies import take_over_abandoned

@@ -1,0 +1,106 @@
+"""S8: what is kept from the model is not seen by a command in the sandbox, whatever program reads it."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.workspace.sandbox.session_sandbox import MOST_HIDDEN, SessionSandbox
+from tests.cli.scripts import call, script
+from tests.harness.cli import Robota
+
+SHOW = """
+for name in ("denied.txt", "ignored.txt", ".env", "certs/test.pem", "plain.txt"):
+    try:
+        print(open(name).read())
+    except OSError as error:
+        print(error)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    root = tmp_path / "ws"
+    for name in ("kept/a", "kept/b", "open/.env", "open/file"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("TELLTALE" if name != "open/file" else "fine")
+    return root
+
+
+def run(sandbox: SessionSandbox, command: str, root: Path) -> str:
+    wrapped = sandbox.wrap(["/bin/sh", "-c", command], root)
+    try:
+        done = subprocess.run(
+            wrapped.argv, pass_fds=wrapped.descriptors, cwd=root, capture_output=True, text=True, check=False
+        )
+    finally:
+        wrapped.clean_up()
+    return done.stdout + done.stderr
+
+
+def test_s8_files_and_directories_are_out_of_sight(place: Path) -> None:
+    sandbox = SessionSandbox(place, home=None)
+    sandbox.keep_from_commands(lambda: ("kept", "open/.env"))
+    try:
+        if not sandbox.hides_kept_files():
+            pytest.skip("only bubblewrap hides single files")
+        shown = run(
+            sandbox, "cat kept/* open/.env open/file; cp -r open copy; cat copy/.env; mv open/.env x; ls kept", place
+        )
+        assert "TELLTALE" not in shown and "fine" in shown
+        assert (place / "open/.env").read_text() == "TELLTALE"
+    finally:
+        sandbox.close()
+
+
+def test_s8_what_was_moved_is_found_again(place: Path) -> None:
+    sandbox = SessionSandbox(place, home=None)
+    sandbox.keep_from_commands(lambda: tuple(str(found.relative_to(place)) for found in place.rglob(".env")))
+    try:
+        if not sandbox.hides_kept_files():
+            pytest.skip("only bubblewrap hides single files")
+        run(sandbox, "mv open elsewhere", place)
+        assert "TELLTALE" not in run(sandbox, "cat elsewhere/.env", place)
+    finally:
+        sandbox.close()
+
+
+@pytest.mark.parametrize("found", [None, tuple(f"f{number}" for number in range(MOST_HIDDEN + 1))])
+def test_s8_policy_can_know_that_not_all_is_hidden(place: Path, found: tuple[str, ...] | None) -> None:
+    sandbox = SessionSandbox(place, home=None)
+    sandbox.keep_from_commands(lambda: found)
+    try:
+        assert not sandbox.hides_kept_files()
+    finally:
+        sandbox.close()
+
+
+def shown(robota: Robota, command: str, **permissions: Any) -> str:
+    script(robota, {"calls": [call("execute_command", command=command)]}, {"text": "done"})
+    settings = robota.home / ".robota/settings.json"
+    values = json.loads(settings.read_text())
+    allow = [*permissions.pop("allow", ()), "Bash(python3 *)"]
+    settings.write_text(json.dumps({**values, "permissions": {"allow": allow, **permissions}}))
+    assert robota("trust", "--yes").code == 0
+    return robota("-p", "go", "--output-format", "stream-json", "--verbose").stdout
+
+
+def test_s8_an_allowed_program_cannot_print_what_is_kept(robota: Robota) -> None:
+    """Denied by a rule, listed in `.robotaignore`, or named like a secret and unknown to git."""
+    root = robota.workspace
+    (root / "certs").mkdir()
+    for name in ("denied.txt", "ignored.txt", ".env", "certs/test.pem", "plain.txt"):
+        (root / name).write_text(f"TELLTALE of {name}\n")
+    (root / ".robotaignore").write_text("ignored.txt\n")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    subprocess.run(["git", "add", "certs", "plain.txt"], cwd=root, check=True)
+    (root / "show.py").write_text(SHOW)
+    output = shown(robota, "python3 show.py", deny=["Read(denied.txt)"])
+    if "sandbox" in output and "bubblewrap" not in output:
+        pytest.skip("only bubblewrap hides single files")
+    assert "TELLTALE of plain.txt" in output and "TELLTALE of certs/test.pem" in output
+    for name in ("denied.txt", "ignored.txt", ".env"):
+        assert f"TELLTALE of {name}" not in output
+    assert "TELLTALE of .env" in shown(robota, "python3 show.py", allow=["Read(.env)"])
