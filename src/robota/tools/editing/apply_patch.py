@@ -35,9 +35,11 @@ class ApplyPatchParams(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
     """What becomes of each file."""
     # Worked out with parts that a task without an edit need not load.
+    from robota.tools.editing.change import off_the_loop, size_of
     from robota.tools.editing.patch_draft import draft_patch, hunk_choice
 
-    drafts = draft_patch(context.files, params.patch)
+    size = len(params.patch) + sum(size_of(context.files, path) for path in touches(params).paths)
+    drafts = await off_the_loop(lambda: draft_patch(context.files, params.patch), size)
     views = tuple(draft.difference.view for draft in drafts)
     action = SayTool(
         tool="appliedDiff",
@@ -63,9 +65,12 @@ def touches(params: ApplyPatchParams) -> Touches:
 
 
 async def _apply(drafts: "Sequence[FileDraft]", view: View, files: Files) -> ToolResult:
+    from robota.tools.editing.change import written_off_the_loop
     from robota.workspace.files.change_set import make_changes
 
-    make_changes(files, [change for draft in drafts for change in draft.changes])
+    size = sum(len(draft.after or b"") for draft in drafts)
+    changes = [change for draft in drafts for change in draft.changes]
+    await written_off_the_loop(lambda: make_changes(files, changes), size)
     # Another process looks at the new texts, and may take its time.
     return ToolResult(content=await asyncio.to_thread(_report, drafts), view=view)
 

@@ -1,7 +1,8 @@
 """A change to one file that has been worked out but not made: shown in the ask, then carried out."""
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeVar
 
 import msgspec
 
@@ -13,10 +14,14 @@ from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.files import FileData, WriteResult
-from robota.workspace.problems import Missing, NotARegularFile, TooBig
+from robota.workspace.problems import FileProblem, Missing, NotARegularFile, TooBig
 from robota.workspace.text.encoding import TextForm, encode
 from robota.workspace.text.source import LineEdit, SourceText, TextSpan
 from robota.workspace.text.syntax import syntax_note
+
+T = TypeVar("T")
+
+LARGE = 1024 * 1024
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,13 +72,13 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
     )
 
     async def run() -> ToolResult:
-        report = _written(change, files)
+        report = await written_off_the_loop(lambda: _written(change, files), len(change.data))
         before = None if over is None else over.data
         # Another process looks at it, and may take its time.
         note = await asyncio.to_thread(syntax_note, change.path, before, change.data)
         return ToolResult(content=f"{report}\n{note}" if note else report, view=view)
 
-    if over is None:
+    if over is None or change.difference.is_cut:
         return Prepared(preview=preview, run=run)
 
     def with_hunks(chosen: Collection[int]) -> Prepared:
@@ -84,6 +89,31 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
         return prepared_change(changed_file(change.path, source, spans), files, action)
 
     return Prepared(preview=preview, run=run, with_hunks=with_hunks)
+
+
+async def off_the_loop(work: Callable[[], T], size: int) -> T:
+    """Work on so many bytes that changes nothing: in a thread if they are many, so that a session goes on answering."""
+    return work() if size < LARGE else await asyncio.to_thread(work)
+
+
+async def written_off_the_loop(work: Callable[[], T], size: int) -> T:
+    """The same for a change, which is waited for even if nobody wants it any more: it must not go on unseen."""
+    if size < LARGE:
+        return work()
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait([working])
+        raise
+
+
+def size_of(files: Files, path: str) -> int:
+    """How large a file is; 0 if that cannot be said."""
+    try:
+        return files.resolve(path).stat().st_size
+    except (OSError, FileProblem):
+        return 0
 
 
 def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[LineEdit]:

@@ -15,23 +15,34 @@ CONTEXT_LINES = 3
 # Above this much work a careful comparison takes seconds; one big replacement is true as well.
 MAX_WORK = 500_000
 
+# A difference is shown, logged and sent as a whole, so there is an end to it; nobody reads that much.
+MAX_SHOWN_CHARACTERS = 1_000_000
+
 Opcode = tuple[str, int, int, int, int]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A change as a view and as unified text."""
+    """A change as a view and as unified text.
+
+    `is_cut`: only the beginning of a very large one is shown; the numbers of lines are those of all of it.
+    """
 
     view: DiffView
     unified: str
+    is_cut: bool = False
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines from one change to another, a few around them included; and how many come before, old and new."""
+    """The lines from one change to another, a few around them included; and how many come before, old and new.
+
+    `unseen` counts lines removed and added further down that there is no room for.
+    """
 
     old_above: int
     new_above: int
     before: list[str]
     after: list[str]
+    unseen: tuple[int, int] = (0, 0)
 
 
 def difference(path: str, old: str | None, new: str) -> Difference:
@@ -47,28 +58,65 @@ def difference_by(
     path: str, text: str, index: LineIndex, spans: Sequence[TextSpan], *, is_new: bool = False
 ) -> Difference:
     """What replacing some stretches of `text` changes. Only the lines around them are looked at."""
-    hunks = tuple(
-        _hunk(group, region)
-        for region in _regions(text, index, sorted(spans, key=lambda span: span.start))
-        for group in _groups(_opcodes(region.before, region.after))
-    )
+    regions = list(_regions(text, index, sorted(spans, key=lambda span: span.start)))
+    hunks = [_hunk(group, region) for region in regions for group in _groups(_opcodes(region.before, region.after))]
     kinds = [line.kind for hunk in hunks for line in hunk.lines]
-    view = DiffView(path=path, added=kinds.count("add"), removed=kinds.count("remove"), hunks=hunks, is_new=is_new)
-    return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks))
+    unseen_old, unseen_new = (sum(region.unseen[side] for region in regions) for side in (0, 1))
+    is_cut = bool(unseen_old or unseen_new)
+    if is_cut:
+        hunks.append(_remark_on_unseen(unseen_old, unseen_new))
+    view = DiffView(
+        path=path,
+        added=kinds.count("add") + unseen_new,
+        removed=kinds.count("remove") + unseen_old,
+        hunks=tuple(hunks),
+        is_new=is_new,
+    )
+    return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks), is_cut=is_cut)
+
+
+def _remark_on_unseen(old: int, new: int) -> DiffHunk:
+    told = f"[… {old:,} more removed and {new:,} more added lines are not shown …]"
+    return DiffHunk(old_start=0, old_count=0, new_start=0, new_count=0, lines=(DiffLine(kind="context", text=told),))
 
 
 def _regions(text: str, index: LineIndex, spans: list[TextSpan]) -> Iterator[Region]:
     more = 0
+    room = MAX_SHOWN_CHARACTERS
     for start, end, inside in _neighbourhoods(text, spans):
         pieces: list[str] = []
         place = start
         for span in inside:
             pieces += [text[place : span.start], span.new]
             place = span.end
-        before, after = _lines(text[start:end]), _lines("".join([*pieces, text[place:end]]))
+        old, new = text[start:end], "".join([*pieces, text[place:end]])
+        seen_old, seen_new = _beginning(old, room), _beginning(new, room)
+        room -= max(len(seen_old), len(seen_new))
+        before, after = _lines(seen_old), _lines(seen_new)
         above = index.line_at(start)
-        yield Region(old_above=above, new_above=above + more, before=before, after=after)
+        unseen = _changed_lines(old[len(seen_old) :], new[len(seen_new) :])
+        yield Region(old_above=above, new_above=above + more, before=before, after=after, unseen=unseen)
         more += len(after) - len(before)
+
+
+def _beginning(text: str, room: int) -> str:
+    """As many whole lines as there is room for, or a part of the first if it alone is longer."""
+    if len(text) <= room:
+        return text
+    return text[: text.rfind("\n", 0, room) + 1 or room]
+
+
+def _changed_lines(old: str, new: str) -> tuple[int, int]:
+    """How many lines go and come: one by one if there are as many as before, else all of them."""
+    counts = [text.count("\n") + (bool(text) and not text.endswith("\n")) for text in (old, new)]
+    if counts[0] != counts[1]:
+        return counts[0], counts[1]
+    changed = old_at = new_at = 0
+    for _ in range(counts[0]):
+        old_end, new_end = old.find("\n", old_at) + 1 or len(old), new.find("\n", new_at) + 1 or len(new)
+        changed += old[old_at:old_end] != new[new_at:new_end]
+        old_at, new_at = old_end, new_end
+    return changed, changed
 
 
 def _neighbourhoods(text: str, spans: list[TextSpan]) -> Iterator[tuple[int, int, list[TextSpan]]]:

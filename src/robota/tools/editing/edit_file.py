@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
     from robota.tools.editing.find_text import Ambiguous, FoundText
 
-MAX_NAMED_PLACES = 20
-
 
 class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
@@ -31,9 +29,11 @@ class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:
     """The file with the text replaced, or the new file."""
     # Comparing costs an import that a task without an edit need not pay for.
-    from robota.tools.editing.change import prepared_change
+    from robota.tools.editing.change import off_the_loop, prepared_change, size_of
 
-    return prepared_change(_change(params, context.files), context.files, "appliedDiff")
+    size = size_of(context.files, params.path) + len(params.new_string)
+    change = await off_the_loop(lambda: _change(params, context.files), size)
+    return prepared_change(change, context.files, "appliedDiff")
 
 
 def touches(params: EditFileParams) -> Touches:
@@ -76,22 +76,22 @@ def _creation(params: EditFileParams, files: Files) -> "FileChange":
 def _remark(found: "FoundText") -> str:
     if found.loosely:
         return f"old_string is not exactly in the file; it was matched {found.loosely}. Check the result."
-    return f"Replaced {len(found.spans)} occurrences." if len(found.spans) > 1 else ""
+    return f"Replaced {found.count} occurrences." if found.count > 1 else ""
 
 
 def _not_replaced(params: EditFileParams, source: SourceText, found: "Ambiguous | None") -> ToolError:
     if found is None:
         return _not_found(params, source)
     name = printable_name(params.path)
-    places = ", ".join(str(line) for line in found.lines[:MAX_NAMED_PLACES])
-    places += ", …" if len(found.lines) > MAX_NAMED_PLACES else ""
+    places = ", ".join(str(line) for line in found.lines)
+    places += ", …" if found.count > len(found.lines) else ""
     if found.loosely:
         return ToolError(
-            f"old_string is not exactly in {name!r}; {found.loosely} it stands in {len(found.lines)} places, at lines "
+            f"old_string is not exactly in {name!r}; {found.loosely} it stands in {found.count} places, at lines "
             f"{places}. Nothing was changed. Copy the text exactly, with more lines around it."
         )
     return ToolError(
-        f"old_string stands in {len(found.lines)} places of {name!r}, at lines {places}. Nothing was changed. "
+        f"old_string stands in {found.count} places of {name!r}, at lines {places}. Nothing was changed. "
         "Give more lines around it so that it is unique, or set replace_all."
     )
 

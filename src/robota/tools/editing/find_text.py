@@ -1,7 +1,8 @@
 """Where the text that a model quotes stands in a file: exactly, else almost exactly if that is in one place only."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import msgspec
 
@@ -15,38 +16,43 @@ LOOK_ALIKES = {
     "-": "‐‑‒–—―−",
     " ": "\u00a0\u2002\u2003\u2007\u2009\u202f\u3000",
 }
+MAX_NAMED_PLACES = 20
+MANY = 1_000
 FOLDED = str.maketrans({other: plain for plain, others in LOOK_ALIKES.items() for other in others})
 WHITESPACE = re.compile(r"(\s+)")
 WHITESPACE_CHARACTERS = " \t\n\f\v"
 
 
 class FoundText(msgspec.Struct, frozen=True, kw_only=True):
-    """The replacements to make, and how the text was found if not exactly."""
+    """The replacements to make, how many times the text was found, and how if not exactly."""
 
     spans: list[TextSpan]
+    count: int = 1
     loosely: str = ""
 
 
 class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
-    """The text stands in several places and only one was wanted."""
+    """The text stands in several places and only one was wanted. `lines` are the first of them."""
 
     lines: list[int]
+    count: int
     loosely: str = ""
 
 
 def find_text(text: str, old: str, new: str, *, everywhere: bool) -> FoundText | Ambiguous | None:
     """Replacing `old` by `new` in `text`; None if it is not there. All are plain text with `\\n` endings."""
-    exact = list(_occurrences(text, old))
-    if len(exact) == 1 or (exact and everywhere):
-        return FoundText(spans=[TextSpan(start=start, end=start + len(old), new=new) for start in exact])
-    if exact:
-        return Ambiguous(lines=_line_numbers(text, exact))
+    count = text.count(old)
+    if count == 1 or (count and everywhere):
+        return FoundText(spans=_replacements(text, old, new, count), count=count)
+    if count:
+        return Ambiguous(lines=_line_numbers(text, _occurrences(text, old)), count=count)
     for way, search in LOOSE_WAYS:
         spans = search(text, old, new)
         if len(spans) == 1:
             return FoundText(spans=spans, loosely=way)
         if spans:
-            return Ambiguous(lines=_line_numbers(text, [span.start for span in spans]), loosely=way)
+            lines = _line_numbers(text, (span.start for span in spans))
+            return Ambiguous(lines=lines, count=len(spans), loosely=way)
     return None
 
 
@@ -57,8 +63,16 @@ def _occurrences(text: str, old: str) -> Iterator[int]:
         at = text.find(old, at + len(old))
 
 
-def _line_numbers(text: str, positions: list[int]) -> list[int]:
-    return [text.count("\n", 0, position) + 1 for position in positions]
+def _replacements(text: str, old: str, new: str, count: int) -> list[TextSpan]:
+    if count <= MANY:
+        return [TextSpan(start=start, end=start + len(old), new=new) for start in _occurrences(text, old)]
+    # A million values would take a gigabyte, so all of them become one.
+    start, end = text.find(old), text.rfind(old) + len(old)
+    return [TextSpan(start=start, end=end, new=text[start:end].replace(old, new))]
+
+
+def _line_numbers(text: str, positions: Iterable[int]) -> list[int]:
+    return [text.count("\n", 0, position) + 1 for position in islice(positions, MAX_NAMED_PLACES)]
 
 
 def _by_look(text: str, old: str, new: str) -> list[TextSpan]:

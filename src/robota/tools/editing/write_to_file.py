@@ -1,13 +1,17 @@
 """Write a whole file, new or existing."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches
+from robota.contracts.workspace import Files
 from robota.tools.presentation import description_beside, titled
 from robota.workspace.problems import Missing
 from robota.workspace.text.source import TextSpan, read_source
+
+if TYPE_CHECKING:
+    from robota.tools.editing.change import FileChange
 
 
 class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,16 +22,22 @@ class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:
     """The new file, or the difference between the file and what it shall be."""
     # Comparing costs an import that a task without a write need not pay for.
-    from robota.tools.editing.change import changed_file, new_file, prepared_change
+    from robota.tools.editing.change import off_the_loop, prepared_change, size_of
+
+    size = size_of(context.files, params.path) + len(params.content)
+    change = await off_the_loop(lambda: _change(params, context.files), size)
+    return prepared_change(change, context.files, "editedExistingFile")
+
+
+def _change(params: WriteToFileParams, files: Files) -> "FileChange":
+    from robota.tools.editing.change import changed_file, new_file
 
     try:
-        source = read_source(context.files, params.path, must_be_read=True)
+        source = read_source(files, params.path, must_be_read=True)
     except Missing:
-        change = new_file(params.path, params.content)
-    else:
-        content = params.content.removeprefix("\ufeff") if source.form.mark else params.content
-        change = changed_file(params.path, source, [TextSpan(start=0, end=len(source.text), new=content)])
-    return prepared_change(change, context.files, "editedExistingFile")
+        return new_file(params.path, params.content)
+    content = params.content.removeprefix("\ufeff") if source.form.mark else params.content
+    return changed_file(params.path, source, [TextSpan(start=0, end=len(source.text), new=content)])
 
 
 def touches(params: WriteToFileParams) -> Touches:

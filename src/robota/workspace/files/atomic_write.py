@@ -17,6 +17,7 @@ from robota.workspace.files.exchange_names import exchange_names
 
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 EXCHANGE_TRIES = 8
+MANY_PARTS = 64
 OLD_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -122,12 +123,19 @@ def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
     descriptor = os.open(name, CREATE_FLAGS, mode, dir_fd=parent)
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
-            for part in (data,) if isinstance(data, bytes) else data.parts:
+            for part in _few_parts(data):
                 _write_all(file.fileno(), part)
             yield file.fileno(), name
     finally:
         with suppress(OSError):
             os.unlink(name, dir_fd=parent)
+
+
+def _few_parts(data: Content) -> tuple[bytes | memoryview, ...]:
+    """Each part is a system call, so many small ones are joined."""
+    if isinstance(data, bytes):
+        return (data,)
+    return data.parts if len(data.parts) <= MANY_PARTS else (bytes(data),)
 
 
 def _draft_name() -> str:
