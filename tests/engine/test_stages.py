@@ -82,8 +82,9 @@ class WithoutTools:
     """One mode, in which no tool may be used."""
 
     roles: Mapping[str, str] = {"code": ""}
+    uses: Mapping[str, str] = {"code": ""}
 
-    def allows(self, tool: AnyTool, mode: str, touches: Touches) -> str | None:
+    def allows(self, tool: AnyTool, mode: str, touches: Touches | None) -> str | None:
         return f"{tool.label} is not available in {mode} mode."
 
     def goes_beyond(self, mode: str, other: str) -> bool:

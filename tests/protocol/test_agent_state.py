@@ -58,7 +58,7 @@ def test_no_messages_is_no_task() -> None:
         ("api_req_failed", "idle", "retry_or_new_task"),
         ("resume_completed_task", "idle", "start_new_task"),
         ("mistake_limit_reached", "idle", "proceed_or_new_task"),
-        ("auto_approval_max_req_reached", "idle", "start_new_task"),
+        ("auto_approval_max_req_reached", "idle", "proceed_or_new_task"),
         ("resume_task", "resumable", "resume_or_abandon"),
         ("command_output", "running", "continue_or_abort"),
     ],

@@ -65,8 +65,16 @@ class ModeService(Protocol):
         """What the model is told of its role, for every mode there is."""
         ...
 
-    def allows(self, tool: AnyTool, mode: str, touches: Touches) -> str | None:
-        """Why a tool may not be used like this in a mode, in words for the model; None if it may."""
+    @property
+    def uses(self) -> Mapping[str, str]:
+        """When to use each mode, in words for the model."""
+        ...
+
+    def allows(self, tool: AnyTool, mode: str, touches: Touches | None) -> str | None:
+        """Why a tool may not be used like this in a mode, in words for the model; None if it may.
+
+        Without `touches` the question is whether the mode has the tool at all.
+        """
         ...
 
     def goes_beyond(self, mode: str, other: str) -> bool:

@@ -213,6 +213,12 @@ class TaskAborted(TaskEvent, frozen=True, kw_only=True, tag="taskAborted"):
     """The task stopped before it was done."""
 
 
+class TaskEnded(TaskEvent, frozen=True, kw_only=True, tag="taskEnded"):
+    """The task is over. `outcome` is completed, given_up, abandoned, interrupted or failed."""
+
+    outcome: str
+
+
 class TaskActive(TaskEvent, frozen=True, kw_only=True, tag="taskActive"):
     """The task runs again after an ask."""
 
@@ -325,6 +331,7 @@ Event = (
     | TaskStarted
     | TaskCompleted
     | TaskAborted
+    | TaskEnded
     | TaskActive
     | TaskInteractive
     | TaskResumable

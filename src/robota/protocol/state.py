@@ -47,7 +47,7 @@ ACTIONS: Final = {
     "completion_result": RequiredAction.START_TASK,
     "resume_task": RequiredAction.RESUME_OR_ABANDON,
     "resume_completed_task": RequiredAction.START_NEW_TASK,
-    "auto_approval_max_req_reached": RequiredAction.START_NEW_TASK,
+    "auto_approval_max_req_reached": RequiredAction.PROCEED_OR_NEW_TASK,
 }
 
 DESCRIPTIONS: Final = {
@@ -55,7 +55,7 @@ DESCRIPTIONS: Final = {
     RequiredAction.APPROVE: "The agent asks for permission.",
     RequiredAction.ANSWER: "The agent asks a question.",
     RequiredAction.RETRY_OR_NEW_TASK: "The request to the model failed. Retry, or start a new task.",
-    RequiredAction.PROCEED_OR_NEW_TASK: "The agent made too many mistakes in a row. Proceed, or start a new task.",
+    RequiredAction.PROCEED_OR_NEW_TASK: "The agent stopped at a limit. Let it proceed, or start a new task.",
     RequiredAction.START_TASK: "The task is complete. Give feedback, or start a new task.",
     RequiredAction.START_NEW_TASK: "The task has ended. Start a new one.",
     RequiredAction.RESUME_OR_ABANDON: "The task is paused. Resume it, or start a new one.",
@@ -63,6 +63,8 @@ DESCRIPTIONS: Final = {
 }
 
 WAITING: Final = frozenset({AgentState.WAITING_FOR_INPUT, AgentState.IDLE, AgentState.RESUMABLE})
+# An answer after which no row follows has ended the task.
+STOPPED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
 BUSY: Final = frozenset({AgentState.RUNNING, AgentState.STREAMING})
 
 
@@ -99,8 +101,10 @@ def state_of(last: Message | None, request: Message | None) -> AgentStateInfo:
         return _info(AgentState.STREAMING, RequiredAction.NONE, last)
     if last.type == "ask" and last.ask is not None:
         state = _state_of_ask(last.ask)
-        if state is not None:
+        if state is not None and not last.is_answered:
             return _info(state, ACTIONS[last.ask], last)
+        if state in STOPPED:
+            return _info(AgentState.IDLE, RequiredAction.START_NEW_TASK, last)
     if request is not None and _lacks_cost(request.text):
         return _info(AgentState.STREAMING, RequiredAction.NONE, last)
     return _info(AgentState.RUNNING, RequiredAction.NONE, last)
@@ -132,7 +136,7 @@ def _lacks_cost(text: str | None) -> bool:
 def _info(
     state: AgentState, action: RequiredAction, last: Message | None, description: str | None = None
 ) -> AgentStateInfo:
-    known_ask = last is not None and last.type == "ask" and action is not RequiredAction.NONE
+    known_ask = last is not None and last.type == "ask" and not last.is_answered and action is not RequiredAction.NONE
     return AgentStateInfo(
         state=state,
         is_waiting_for_input=state in WAITING,

@@ -12,6 +12,7 @@ from robota.protocol.asks.ask import (
     MistakesAsk,
     QuestionAsk,
     ResumeAsk,
+    SuggestedAnswer,
 )
 
 TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
@@ -21,7 +22,7 @@ def words_for(asked: TalkAsk) -> list[str]:
     """What the person reads before they answer."""
     match asked:
         case QuestionAsk():
-            numbered = [f"  {number} {each.answer}" for number, each in enumerate(asked.suggestions, start=1)]
+            numbered = [f"  {number} {_offered(each)}" for number, each in enumerate(asked.suggestions, start=1)]
             return [f"? {asked.question}", *numbered]
         case LimitAsk():
             what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
@@ -57,6 +58,10 @@ def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
             return _yes_or_no(line) or (Say(text=typed) if line else Approve())
         case never:
             assert_never(never)
+
+
+def _offered(suggestion: SuggestedAnswer) -> str:
+    return suggestion.answer if suggestion.mode is None else f"{suggestion.answer} (goes on in {suggestion.mode} mode)"
 
 
 def _yes_or_no(line: str) -> Approve | Reject | None:

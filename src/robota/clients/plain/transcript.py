@@ -8,6 +8,7 @@ import msgspec
 from robota.clients.render.progress import Progress
 from robota.clients.terminal.line import DIM, RED, Handlers
 from robota.clients.terminal.line_writer import LineWriter
+from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.events import (
     CallPurpose,
     MessageCreated,
@@ -73,7 +74,7 @@ class Transcript:
         if event.task_id not in self._begun:
             self._begun.add(event.task_id)  # the first row of a task is its prompt, which is known
             return
-        if row.ask is not None and row.call_id is not None:
+        if row.ask in APPROVAL_ASKS and row.call_id is not None:
             self._asked.add(row.call_id)
         elif row.say in SPOKEN:
             self._streaming, self._shown = row.ts, 0

@@ -1,5 +1,6 @@
 """The stages before a call runs: may it, with these arguments, now?"""
 
+import asyncio
 import json
 import os
 from collections import deque
@@ -31,8 +32,11 @@ from robota.log.errors import ArtifactMissing
 from robota.log.kinds.calls import VerdictRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import MistakeKind, MistakesAsk
+from robota.protocol.message import Message
 from robota.workspace.problems import FileProblem
 
+# A command that has shown something and still runs after this time can be ended by a client.
+OUTPUT_ASK_SECONDS: Final = 1.0
 NOT_KEPT: Final = "(not kept: the session log cannot be written)"
 FIRST_ARGUMENT_HEAD: Final = 47
 FIRST_ARGUMENT_TAIL: Final = 30
@@ -48,6 +52,8 @@ class CallContext:
         self._runtime = runtime
         self._call = call
         self._output: StreamingRow | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._asked: Message | None = None
         self._files = runtime.services.files.for_call()
 
     @property
@@ -69,6 +75,8 @@ class CallContext:
     def show(self, output: str) -> None:
         if self._output is None:
             self._output = self._runtime.rows.stream("command_output", call_id=self._call.id)
+            if self._runtime.options.attended:
+                self._timer = asyncio.get_running_loop().call_later(OUTPUT_ASK_SECONDS, self._ask_about_output)
         self._output.append(output)
 
     def keep(self, data: bytes) -> str:
@@ -89,8 +97,19 @@ class CallContext:
 
     def close(self, *, interrupted: bool = False) -> None:
         """The tool has ended; so has its output."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._asked is not None:
+            self._runtime.asks.end_output(self._asked.ts)
+            self._runtime.rows.change(self._asked, is_answered=True)
+            self._asked = None
         if self._output is not None:
             self._output.finish(**({"interrupted": True} if interrupted else {}))
+
+    def _ask_about_output(self) -> None:
+        """Offer to end a command that takes its time; it goes on meanwhile."""
+        self._asked = self._runtime.rows.ask("command_output", "", call_id=self._call.id)
+        self._runtime.asks.show_output(self._asked.ts)
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):

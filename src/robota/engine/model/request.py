@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
+from robota.engine.model.system_prompt import RequestHead, request_head
 from robota.engine.runtime.task_runtime import TaskRuntime, total_in
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import FailureAsk, Fault
@@ -58,13 +59,13 @@ class Requester:
         self,
         runtime: TaskRuntime,
         call_format: CallFormat,
-        system: str,
+        head: RequestHead,
         request_retry: "RequestRetry",
         context: ContextWindow,
     ) -> None:
         self._runtime = runtime
         self._call_format = call_format
-        self._system = system
+        self._head = head
         self._request_retry = request_retry
         self._context = context
         self._services = runtime.services
@@ -72,7 +73,6 @@ class Requester:
         self._history = runtime.history
         self._bus = runtime.bus
         self._meter = runtime.meter
-        self._specs = tuple(runtime.services.tools.specs)
         self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
 
@@ -95,9 +95,13 @@ class Requester:
                 return reply
 
     async def _attempt(self) -> Reply:
+        if self._head.mode != self._runtime.mode:
+            self._head = request_head(self._runtime, self._call_format)
         self._record_contents()
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
-        reader = ReplyReader(self._rows, self._bus, self._call_format.reader(self._specs, self._new_id), self._new_id)
+        reader = ReplyReader(
+            self._rows, self._bus, self._call_format.reader(self._head.specs, self._new_id), self._new_id
+        )
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
         try:
             await self._read(reader)
@@ -118,7 +122,7 @@ class Requester:
 
     def _record_contents(self) -> None:
         """Log what requests are made of besides the turns, when it is not what the last one was made of."""
-        contents = (self._request_retry.model, self._system, self._call_format.offered(self._specs))
+        contents = (self._request_retry.model, self._head.system, self._call_format.offered(self._head.specs))
         if contents != self._recorded_contents:
             self._recorded_contents = contents
             model, system, tools = contents
@@ -127,9 +131,9 @@ class Requester:
     async def _read(self, reader: ReplyReader) -> None:
         request = ModelRequest(
             model=self._request_retry.model,
-            system=self._system,
+            system=self._head.system,
             turns=self._history.outgoing(),
-            tools=self._call_format.offered(self._specs),
+            tools=self._call_format.offered(self._head.specs),
             max_output_tokens=self._services.model.info.max_output_tokens,
         )
         stream = self._services.model.provider.stream(request)

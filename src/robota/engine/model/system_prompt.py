@@ -1,4 +1,4 @@
-"""The system prompt. Built once per task and then left alone, so that the provider's prompt cache holds."""
+"""The system prompt. Built once per mode of a task and then left alone, so that the provider's prompt cache holds."""
 
 import os
 import sys
@@ -6,8 +6,12 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from robota.contracts.services import ModeService
 from robota.engine.model.reply import CallFormat
 from robota.engine.runtime.options import Completion, Options
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.providers.chunks import ToolSpec
 
 ENDING: Final = {
@@ -29,14 +33,26 @@ REPLY_CUT: Final = (
 )
 
 
-def system_prompt(options: Options, call_format: CallFormat, specs: tuple[ToolSpec, ...], role: str = "") -> str:
-    """`role` is what the mode of the task says of itself."""
-    base = options.system_prompt if options.system_prompt is not None else _default(options, role)
+class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes with every request of a task while it is in a mode: the system prompt, and the tools of the mode."""
+
+    mode: str
+    system: str
+    specs: tuple[ToolSpec, ...]
+
+
+def request_head(runtime: TaskRuntime, call_format: CallFormat) -> RequestHead:
+    """For the mode that the task is in now."""
+    tools, modes, options = runtime.services.tools, runtime.services.modes, runtime.options
+    kept_out = {tool.name for tool in tools.all if modes.allows(tool, runtime.mode, None) is not None}
+    specs = tuple(spec for spec in tools.specs if spec.name not in kept_out)
+    base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
     parts = (base, call_format.instructions(specs), options.append_system_prompt or "")
-    return "\n\n".join(part for part in parts if part)
+    return RequestHead(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
 
 
-def _default(options: Options, role: str) -> str:
+def _default(options: Options, mode: str, modes: ModeService) -> str:
+    role = modes.roles.get(mode, "")
     template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
     return template.format(
         role=f" {role}" if role else "",
@@ -45,5 +61,7 @@ def _default(options: Options, role: str) -> str:
         shell=os.environ.get("SHELL", "/bin/sh"),
         date=date.today().isoformat(),
         git="yes" if (options.cwd / ".git").exists() else "no",
+        mode=mode,
+        modes="\n".join(f"- {slug}: {use}".rstrip(": ") for slug, use in modes.uses.items()),
         completion=ENDING[options.completion],
     )

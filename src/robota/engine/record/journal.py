@@ -123,6 +123,9 @@ class LogPort(Protocol):
     @property
     def redactor(self) -> Redactor: ...
 
+    @property
+    def path(self) -> Path: ...
+
     def append(self, payload: Payload) -> Appended: ...
 
     def next_ts(self) -> int: ...
@@ -152,6 +155,11 @@ class Journal:
         self._log = log
         self._bus = bus
         self.trouble: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where the log lies."""
+        return self._log.path
 
     def write(self, payload: Payload) -> bool:
         """Write a record. Returns whether it is known to hold no secret that clients must not see."""

@@ -31,6 +31,19 @@ class AskTable:
 
     def __init__(self) -> None:
         self._pending: dict[int, PendingAsk] = {}
+        self._about_output: set[int] = set()
+
+    def show_output(self, ts: int) -> None:
+        """The ask `ts` is about a command that goes on by itself: nobody waits for an answer, but one may come."""
+        self._about_output.add(ts)
+
+    def end_output(self, ts: int) -> None:
+        """The command has ended."""
+        self._about_output.discard(ts)
+
+    def is_about_output(self, ts: int | None) -> bool:
+        """Whether an answer to the ask `ts`, or one that names none, means a running command."""
+        return ts in self._about_output if ts is not None else self.newest is None and bool(self._about_output)
 
     @property
     def newest(self) -> PendingAsk | None:

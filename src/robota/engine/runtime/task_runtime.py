@@ -150,12 +150,18 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     def tell_usage(self) -> None:
         """Tell clients what the task has used so far, and how full its window is."""
+        for event in self.usage_events:
+            self.bus.emit(event)
+
+    @property
+    def usage_events(self) -> tuple[Event, ...]:
+        """What the task has used so far, and how full its window is."""
         meter, window = self.meter, self.services.model.info.context_window
-        self.bus.emit(TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage))
         used = meter.context_tokens
         percentage = round(min(100.0, 100 * used / window), 2)
-        self.bus.emit(
-            ContextUpdate(task_id=self.task_id, used_tokens=used, max_tokens=window, used_percentage=percentage)
+        return (
+            TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage),
+            ContextUpdate(task_id=self.task_id, used_tokens=used, max_tokens=window, used_percentage=percentage),
         )
 
     async def fire(self, event: HookEvent, target: str = "", **fields: Any) -> HookResult:

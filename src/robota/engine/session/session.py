@@ -19,8 +19,9 @@ from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.kinds.session import SessionHeader, TaskRecord
-from robota.protocol.asks.answer import Say
+from robota.protocol.asks.answer import Reject, Say
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
+from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.commands import (
     Accepted,
     AskResponse,
@@ -104,7 +105,9 @@ class Session:
     def events(self) -> AsyncIterator[Event]:
         for task in self._runner.stack:
             task.runtime.rows.flush()
-        return self._bus.subscribe(State(state=self._state()), *self._journal.warning)
+        current = self._runner.current
+        usage = current.runtime.usage_events if current is not None and current.runtime.meter.requests else ()
+        return self._bus.subscribe(State(state=self._state()), *usage, *self._journal.warning)
 
     def tell_sandbox(self, kind: str, reason: str) -> None:
         """What confines commands has been found out."""
@@ -180,12 +183,22 @@ class Session:
         if self._gatherer is not None:
             self._gatherer.cancel()
             return Accepted()
-        if self._runner.interrupt():
+        pending = self._asks.newest
+        is_at_rest = pending is not None and pending.message.ask in GIVES_WAY and not pending.is_settled
+        if not is_at_rest and self._runner.interrupt():
             return Accepted()
         return Refused(code="no_active_task", message="Nothing is running.")
 
     async def _answer(self, command: AskResponse) -> Receipt:
-        return self._asks.answer(command)
+        if not self._asks.is_about_output(command.ts):
+            return self._asks.answer(command)
+        try:
+            answer = answer_in(command)
+        except UnknownResponse as unknown:
+            return Refused(code="unknown_response", message=str(unknown))
+        if isinstance(answer, Reject):
+            return await self._terminal_operation(TerminalOperation(terminal_operation="abort"))
+        return self._queue.add(answer.text, answer.images) if answer.has_words else Accepted()
 
     async def _queue_message(self, command: QueueMessage) -> Receipt:
         """A message that something waits for is delivered at once; any other waits its turn."""
@@ -215,7 +228,9 @@ class Session:
             return NO_TASK
         if command.text not in self._services.modes.roles:
             return self._no_such_mode()
-        task.runtime.switch_mode(command.text)
+        if command.text != task.runtime.mode:
+            task.runtime.switch_mode(command.text)
+            task.remind(f"The user switched the task to {command.text} mode. Your role and tools are now those of it.")
         return Accepted()
 
     def _no_such_mode(self) -> Refused:
@@ -304,6 +319,7 @@ class Session:
             tools=tuple(tool.name for tool in self._services.tools.all),
             mcp_servers=tuple(self._services.tools.servers),
             name=options.name,
+            log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,
         )
 

@@ -11,7 +11,7 @@ from robota.engine.task.task import Ended, Task
 from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ResumeAsk
-from robota.protocol.events import Notice, TaskAborted, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
+from robota.protocol.events import Notice, TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
 
@@ -76,7 +76,7 @@ class TaskRunner:
         await self._tell_start(child, HookEvent.SUBAGENT_START, order.mode)
         ended = await child.work()
         self.stack.remove(child)
-        self._journal.write(EndRecord(task_id=child_id, outcome=_outcome(ended)))
+        self._tell_end(child_id, _outcome(ended))
         self._bus.emit(TaskUnpaused(task_id=parent_id))
         self._changed()
         if ended.result is None:
@@ -103,7 +103,13 @@ class TaskRunner:
                 self._work.cancel()
                 await asyncio.wait([self._work])
             self._close_books(task)
-            self._journal.write(EndRecord(task_id=task.runtime.task_id, outcome=outcome))
+            self._tell_end(task.runtime.task_id, outcome)
+
+    def _tell_end(self, task_id: str, outcome: str) -> None:
+        self._journal.write(EndRecord(task_id=task_id, outcome=outcome))
+        if outcome == "given_up":
+            self._bus.emit(TaskAborted(task_id=task_id))
+        self._bus.emit(TaskEnded(task_id=task_id, outcome=outcome))
 
     async def _begin_session(self, task: Task) -> None:
         """Every task begins with an empty conversation, so for hooks the second one is a session that was cleared."""

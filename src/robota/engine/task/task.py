@@ -14,12 +14,12 @@ from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import Requester, RequestRetry
-from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, system_prompt
+from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, request_head
 from robota.engine.runtime.options import Completion
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.answer import Answer, Approve
-from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk, QuestionAsk
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
@@ -97,12 +97,11 @@ class Task:
         self._mistakes = 0
         self._requests = 0
         self._cut_text = ""
-        role = runtime.services.modes.roles.get(runtime.mode, "")
-        system = system_prompt(runtime.options, call_format, tuple(runtime.services.tools.specs), role)
+        head = request_head(runtime, call_format)
         request_retry = RequestRetry(runtime)
-        gauge = Gauge(overhead_of(system, call_format.offered(tuple(runtime.services.tools.specs))))
+        gauge = Gauge(overhead_of(head.system, call_format.offered(head.specs)))
         self.context = Context(runtime, request_retry, gauge, lambda: self.todos)
-        self.requester = Requester(runtime, call_format, system, request_retry, self.context)
+        self.requester = Requester(runtime, call_format, head, request_retry, self.context)
         self._executor = ToolExecutor(runtime, self._handle)
 
     def hear(self, text: str, images: Sequence[str] = (), *, is_prompt: bool = True) -> None:
@@ -315,9 +314,7 @@ class Task:
         """What a tool asked of the engine."""
         match control:
             case Question():
-                answer = await self.runtime.ask(control.asked, call_id=call.id)
-                self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-                return ToolResult(content=f"<user_message>\n{answer.text}\n</user_message>", images=())
+                return await self._put_question(control.asked, call)
             case Plan():
                 self.todos = control.todos
                 self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=control.todos))
@@ -332,6 +329,18 @@ class Task:
                 return ToolResult(content="The result was shown to the user.", control=control)
             case _:
                 assert_never(control)
+
+    async def _put_question(self, question: QuestionAsk, call: ToolCall) -> ToolResult:
+        """The answer of the person. One that was suggested with a mode switches to it: they saw which."""
+        answer = await self.runtime.ask(question, call_id=call.id)
+        self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
+        modes = {each.answer: each.mode for each in question.suggestions}
+        mode = modes.get(answer.text)
+        told = f"<user_message>\n{answer.text}\n</user_message>"
+        if mode is not None and mode != self.runtime.mode and mode in self.runtime.services.modes.roles:
+            self.runtime.switch_mode(mode)
+            told = f"{told}\nWith this answer the task is in {mode} mode now. Your role and tools are those of it."
+        return ToolResult(content=told, images=tuple(block.source for block in image_blocks(answer.images)))
 
     async def _hand_over(self, order: Delegate, call: ToolCall) -> ToolResult:
         """Work that may do more than this task may is for the person to hand out."""

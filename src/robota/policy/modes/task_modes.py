@@ -129,7 +129,12 @@ class TaskModes(msgspec.Struct, frozen=True):
         """What the model is told of itself in each mode."""
         return {slug: role_of(mode) for slug, mode in self.modes.items()}
 
-    def allows(self, tool: AnyTool, mode: str, touches: Touches) -> str | None:
+    @property
+    def uses(self) -> Mapping[str, str]:
+        """When to use each mode."""
+        return {slug: mode.when_to_use or mode.description or mode.name for slug, mode in self.modes.items()}
+
+    def allows(self, tool: AnyTool, mode: str, touches: Touches | None) -> str | None:
         """Why a tool may not be used like this in a mode; None if it may."""
         return allows(tool, mode, touches, self.modes)
 

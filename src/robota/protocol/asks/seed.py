@@ -122,8 +122,8 @@ def question_in(text: str) -> QuestionAsk:
     if not isinstance(question, str):
         return QuestionAsk(question=text)
     suggested = told.get("suggest")
-    answers = [each["answer"] for each in suggested if _suggests(each)] if isinstance(suggested, list) else []
-    return QuestionAsk(question=question, suggestions=tuple(SuggestedAnswer(answer=answer) for answer in answers))
+    suggestions = [_suggestion(each) for each in suggested if _suggests(each)] if isinstance(suggested, list) else []
+    return QuestionAsk(question=question, suggestions=tuple(suggestions))
 
 
 def seed_ask(asked: Ask) -> SeedAsk:
@@ -219,6 +219,11 @@ def _json(value: Any) -> str:
 
 def _suggests(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("answer"), str)
+
+
+def _suggestion(told: dict[str, Any]) -> SuggestedAnswer:
+    mode = told.get("mode")
+    return SuggestedAnswer(answer=told["answer"], mode=mode if isinstance(mode, str) and mode else None)
 
 
 def _number(value: Any) -> float:
