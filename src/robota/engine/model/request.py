@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
-from robota.engine.model.system_prompt import RequestHead, request_head
+from robota.engine.model.system_prompt import ModePrompt, mode_prompt
 from robota.engine.runtime.task_runtime import TaskRuntime, total_in
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import FailureAsk, Fault
@@ -59,7 +59,7 @@ class Requester:
         self,
         runtime: TaskRuntime,
         call_format: CallFormat,
-        head: RequestHead,
+        head: ModePrompt,
         request_retry: "RequestRetry",
         context: ContextWindow,
     ) -> None:
@@ -96,7 +96,7 @@ class Requester:
 
     async def _attempt(self) -> Reply:
         if self._head.mode != self._runtime.mode:
-            self._head = request_head(self._runtime, self._call_format)
+            self._head = mode_prompt(self._runtime, self._call_format)
         self._record_contents()
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
         reader = ReplyReader(

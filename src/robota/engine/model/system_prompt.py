@@ -33,7 +33,7 @@ REPLY_CUT: Final = (
 )
 
 
-class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
+class ModePrompt(msgspec.Struct, frozen=True, kw_only=True):
     """What goes with every request of a task while it is in a mode: the system prompt, and the tools of the mode."""
 
     mode: str
@@ -41,14 +41,14 @@ class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
     specs: tuple[ToolSpec, ...]
 
 
-def request_head(runtime: TaskRuntime, call_format: CallFormat) -> RequestHead:
+def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     """For the mode that the task is in now."""
     tools, modes, options = runtime.services.tools, runtime.services.modes, runtime.options
     kept_out = {tool.name for tool in tools.all if modes.allows(tool, runtime.mode, None) is not None}
     specs = tuple(spec for spec in tools.specs if spec.name not in kept_out)
     base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
     parts = (base, call_format.instructions(specs), options.append_system_prompt or "")
-    return RequestHead(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
+    return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
 
 
 def _default(options: Options, mode: str, modes: ModeService) -> str:

@@ -14,7 +14,7 @@ from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import Requester, RequestRetry
-from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, request_head
+from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
 from robota.engine.runtime.options import Completion
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.session import TodosRecord
@@ -97,7 +97,7 @@ class Task:
         self._mistakes = 0
         self._requests = 0
         self._cut_text = ""
-        head = request_head(runtime, call_format)
+        head = mode_prompt(runtime, call_format)
         request_retry = RequestRetry(runtime)
         gauge = Gauge(overhead_of(head.system, call_format.offered(head.specs)))
         self.context = Context(runtime, request_retry, gauge, lambda: self.todos)
