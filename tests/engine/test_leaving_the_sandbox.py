@@ -25,8 +25,8 @@ def written(outside: Path) -> bool:
 
 
 def writing(outside: Path, workspace: Path) -> dict[str, Any]:
-    """A program that fails inside every kind of sandbox, in the words of one of them, and works outside."""
-    program = f"echo x > {outside} || {{ echo 'Read-only file system'; exit 1; }}\n"
+    """A program that fails inside every kind of sandbox, without saying where, and works outside."""
+    program = f"{{ echo x > {outside}; }} 2>/dev/null || {{ echo 'Read-only file system'; exit 1; }}\n"
     (workspace / "program.sh").write_text(program)
     return {"calls": [call("execute_command", command="sh program.sh")]}
 

@@ -47,6 +47,7 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None = None
     host: str | None = None
     outside_sandbox: bool = False  # a command that wants to go without the walls
+    opened: tuple[str, ...] = ()  # hosts and directories that the sandbox shall open for the command
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):

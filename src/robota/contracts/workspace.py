@@ -45,7 +45,10 @@ class Files(EditableFiles, Protocol):
 
 
 class Processes(Protocol):
-    """Runs the commands of one session; `unsandboxed` and `access` only if the caller was allowed that."""
+    """Runs the commands of one session; `unsandboxed` and `access` only if the caller was allowed that.
+
+    Of a chain of simple commands, `is_chain`, it is found out how many were started.
+    """
 
     async def run(
         self,
@@ -56,6 +59,7 @@ class Processes(Protocol):
         *,
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
+        is_chain: bool = False,
     ) -> CommandOutcome:
         """Run a shell command to its end or to the time limit."""
         ...
@@ -69,6 +73,7 @@ class Processes(Protocol):
         *,
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
+        is_chain: bool = False,
     ) -> CommandOutcome | BackgroundProcess:
         """The same, but at the time limit the command goes on in the background."""
         ...

@@ -9,7 +9,14 @@ import msgspec
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.protected.kept_files import KeptFiles
-from robota.policy.protected.path_resolver import PathResolver, hides_what_it_is, secret_pattern, steering_pattern
+from robota.policy.protected.path_resolver import (
+    PathResolver,
+    credential_store,
+    hides_what_it_is,
+    secret_pattern,
+    steering_dot_pattern,
+    steering_pattern,
+)
 from robota.policy.rules.rule import READ, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion, only_at_the_root
@@ -19,6 +26,7 @@ from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
 
 LOOKING: Final = frozenset({Effect.READ, Effect.TALK})
 LEAVES_SANDBOX: Final = "It wants to run without the sandbox; a person decides that each time."
+OPENS_SANDBOX: Final = "It wants the sandbox to open {} for this one command; a person decides that each time."
 
 
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +71,9 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
             sandbox_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
         )
         verdict = decide(subject, context)
-        return ask_to_leave_sandbox(verdict, mode) if subject.touches.outside_sandbox else verdict
+        if subject.touches.outside_sandbox:
+            return ask_to_leave_sandbox(verdict, mode)
+        return _ask_to_open(verdict, subject.touches.opened, context) if subject.touches.opened else verdict
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
         """The denial that takes the place of a question when nobody is there to answer it."""
@@ -202,7 +212,19 @@ def _only_looks(subject: Subject) -> bool:
     return bool(subject.effects) and subject.effects <= LOOKING
 
 
-def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode) -> Verdict:
+def _ask_to_open(verdict: Verdict, opened: tuple[str, ...], context: PolicyContext) -> Verdict:
+    """The same for a command that wants the sandbox to open hosts or directories for it."""
+    from robota.workspace.sandbox.openings import problem_with_opening
+
+    for entry in opened:
+        problem = problem_with_opening(entry, context.resolver.root, context.resolver.home)
+        pattern = credential_store(entry) or steering_dot_pattern(entry.lstrip("/")) if "/" in entry else None
+        if problem is not None or pattern is not None:
+            return deny(f"The sandbox is not opened for {entry!r}: {problem or f'{pattern} is protected'}.")
+    return ask_to_leave_sandbox(verdict, context.mode, OPENS_SANDBOX.format(", ".join(opened)))
+
+
+def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode, reason: str = LEAVES_SANDBOX) -> Verdict:
     """The verdict about the command, made a question that no rule spares next time and no hook answers.
 
     Only a denial, and the mode in which a person lets everything run, go beyond that.
@@ -212,7 +234,7 @@ def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode) -> Verdict:
     return msgspec.structs.replace(
         verdict,
         decision=Decision.ASK,
-        reason=LEAVES_SANDBOX,
+        reason=reason,
         rule="sandbox",
         suggestions=(),
         steps=(*verdict.steps, "sandbox"),

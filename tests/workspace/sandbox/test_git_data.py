@@ -1,5 +1,6 @@
 """git at work inside the sandbox: its data changes, and nothing that a later git would execute or obey."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from robota.workspace.git.abandoned_copies import take_over_abandoned
 from robota.workspace.git.data_copy import GitDataCopy
 from robota.workspace.git.git_directories import find_git_directories
+from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.process.wrapped_command import SandboxAccess
 from robota.workspace.sandbox.backend import SandboxKind
 from robota.workspace.sandbox.profile import workspace_profile
@@ -49,8 +51,14 @@ class Place:
         profile = workspace_profile(self.root, self.temporary, home=None)
         wrapped = make(SandboxKind.BUBBLEWRAP, profile).wrap(["/bin/bash", "-c", command], self.root, GIT_DATA)
         try:
+            environment = with_git_settings(os.environ, wrapped.git_settings)
             done = subprocess.run(
-                wrapped.argv, pass_fds=wrapped.descriptors, capture_output=True, text=True, check=False
+                wrapped.argv,
+                pass_fds=wrapped.descriptors,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             left_out = wrapped.take_over() if wrapped.take_over is not None else ("no copy",)
         finally:

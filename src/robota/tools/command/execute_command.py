@@ -1,9 +1,12 @@
 """Run a shell command."""
 
+import os
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
+from robota.config.paths import home_directory
 from robota.contracts.tool import (
     Alternative,
     Effect,
@@ -19,7 +22,6 @@ from robota.contracts.tool import (
 )
 from robota.protocol.views import TerminalView
 from robota.tools.command.report import (
-    FAILED_INSIDE,
     MAX_CHARACTERS,
     NO_INPUT,
     SANDBOX_NOTE,
@@ -36,7 +38,8 @@ from robota.workspace.git.writing_commands import writes_git_data
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.wrapped_command import SandboxAccess
+from robota.workspace.sandbox.openings import access_for
+from robota.workspace.shell.started_parts import is_chain, started_parts
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -64,6 +67,13 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         msgspec.Meta(description="Run it without the sandbox. The user is always asked. Only after it failed inside."),
     ] = False
+    opened: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(
+            description="Hosts (example.com) and directories (/home/me/.cache/tool) to open the sandbox for. "
+            "The user is always asked. Only after the command failed for want of them."
+        ),
+    ] = ()
 
 
 async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepared:
@@ -79,9 +89,15 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
     processes = context.processes
     run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
     cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-    access = SandboxAccess(git_data=writes_git_data(params.command))
+    access = access_for(params.opened, git_data=writes_git_data(params.command))
     outcome = await run_it(
-        params.command, cwd, timeout_s, context.show, unsandboxed=params.without_sandbox, access=access
+        params.command,
+        cwd,
+        timeout_s,
+        context.show,
+        unsandboxed=params.without_sandbox,
+        access=access,
+        is_chain=is_chain(params.command),
     )
     if isinstance(outcome, BackgroundProcess):
         return _handed_over(outcome, timeout_s)
@@ -91,7 +107,10 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
 def touches(params: ExecuteCommandParams) -> Touches:
     """The command, its directory, and whether it asks to leave the sandbox."""
     return Touches(
-        command=params.command, paths=(params.cwd,) if params.cwd else (), outside_sandbox=params.without_sandbox
+        command=params.command,
+        paths=(params.cwd,) if params.cwd else (),
+        outside_sandbox=params.without_sandbox,
+        opened=params.opened,
     )
 
 
@@ -122,13 +141,26 @@ async def _ended(
         content=content,
         view=view,
         is_error=ending.stopped_for is not None,
-        alternative=_outside_sandbox(params, " ".join(outcome.refused_hosts)) if was_stopped else None,
+        alternative=_second_try(params, outcome, output, context.cwd) if was_stopped else None,
     )
 
 
-def _outside_sandbox(params: ExecuteCommandParams, refused: str) -> Alternative:
-    unconfined = msgspec.to_builtins(msgspec.structs.replace(params, without_sandbox=True))
-    return Alternative(input=unconfined, why=refused or FAILED_INSIDE, manner="without the sandbox")
+def _second_try(params: ExecuteCommandParams, outcome: CommandOutcome, output: str, root: Path) -> Alternative:
+    # Only after a failure.
+    from robota.tools.command.second_try import FailedCommand, second_try
+
+    started = outcome.started
+    return second_try(
+        FailedCommand(
+            arguments=msgspec.to_builtins(params),
+            command=params.command,
+            output=output,
+            refused=outcome.refused_hosts,
+            parts=None if started is None else started_parts(params.command, started),
+            root=root,
+            home=home_directory(os.environ),
+        )
+    )
 
 
 def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:

@@ -15,6 +15,7 @@ import msgspec
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked, without_loader_settings
 from robota.workspace.process.git_settings import with_git_settings
+from robota.workspace.process.shell_trace import ShellTrace
 from robota.workspace.process.tree import ProcessTree
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import (
@@ -56,7 +57,10 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """What to start. With `has_input` the command can be written to; otherwise it reads the end of the file."""
+    """What to start. With `has_input` the command can be written to; otherwise it reads the end of the file.
+
+    `trace` is told by bash what it starts; it is closed with the command.
+    """
 
     command: str
     cwd: Path
@@ -64,6 +68,7 @@ class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
     has_input: bool = False
     wrap: CommandWrapper = unwrapped
     access: SandboxAccess = NO_MORE_ACCESS
+    trace: ShellTrace | None = None
     environment: Mapping[str, str] = {}
     withheld: WithheldVariables = NOTHING_NAMED
 
@@ -257,13 +262,14 @@ def _spawn(
     environment = command_environment({**os.environ, **without_loader_settings(launch.environment)})
     withheld = launch.withheld
     environment = (withheld.without_secrets if wrapped.is_sandboxed else withheld.without_own_keys)(environment)
-    environment = with_git_settings(environment)
+    environment = with_git_settings(environment, wrapped.git_settings)
+    trace = launch.trace
     try:
         return subprocess.Popen(
             wrapped.argv,
             cwd=launch.cwd,
-            env=marked(environment, launch.mark),
-            pass_fds=wrapped.descriptors,
+            env={**marked(environment, launch.mark), **(trace.environment if trace is not None else {})},
+            pass_fds=(*wrapped.descriptors, *(trace.descriptors if trace is not None else ())),
             stdin=input_end,
             stdout=output_end,
             stderr=output_end,

@@ -24,6 +24,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     `output_head` is all of a short output; of a long one the middle is in neither half, and `output_file` holds its
     first 256 MiB (the caller deletes it), if the disk had room. `refused_hosts` has a sentence for each host that the
     sandbox kept it from, `left_out` one for each change of git's data that was not taken over.
+    `started` is how many commands of a chain were started, if that was wanted.
     """
 
     ending: Ending
@@ -34,6 +35,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     output_file: Path | None = None
     refused_hosts: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    started: int | None = None
 
     @property
     def exit_code(self) -> int | None:
@@ -48,6 +50,7 @@ class ForegroundProcess:
         self, launch: CommandLaunch, spool_prefix: str, limits: CommandLimits, on_output: Callable[[str], None]
     ) -> None:
         self.capture = OutputCapture(spool_prefix)
+        self._trace = launch.trace
         self._pacer = OutputPacer(on_output)
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[StopReason | None] = self._loop.create_future()
@@ -97,6 +100,8 @@ class ForegroundProcess:
         """Give the running command and its output to a new owner; this object is done with it."""
         self._watchdog.stop()
         self._pacer.finish()
+        if self._trace is not None:
+            self._trace.close()
         return self.child, self.capture
 
     async def give_up(self) -> None:
@@ -109,6 +114,7 @@ class ForegroundProcess:
             self.capture.discard()
 
     def _collected(self, left_out: tuple[str, ...]) -> CommandOutcome:
+        started = self._trace.started() if self._trace is not None else None
         left_behind = self._finish()
         code, text = self.child.return_code, self.capture.text
         assert code is not None
@@ -121,10 +127,13 @@ class ForegroundProcess:
             output_file=self.capture.spool,
             refused_hosts=self.child.refused_hosts,
             left_out=left_out,
+            started=started,
         )
 
     def _finish(self) -> bool:
         self._watchdog.stop()
+        if self._trace is not None:
+            self._trace.close()
         left_behind = self.child.finish()
         self._pacer.add(self.capture.finish())
         self._pacer.finish()

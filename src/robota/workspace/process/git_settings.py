@@ -34,10 +34,12 @@ NOT_PASSED_ON: Final = frozenset(
 )
 TRACING: Final = "GIT_TRACE"
 COUNT: Final = "GIT_CONFIG_COUNT"
+NO_MORE: Final[Mapping[str, str]] = {}
 
 
-def with_git_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment with these settings behind those that it had."""
+def with_git_settings(environment: Mapping[str, str], more: Mapping[str, str] = NO_MORE) -> dict[str, str]:
+    """The environment with these settings behind those that it had, and `more` of one command."""
+    settings = {**SETTINGS, **more}
     kept = {
         name: value for name, value in environment.items() if name not in NOT_PASSED_ON and not name.startswith(TRACING)
     }
@@ -45,7 +47,7 @@ def with_git_settings(environment: Mapping[str, str]) -> dict[str, str]:
     # Some that it had may have been withheld, and git refuses to start where one is missing.
     while f"GIT_CONFIG_KEY_{first}" in kept and f"GIT_CONFIG_VALUE_{first}" in kept and COUNT in kept:
         first += 1
-    for place, (key, value) in enumerate(SETTINGS.items(), start=first):
+    for place, (key, value) in enumerate(settings.items(), start=first):
         kept[f"GIT_CONFIG_KEY_{place}"] = key
         kept[f"GIT_CONFIG_VALUE_{place}"] = value
-    return {**kept, **VARIABLES, COUNT: str(first + len(SETTINGS))}
+    return {**kept, **VARIABLES, COUNT: str(first + len(settings))}

@@ -14,6 +14,7 @@ from robota.workspace.process.command_process import CommandLaunch, CommandProce
 from robota.workspace.process.foreground import CommandOutcome, ForegroundProcess
 from robota.workspace.process.guardian import OrphanGuard
 from robota.workspace.process.session_ports import SessionPorts
+from robota.workspace.process.shell_trace import ShellTrace
 from robota.workspace.process.watchdog import CommandLimits
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, SandboxAccess, unwrapped
@@ -54,6 +55,7 @@ class LocalProcesses:
         *,
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
+        is_chain: bool = False,
     ) -> CommandOutcome:
         """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`.
 
@@ -62,7 +64,7 @@ class LocalProcesses:
         """
         if any(process.ending is None for process in self._background.values()):
             access = msgspec.structs.replace(access, session_network=True)
-        started = self._start(command, cwd, on_output, unsandboxed, access)
+        started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
         try:
             if not await started.is_over(timeout_s):
                 started.end(StopReason.TIME_OUT)
@@ -82,11 +84,12 @@ class LocalProcesses:
         *,
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
+        is_chain: bool = False,
     ) -> CommandOutcome | BackgroundProcess:
         """The same, but at the time limit the command goes on in the background."""
         self._require_room()
         access = msgspec.structs.replace(access, session_network=True)
-        started = self._start(command, cwd, on_output, unsandboxed, access)
+        started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
         try:
             if not await started.is_over(timeout_s):
                 return self._adopt(command, *started.hand_over(), started.age_s)
@@ -148,10 +151,23 @@ class LocalProcesses:
             self._guard.close()
 
     def _start(
-        self, command: str, cwd: Path, on_output: Callable[[str], None], unsandboxed: bool, access: SandboxAccess
+        self,
+        command: str,
+        cwd: Path,
+        on_output: Callable[[str], None],
+        unsandboxed: bool,
+        access: SandboxAccess,
+        is_chain: bool,
     ) -> ForegroundProcess:
         launch = self._launch(command, cwd, unsandboxed=unsandboxed, access=access)
-        started = ForegroundProcess(launch, self._guard.spool_prefix, self._limits, on_output)
+        trace = ShellTrace() if is_chain and self.is_sandboxed and not unsandboxed else None
+        launch = msgspec.structs.replace(launch, trace=trace)
+        try:
+            started = ForegroundProcess(launch, self._guard.spool_prefix, self._limits, on_output)
+        except BaseException:
+            if trace is not None:
+                trace.close()
+            raise
         self._running.add(started)
         return started
 

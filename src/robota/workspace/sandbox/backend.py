@@ -47,6 +47,10 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
         self, command: Sequence[str], cwd: Path | None = None, access: SandboxAccess = NO_MORE_ACCESS
     ) -> WrappedCommand:
         """The command inside the sandbox. Must not be called if the kind is NONE."""
+        if access.writable:
+            writable = (*self.profile.writable, *access.writable)
+            opened = msgspec.structs.replace(self, profile=msgspec.structs.replace(self.profile, writable=writable))
+            return opened.wrap(command, cwd, msgspec.structs.replace(access, writable=()))
         match self.kind:
             case SandboxKind.BUBBLEWRAP:
                 return self._wrap_in_bubblewrap(command, cwd or self.profile.root, access)

@@ -1,7 +1,6 @@
 """A command in bubblewrap that may change git's data: it works on a copy, which is taken over when it has ended."""
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,8 +22,7 @@ def wrap_with_git_data(executable: str, profile: SandboxProfile, command: Sequen
     except NotCopied:
         return wrap_in_bubblewrap(executable, profile, command, cwd)
     try:
-        options = [*_mounts(copy.mounts), *_settings(os.environ)]
-        wrapped = wrap_in_bubblewrap(executable, profile, command, cwd, options)
+        wrapped = wrap_in_bubblewrap(executable, profile, command, cwd, _mounts(copy.mounts))
     except BaseException:
         copy.discard()
         raise
@@ -34,7 +32,7 @@ def wrap_with_git_data(executable: str, profile: SandboxProfile, command: Sequen
         copy.keep()
         copy.discard()
 
-    return msgspec.structs.replace(wrapped, clean_up=clean_up, take_over=copy.keep)
+    return msgspec.structs.replace(wrapped, clean_up=clean_up, take_over=copy.keep, git_settings=SETTINGS)
 
 
 def _mounts(mounts: Iterable[Mount]) -> list[str]:
@@ -43,13 +41,3 @@ def _mounts(mounts: Iterable[Mount]) -> list[str]:
         for mount in mounts
         for word in ("--bind" if mount.writable else "--ro-bind", str(mount.source), str(mount.target))
     ]
-
-
-def _settings(environment: Mapping[str, str]) -> list[str]:
-    """Settings of git for this command, beside those that its environment has already."""
-    given = environment.get("GIT_CONFIG_COUNT", "0")
-    first = int(given) if given.isdecimal() else 0
-    words = ["--setenv", "GIT_CONFIG_COUNT", str(first + len(SETTINGS))]
-    for number, (key, value) in enumerate(SETTINGS.items(), first):
-        words += ["--setenv", f"GIT_CONFIG_KEY_{number}", key, "--setenv", f"GIT_CONFIG_VALUE_{number}", value]
-    return words

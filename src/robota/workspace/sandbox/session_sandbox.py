@@ -97,8 +97,8 @@ class SessionSandbox:
         if backend.kind == "bubblewrap" and (kept := self._kept_places()):
             profile = msgspec.structs.replace(backend.profile, kept_from_model=kept)
             backend = msgspec.structs.replace(backend, profile=profile)
-        if self._allowed_hosts and backend.kind == "bubblewrap":
-            return self._egress_gateway().wrap(backend, command, cwd, access)
+        if (self._allowed_hosts or access.hosts) and not self._network and backend.kind == "bubblewrap":
+            return self._egress_gateway(access.hosts).wrap(backend, command, cwd, access)
         return backend.wrap(command, cwd, access)
 
     @property
@@ -163,11 +163,13 @@ class SessionSandbox:
     def _ports_of_robota(self) -> frozenset[int]:
         return frozenset() if self._gateway is None else frozenset(self._gateway.ports)
 
-    def _egress_gateway(self) -> "EgressGateway":
+    def _egress_gateway(self, more_hosts: Sequence[str]) -> "EgressGateway":
         # Only for those who have such a list.
         from robota.workspace.sandbox.egress.allow_list import AllowList
         from robota.workspace.sandbox.egress.gateway import EgressGateway
 
+        if more_hosts:
+            return EgressGateway(AllowList((*self._allowed_hosts, *more_hosts)))
         if self._gateway is None:
             self._gateway = EgressGateway(AllowList(self._allowed_hosts))
         return self._gateway

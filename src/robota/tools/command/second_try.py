@@ -1,0 +1,91 @@
+"""What a person is offered after a command failed because of the sandbox: to open only what it lacked, if known.
+
+Nothing that has run is run again where the rest of the command can be told; where it cannot, the offer says so.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.contracts.tool import Alternative
+from robota.tools.command.report import FAILED_INSIDE
+from robota.workspace.git.writing_commands import writes_git_data
+from robota.workspace.sandbox.openings import problem_with_opening
+from robota.workspace.shell.started_parts import StartedParts
+
+REFUSED_HOST: Final = re.compile(r"refused a connection to (\S+) \(not in ")
+UNKNOWN_HOST: Final = re.compile(
+    r"(?:Could not resolve host: |Failed to resolve '|EAI_AGAIN |ENOTFOUND |unable to resolve host address .)"
+    r"([A-Za-z0-9.-]+\.[A-Za-z]{2,})"
+)
+READ_ONLY: Final = re.compile(r"Read-only file system|EROFS")
+PATH: Final = re.compile(r"(?<![\w.~])(/[^\s'\"`:;,()\[\]]+)")
+OF_GIT: Final = "/.git/"
+SHOWN_CHARACTERS: Final = 100
+
+
+class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that the sandbox stopped. `refused` are the sentences about hosts, `parts` what of it was started."""
+
+    arguments: dict[str, Any]
+    command: str
+    output: str
+    refused: Sequence[str]
+    parts: StartedParts | None
+    root: Path
+    home: Path | None
+
+
+def second_try(failed: FailedCommand) -> Alternative:
+    """The narrowest way to make the call again."""
+    rest = failed.parts.rest if failed.parts is not None else None
+    if rest is not None and writes_git_data(rest) and OF_GIT in failed.output:
+        return _offered(failed, {}, "on its own, as git may change its data")
+    missing = _missing(failed)
+    if missing:
+        return _offered(failed, {"opened": list(missing)}, f"with {', '.join(missing)} opened for it")
+    return _offered(failed, {"opened": [], "without_sandbox": True}, "without the sandbox")
+
+
+def _offered(failed: FailedCommand, change: dict[str, Any], manner: str) -> Alternative:
+    parts = failed.parts
+    rest = parts.rest if parts is not None else None
+    why = " ".join(failed.refused) or FAILED_INSIDE
+    arguments = {**failed.arguments, **change, "command": rest or failed.command}
+    return Alternative(input=arguments, why=f"{why} {_what_ran(parts)}", manner=manner)
+
+
+def _what_ran(parts: StartedParts | None) -> str:
+    if parts is None or not parts.done:
+        return "To run it again repeats whatever it did before it failed."
+    done = ", ".join(f"`{_shortened(text)}`" for text in parts.done)
+    again = "and is not run again" if parts.rest is not None else "and would be run again"
+    return f"Already done {again}: {done}. What failed: `{_shortened(parts.failed)}`."
+
+
+def _missing(failed: FailedCommand) -> tuple[str, ...]:
+    """Hosts and directories that it named when it failed, if the sandbox can be opened for all of them."""
+    hosts = [found[1] for sentence in failed.refused if (found := REFUSED_HOST.search(sentence))]
+    hosts = hosts or UNKNOWN_HOST.findall(failed.output)
+    places = [place for line in failed.output.splitlines() if READ_ONLY.search(line) for place in _directories(line)]
+    missing = tuple(dict.fromkeys((*hosts, *places)))
+    if any(problem_with_opening(entry, failed.root, failed.home) is not None for entry in missing):
+        return ()
+    return missing
+
+
+def _directories(line: str) -> list[str]:
+    """The nearest directory that exists, for the first path in a message."""
+    found = PATH.search(line)
+    if found is None:
+        return []
+    place = Path(found[1])
+    return [str(next(each for each in (place, *place.parents) if each.is_dir()))]
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"

@@ -1,0 +1,67 @@
+"""What of a chain of commands had run when it failed, and what of it is left to do."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from robota.workspace.shell.reading import read_script
+from robota.workspace.shell.script import Plain
+
+AND: Final = "&&"
+PIPE: Final = "|"
+
+
+class StartedParts(msgspec.Struct, frozen=True, kw_only=True):
+    """`done` ran to their end before `failed`; `rest` is the command from there on, None if it cannot be told."""
+
+    done: tuple[str, ...]
+    failed: str
+    rest: str | None
+
+
+def is_chain(command: str) -> bool:
+    """Whether it consists of several simple commands and nothing else."""
+    script = read_script(command)
+    return isinstance(script, Plain) and len(script.commands) > 1
+
+
+def started_parts(command: str, started: int) -> StartedParts | None:
+    """`started` is how many of its commands were started before it failed. None if that does not fit the command."""
+    script = read_script(command)
+    if not isinstance(script, Plain) or not 0 < started <= len(script.commands):
+        return None
+    texts = [part.text for part in script.commands]
+    starts = _places(command, texts)
+    if starts is None:
+        return None
+    between = [
+        command[start + len(text) : following].strip()
+        for start, text, following in zip(starts, texts, starts[1:], strict=False)
+    ]
+    first = _beginning_of_pipe(between, started - 1)
+    moves = [part.text for part in script.commands[:first] if part.argv[:1] == ("cd",)]
+    can_be_cut = first > 0 and set(between) <= {AND, PIPE}
+    return StartedParts(
+        done=tuple(texts[:first]),
+        failed=f" {PIPE} ".join(texts[first:started]),
+        rest=f" {AND} ".join([*moves, command[starts[first] :]]) if can_be_cut else None,
+    )
+
+
+def _places(command: str, texts: Sequence[str]) -> list[int] | None:
+    """Where in the command each of its parts begins."""
+    places, place = [], 0
+    for text in texts:
+        place = command.find(text, place)
+        if place < 0:
+            return None
+        places.append(place)
+        place += len(text)
+    return places
+
+
+def _beginning_of_pipe(between: Sequence[str], last: int) -> int:
+    while last > 0 and between[last - 1] == PIPE:
+        last -= 1
+    return last
