@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.codec import ProtocolError, decode_command
 from robota.protocol.commands import Accepted, AskResponse, QueueMessage, Refused, SetPermissionMode
 from robota.protocol.events import TaskAskResponded, TaskInteractive, ToolEnd, ToolStart
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import AgentState
+from robota.protocol.views import TerminalView
 from tests.engine.stage import Stage, call, play, tool_results
 
 WRITE = {"calls": [call("write_to_file", path="new.txt", content="hello\n")]}
@@ -75,6 +77,22 @@ def test_a_command_is_asked_as_a_command(workspace: Path) -> None:
         assert "hi" in tool_results(stage)[0].content
 
     play(workspace, [{"calls": [call("execute_command", command="sh -c 'echo hi'")]}, DONE], story)
+
+
+def test_a_long_command_is_asked_about_with_every_line(workspace: Path) -> None:
+    """S11: the middle of a here-document is as much approved as its ends."""
+    command = "cat <<'END' > out.txt\n" + "".join(f"line {number}\n" for number in range(600)) + "END"
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("command")
+        assert ask.text == command
+        assert isinstance(ask.asked, ApprovalAsk) and isinstance(ask.asked.view, TerminalView)
+        assert ask.asked.view.command == command
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+
+    play(workspace, [{"calls": [call("execute_command", command=command)]}, {"text": "ok"}], story)
 
 
 def test_a_stale_or_unknown_answer_changes_nothing(workspace: Path) -> None:

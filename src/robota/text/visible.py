@@ -30,7 +30,7 @@ LINES_AND_TABS: Final = frozenset("\n\t")
 REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
 NOT_PLAIN_ASCII: Final = re.compile(r"[^ -~]")
 LONG_GAP: Final = re.compile(r"[ \t]{20,}|\n{4,}")
-MAX_LINES: Final = 400
+MANY_LINES: Final = 400
 LONGEST_LINE: Final = 80
 
 
@@ -49,7 +49,7 @@ def visible(text: str, keep: Set[str] = LINES_AND_TABS) -> str:
 
 
 def visible_with_warnings(text: str) -> VisibleText:
-    """As `visible`; long gaps become `‹300 blanks›`, and of very many lines the first and the last are kept."""
+    """As `visible`; long gaps become `‹300 blanks›`. Nothing is left out: what is not shown cannot be approved."""
     hidden = dict.fromkeys(
         f"U+{ord(each):04X}" for each in NOT_PLAIN_ASCII.findall(text) if _is_unseen(each, LINES_AND_TABS)
     )
@@ -57,9 +57,9 @@ def visible_with_warnings(text: str) -> VisibleText:
     warnings = [f"It holds characters that cannot be seen: {', '.join(list(hidden)[:10])}."] if hidden else []
     if LONG_GAP.search(text):
         warnings.append("Long gaps in it are shown as ‹…›; read what comes after them.")
-    if lines > MAX_LINES:
+    if lines > MANY_LINES:
         warnings.append(f"It is {lines:,} lines and {len(text):,} characters long.")
-    return VisibleText(text=_without_middle(LONG_GAP.sub(_gap, visible(text))), warnings=tuple(warnings))
+    return VisibleText(text=LONG_GAP.sub(_gap, visible(text)), warnings=tuple(warnings))
 
 
 def printable_name(name: str) -> str:
@@ -112,11 +112,3 @@ def _escaped(character: str) -> str:
 def _gap(found: re.Match[str]) -> str:
     what = "new lines" if found[0][0] == "\n" else "blanks"
     return f" ‹{len(found[0])} {what}› "
-
-
-def _without_middle(text: str) -> str:
-    lines = text.split("\n")
-    if len(lines) <= MAX_LINES:
-        return text
-    half = MAX_LINES // 2
-    return "\n".join([*lines[:half], f"‹{len(lines) - 2 * half:,} lines more›", *lines[-half:]])
