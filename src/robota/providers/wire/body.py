@@ -47,7 +47,10 @@ class TurnFragments:
 
     def of(self, turns: Sequence[Turn]) -> list[bytes]:
         """One fragment a turn; empty where nothing of it is sent. From the first turn that is new, all are encoded."""
-        known = sum(1 for _ in takewhile(bool, map(is_, self._turns, turns)))
+        known = len(self._turns)
+        # Nearly always all are known, and then one comparison of lists, which looks at identity first, is all it costs.
+        if list(turns[:known]) != self._turns:
+            known = sum(1 for _ in takewhile(bool, map(is_, self._turns, turns)))
         del self._turns[known:], self._encoded[known:]
         for turn in turns[known:]:
             self._encoded.append(self._encode(turn, self._turns[-1] if self._turns else None))
