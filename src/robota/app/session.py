@@ -1,5 +1,6 @@
 """Opens a session: settles every choice first, then makes the log and puts the services together."""
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -147,6 +148,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
     else:
         sandbox.on_detected(session.tell_sandbox)
         sandbox.keep_from_commands(lambda: files_kept_from_commands(choices.policy))
+        sandbox.remove_leftovers(os.environ.get("TMPDIR", ""))
     return OpenSession(
         session=session,
         log=new.log,

@@ -15,6 +15,8 @@ from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.profile import PROTECTED_NAMES
+from tests.cli.scripts import script
+from tests.harness.cli import Robota
 from tests.workspace.sandbox.cells import Cell
 
 HOLD = """
@@ -116,6 +118,24 @@ def test_what_a_killed_robota_left_goes_with_the_next_command(tmp_path: Path) ->
     assert sorted(place.name for place in tmp_path.iterdir()) == [".claude", ".robota"]
     Placeholders(names_of(".claude", root=tmp_path), tmp_path / ".robota").release()
     assert not list(tmp_path.iterdir())
+
+
+def test_r13_what_a_killed_robota_left_goes_with_the_next_start(tmp_path: Path, robota: Robota) -> None:
+    """R13: also if that one runs no command."""
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(robota.workspace)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        other.send_signal(signal.SIGKILL)
+    (tmp_path / "tmp" / "robota-tmp-old").mkdir(parents=True)
+    os.utime(tmp_path / "tmp" / "robota-tmp-old", (1e9, 1e9))
+    assert (robota.workspace / ".claude").is_dir()
+    script(robota, {"text": "ok"})
+    assert robota("-p", "go", env={"TMPDIR": str(tmp_path / "tmp")}).code == 0
+    assert not (robota.workspace / ".claude").exists()
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_an_empty_directory_of_somebody_else_is_kept(tmp_path: Path) -> None:

@@ -46,6 +46,23 @@ class Placeholders:
             os.close(lock)
 
 
+def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
+    """Remove those of the names that are placeholders, if no command runs that needs them."""
+    try:
+        lock = os.open(lock_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return  # whoever makes placeholders makes this one first
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for name in (*(name for name in names if name != lock_directory), lock_directory):
+            if is_placeholder(name):
+                _remove(name)
+    except OSError:
+        pass  # somebody runs a command here and will do it
+    finally:
+        os.close(lock)
+
+
 def is_placeholder(place: Path) -> bool:
     """Whether this is an empty directory that stands for a missing name while some command runs."""
     try:

@@ -22,9 +22,7 @@ class PrivateTmp:
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = _locked(self.path)
-        with suppress(OSError):
-            for abandoned in _abandoned(self.path.parent):
-                remove_tree(abandoned)
+        remove_abandoned(self.path.parent)
 
     def remove(self) -> None:
         """Doing it twice does nothing."""
@@ -32,6 +30,13 @@ class PrivateTmp:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Remove those that no living session holds."""
+    with suppress(OSError):
+        for abandoned in _abandoned(parent):
+            remove_tree(abandoned)
 
 
 def _abandoned(parent: Path) -> Iterator[Path]:

@@ -1,0 +1,44 @@
+"""What a killed Robota left goes when the next one starts: empty directories in the workspace, private ones in /tmp.
+
+It runs at every start, so nothing is imported before there is something to remove.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.files.steering_names import Guard, names_guarded_by
+
+OWN_DIRECTORY: Final = ".robota"
+# Also kept free, where a directory could become a repository without a `.git`.
+BARE_REPOSITORY: Final = ("commondir", "refs", "HEAD")
+PRIVATE_PREFIX: Final = "robota-tmp-"
+ALWAYS_THERE: Final = "/tmp"
+
+
+def remove_leftovers(root: Path, temporary: str) -> None:
+    """`temporary` is where temporary files go on this machine."""
+    with suppress(OSError):
+        names = [root / name for name in (*names_guarded_by(Guard.KEPT_FREE), *BARE_REPOSITORY)]
+        with os.scandir(root) as entries:
+            there = {entry.name for entry in entries}
+        if candidates := [name for name in names if name.name in there]:
+            _remove_placeholders(candidates, root / OWN_DIRECTORY)
+    with suppress(OSError), os.scandir(temporary or ALWAYS_THERE) as entries:
+        has_private = any(entry.name.startswith(PRIVATE_PREFIX) for entry in entries)
+        if has_private:
+            _remove_private(Path(temporary or ALWAYS_THERE))
+
+
+def _remove_placeholders(names: list[Path], lock_directory: Path) -> None:
+    from robota.workspace.sandbox.placeholders import is_placeholder, remove_abandoned
+
+    if any(is_placeholder(name) for name in names):
+        remove_abandoned(names, lock_directory)
+
+
+def _remove_private(parent: Path) -> None:
+    from robota.workspace.sandbox.private_tmp import remove_abandoned
+
+    remove_abandoned(parent)
