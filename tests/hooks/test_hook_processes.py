@@ -163,7 +163,9 @@ def test_async_hooks_are_bounded_in_number(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
-        assert 0 < how_many_run() <= 20
+        while not how_many_run():  # noqa: ASYNC110 - other processes tell nobody when they start
+            await asyncio.sleep(0.05)
+        assert how_many_run() <= 20
 
     def how_many_run() -> int:
         return sum(is_hook(process) for process in Path("/proc").glob("[0-9]*"))

@@ -163,7 +163,7 @@ def test_an_http_hook_is_posted_the_event_and_decides(
         ("/text", "not valid JSON"),
         ("/list", "not a JSON object"),
         ("/huge", "over 1048576 bytes"),
-        ("/drip", "within 0.5 s"),
+        ("/drip", "within 3 s"),
     ],
 )
 @pytest.mark.parametrize("fail_closed", [False, True], ids=["open", "closed"])
@@ -177,7 +177,7 @@ def test_http_answers_that_are_no_decision(
             told = tool_results(stage)[0].content if fail_closed else stage.events_of(Notice)[0].text
             assert problem in told
 
-    timeout = {"timeout": 0.5} if path == "/drip" else {}
+    timeout = {"timeout": 3} if path == "/drip" else {}
     handler = {"type": "http", "url": f"{judge}{path}", "failClosed": fail_closed, **timeout}
     play_with_hooks(workspace, on("PreToolUse", handler), [BASH, DONE], finish(check), **BYPASS)
 

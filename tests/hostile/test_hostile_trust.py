@@ -115,7 +115,7 @@ def test_an_ignore_file_that_is_none_hides_everything_or_nothing_and_stops_nothi
         os.mkfifo(place)
     else:
         with place.open("wb") as file:
-            file.truncate(100 << 20)
+            file.truncate(20 << 20)
     calls = [call("read_file", path="a.txt"), call("list_files", path="."), call("search_files", path=".", regex="con")]
     script(robota, {"calls": calls}, {"text": "ok"})
     done = robota("-p", "go", "--verbose")
