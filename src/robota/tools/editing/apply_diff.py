@@ -16,11 +16,10 @@ class ApplyDiffParams(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(params: ApplyDiffParams, context: ToolContext) -> Prepared:
     """The file with all blocks applied."""
     # Comparing costs imports that a task without an edit need not pay for.
-    from robota.tools.editing.change import off_the_loop, prepared_change, size_of
+    from robota.tools.editing.change import prepared_change
     from robota.tools.editing.diff_draft import changed_by_diff
 
-    size = size_of(context.files, params.path) + len(params.diff)
-    change = await off_the_loop(lambda: changed_by_diff(context.files, params.path, params.diff), size)
+    change = changed_by_diff(context.files, params.path, params.diff)
     return prepared_change(change, context.files, "appliedDiff")
 
 

@@ -35,11 +35,9 @@ class ApplyPatchParams(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
     """What becomes of each file."""
     # Worked out with parts that a task without an edit need not load.
-    from robota.tools.editing.change import off_the_loop, size_of
     from robota.tools.editing.patch_draft import draft_patch, hunk_choice
 
-    size = len(params.patch) + sum(size_of(context.files, path) for path in touches(params).paths)
-    drafts = await off_the_loop(lambda: draft_patch(context.files, params.patch), size)
+    drafts = draft_patch(context.files, params.patch)
     views = tuple(draft.difference.view for draft in drafts)
     action = SayTool(
         tool="appliedDiff",

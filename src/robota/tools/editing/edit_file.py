@@ -31,7 +31,8 @@ async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:
     # Comparing costs an import that a task without an edit need not pay for.
     from robota.tools.editing.change import off_the_loop, prepared_change, size_of
 
-    size = size_of(context.files, params.path) + len(params.new_string)
+    # One place is found and shown in a moment, even in a large file.
+    size = size_of(context.files, params.path) if params.replace_all else len(params.new_string)
     change = await off_the_loop(lambda: _change(params, context.files), size)
     return prepared_change(change, context.files, "appliedDiff")
 

@@ -41,8 +41,12 @@ class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_text(text: str, old: str, new: str, *, everywhere: bool) -> FoundText | Ambiguous | None:
     """Replacing `old` by `new` in `text`; None if it is not there. All are plain text with `\\n` endings."""
-    count = text.count(old)
-    if count == 1 or (count and everywhere):
+    first = text.find(old)
+    is_only_one = first >= 0 and text.find(old, first + len(old)) < 0
+    if is_only_one:
+        return FoundText(spans=[TextSpan(start=first, end=first + len(old), new=new)])
+    count = text.count(old) if first >= 0 else 0
+    if count and everywhere:
         return FoundText(spans=_replacements(text, old, new, count), count=count)
     if count:
         return Ambiguous(lines=_line_numbers(text, _occurrences(text, old)), count=count)

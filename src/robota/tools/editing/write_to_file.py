@@ -22,10 +22,9 @@ class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:
     """The new file, or the difference between the file and what it shall be."""
     # Comparing costs an import that a task without a write need not pay for.
-    from robota.tools.editing.change import off_the_loop, prepared_change, size_of
+    from robota.tools.editing.change import off_the_loop, prepared_change
 
-    size = size_of(context.files, params.path) + len(params.content)
-    change = await off_the_loop(lambda: _change(params, context.files), size)
+    change = await off_the_loop(lambda: _change(params, context.files), len(params.content))
     return prepared_change(change, context.files, "editedExistingFile")
 
 
