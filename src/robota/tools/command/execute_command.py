@@ -129,6 +129,8 @@ async def _ended(
     lines += (*outcome.refused_hosts, *outcome.left_out)
     if outcome.total_characters > MAX_CHARACTERS:
         lines.append(await _keep_whole(outcome, context))
+    elif outcome.output_file is not None:  # long only by what a terminal does not show in the end
+        outcome.output_file.unlink(missing_ok=True)
     view = TerminalView(
         command=params.command,
         output=output,

@@ -11,6 +11,7 @@ from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.command.report import MAX_CHARACTERS
 from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.workspace.output.terminal_text import plain_terminal_text
 
 if TYPE_CHECKING:
     from robota.workspace.output.page import Page
@@ -99,7 +100,7 @@ def _extent(page: "Page", *, is_all: bool) -> str:
 
 
 def _numbered(page: "Page") -> str:
-    lines = page.text.split("\n")
+    lines = plain_terminal_text(page.text).split("\n")
     if lines[-1] == "":
         lines.pop()
     width = len(str(page.first_line + len(lines)))

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from robota.workspace.output.terminal_text import TerminalText
+
 MEMORY_BYTES = 128 * 1024
 SIDE_CHARACTERS = 64 * 1024
 SPOOL_BYTES = 256 * 1024 * 1024
@@ -39,6 +41,13 @@ class HeadAndTail:
             while self._tail_size - len(self._tail[0]) >= self._side:
                 self._tail_size -= len(self._tail.popleft())
 
+    def copy(self) -> "HeadAndTail":
+        """Another one with the same content."""
+        other = HeadAndTail(self._side)
+        other.total, other._head, other._head_room = self.total, list(self._head), self._head_room
+        other._tail, other._tail_size = deque(self._tail), self._tail_size
+        return other
+
     @property
     def head(self) -> str:
         """The beginning; all of the text if that is short."""
@@ -55,7 +64,8 @@ class OutputCapture:
 
     def __init__(self, spool_prefix: str) -> None:
         self.total_bytes = 0
-        self.text = HeadAndTail()
+        self._text = HeadAndTail()
+        self._terminal = TerminalText()
         self.spool: Path | None = None
         self._prefix = spool_prefix
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -68,9 +78,19 @@ class OutputCapture:
         self._keep_bytes(data)
         return self._keep_text(self._decoder.decode(data))
 
+    @property
+    def text(self) -> HeadAndTail:
+        """The output as somebody would read it by now: without colours, and of an overwritten line the last state."""
+        if not self._terminal.open_line:
+            return self._text
+        by_now = self._text.copy()
+        by_now.add(self._terminal.open_line)
+        return by_now
+
     def finish(self) -> str:
         """No more will come; returns what was held back as half a character."""
         rest = self._keep_text(self._decoder.decode(b"", final=True))
+        self._text.add(self._terminal.finish())
         self._close_spool()
         return rest
 
@@ -120,7 +140,7 @@ class OutputCapture:
             self._spool_descriptor = None
 
     def _keep_text(self, text: str) -> str:
-        self.text.add(text)
+        self._text.add(self._terminal.add(text))
         return text
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.workspace.output.capture import HeadAndTail, OutputCapture
+from robota.workspace.output.terminal_text import plain_terminal_text
 from robota.workspace.process.command_process import TIME_LIMITS, CommandProcess, Ending, StopReason, ending_of
 from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.watchdog import CommandLimits, Watchdog
@@ -98,7 +99,12 @@ class BackgroundProcess:
                 await asyncio.wait_for(self.ended.wait(), SETTLE_S)
         self._something.clear()
         unread, self._unread = self._unread, HeadAndTail(UNREAD_SIDE)
-        return NewOutput(head=unread.head, tail=unread.tail, total_characters=unread.total)
+        head, tail = unread.head, unread.tail
+        if len(head) + len(tail) == unread.total:
+            head, tail = head + tail, ""
+        left_out = unread.total - len(head) - len(tail)
+        head, tail = plain_terminal_text(head), plain_terminal_text(tail)
+        return NewOutput(head=head, tail=tail, total_characters=len(head) + left_out + len(tail))
 
     async def send(self, data: bytes, *, then_close: bool) -> None:
         """Write to its input. Raises `InputNotSent` with what was taken if it does not read."""
