@@ -1,7 +1,7 @@
 """The provider profile of a session, and the model behind it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from robota.config.errors import ConfigError
@@ -11,6 +11,7 @@ from robota.config.profiles.profile import Profile
 from robota.config.settings.key_path import join_key
 from robota.config.settings.load import Settings
 from robota.engine.runtime.services import ModelAccess
+from robota.providers.chunks import Provider
 from robota.providers.registry import can_tell_cost, definition, open_provider, ready
 from robota.providers.retry import policy_from_options
 
@@ -39,16 +40,26 @@ def refuse_unkept_budget(launch: LaunchOptions, settings: Settings, profile: Pro
         )
 
 
-def model_access(profile: Profile) -> ModelAccess:
-    """The provider of a profile, what is known of its model, and how failed requests are tried again."""
+def model_access(profile: Profile, reread: Callable[[], Profile] | None) -> ModelAccess:
+    """The provider of a profile, what is known of its model, and how failed requests are tried again.
+
+    `reread` gives the profile as it stands in the settings later on, where somebody can correct it.
+    """
     kind = definition(profile.type)
     return ModelAccess(
-        provider=open_provider(profile),
+        provider=open_provider(profile) if reread is None else _correctable(profile, reread),
         info=kind.model_info(profile),
         api_protocol=kind.api_protocol,
         retry=policy_from_options(profile.options.get("retry")),
         random=_random,
     )
+
+
+def _correctable(profile: Profile, reread: Callable[[], Profile]) -> Provider:
+    # A script has nobody who could correct anything.
+    from robota.app.correctable_provider import CorrectableProvider
+
+    return CorrectableProvider(profile, reread)
 
 
 def _random() -> float:

@@ -82,8 +82,8 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
-    choices = _choices(launch, env)
-    redactor = Redactor([choices.profile.api_key or "", *secret_variables(env)])
+    redactor = Redactor(secret_variables(env))
+    choices = _choices(launch, env, redactor)
     kept_in = launch.kept_in or choices.root
     new = begin_session(kept_in, user_directory(env), wall_clock_ms, launch.session_id, redactor)
     with ExitStack() as undo:
@@ -93,12 +93,19 @@ def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     return opened
 
 
-def _choices(launch: LaunchOptions, env: Mapping[str, str]) -> Choices:
+def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) -> Choices:
     root = workspace_root(launch.cwd)
     project = launch.kept_in or root
     settings = settings_for(launch, root, env)
-    profile = chosen_profile(launch, settings, env)
-    refuse_unkept_budget(launch, settings, profile)
+
+    def profile_in(settings: Settings) -> Profile:
+        profile = chosen_profile(launch, settings, env)
+        refuse_unkept_budget(launch, settings, profile)
+        redactor.add(profile.api_key or "")
+        return profile
+
+    profile = profile_in(settings)
+    can_change = launch.attended and launch.profile is None
     sandbox = session_sandbox(settings, root, env)
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)
@@ -108,7 +115,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str]) -> Choices:
         settings=settings,
         profile=profile,
         options=session_options(launch, settings.values, profile, root),
-        model=model_access(profile),
+        model=model_access(profile, (lambda: profile_in(settings_for(launch, root, env))) if can_change else None),
         sandbox=sandbox,
         policy=policy,
         modes=modes,

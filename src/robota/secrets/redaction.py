@@ -36,8 +36,13 @@ class Redactor:
     """Covers the secrets it was told, and everything that has the shape of a well-known kind of key."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        usable = {secret for secret in secrets if _is_recognisable(secret)}
-        self._secrets = tuple(sorted((secret.encode() for secret in usable), key=len, reverse=True))
+        self._secrets = _longest_first(secret.encode() for secret in secrets if _is_recognisable(secret))
+
+    def add(self, secret: str) -> None:
+        """From now on this one too."""
+        if _is_recognisable(secret) and secret.encode() not in self._secrets:
+            self._secrets = _longest_first((*self._secrets, secret.encode()))
+            self.__dict__.pop("_detector", None)  # made anew from all of them
 
     def __call__(self, data: bytes) -> bytes:
         """The text or JSON, without secrets; the very same object if there are none in it."""
@@ -68,6 +73,10 @@ class Redactor:
     @cached_property
     def _detector(self) -> "SecretDetector | None":
         return known_secret_detector(self._secrets)
+
+
+def _longest_first(secrets: Iterable[bytes]) -> tuple[bytes, ...]:
+    return tuple(sorted(set(secrets), key=len, reverse=True))
 
 
 class StreamRedactor:

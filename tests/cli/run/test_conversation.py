@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.scripts import call, script, sessions
+from tests.cli.scripts import call, script, sessions, write_settings
+from tests.fakellm.server import running
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
 
@@ -149,6 +150,40 @@ def test_a_pasted_text_of_several_lines_is_one_message(robota: Robota) -> None:
         terminal.wait_for("You are welcome.")
     log = (sessions(robota)[0] / "log.jsonl").read_text()
     assert json.dumps("first line\nsecond line")[1:-1] in log
+
+
+@pytest.mark.parametrize("gives_up", [False, True])
+def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool) -> None:
+    """U10: trying again still used the old address; so did the next message."""
+    with running() as server:
+        profile = {"type": "openai-compatible", "baseURL": "http://127.0.0.1:9/v1", "model": "wrong-name"}
+        profile["options"] = {"retry": {"maxRetries": 0}}  # type: ignore[assignment]
+        write_settings(robota, {"currentProvider": "x", "providers": {"x": profile}})
+        with Terminal(robota, "go") as terminal:
+            terminal.wait_for("Enter tries again")
+            right = ("--base-url", server.url, "--model", "right-name", "--api-key", "corrected-key-123456")
+            assert robota("--configure-provider", "x", *right).code == 0
+            terminal.wait_for("\n> ")
+            terminal.press("n\n" if gives_up else "\n")
+            if gives_up:
+                terminal.answer("\n> ", "and now")
+            terminal.wait_for("tokens in")
+            assert terminal.hang_up() == 0
+        assert json.loads(server.last_body)["model"] == "right-name"
+        assert "corrected-key-123456" not in (sessions(robota)[0] / "log.jsonl").read_text()
+
+
+def test_settings_that_broke_meanwhile_are_told_at_the_next_try(robota: Robota) -> None:
+    """U10"""
+    profile = {"type": "openai-compatible", "baseURL": "http://127.0.0.1:9/v1", "model": "m"}
+    settings = {"currentProvider": "x", "providers": {"x": {**profile, "options": {"retry": {"maxRetries": 0}}}}}
+    path = write_settings(robota, settings)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Enter tries again")
+        path.write_text("{oops")
+        terminal.press("\n")
+        terminal.wait_for("this is not JSON")
+        terminal.wait_for("Enter tries again")
 
 
 def test_an_empty_answer_is_told_in_words(robota: Robota) -> None:
