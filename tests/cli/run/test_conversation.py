@@ -157,8 +157,8 @@ def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool
     """U10: trying again still used the old address; so did the next message."""
     with running() as server:
         profile = {"type": "openai-compatible", "baseURL": "http://127.0.0.1:9/v1", "model": "wrong-name"}
-        profile["options"] = {"retry": {"maxRetries": 0}}  # type: ignore[assignment]
-        write_settings(robota, {"currentProvider": "x", "providers": {"x": profile}})
+        once = {**profile, "options": {"retry": {"maxRetries": 0}}}
+        write_settings(robota, {"currentProvider": "x", "providers": {"x": once}})
         with Terminal(robota, "go") as terminal:
             terminal.wait_for("Enter tries again")
             right = ("--base-url", server.url, "--model", "right-name", "--api-key", "corrected-key-123456")
