@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from robota.workspace.git.abandoned_copies import take_over_abandoned
@@ -46,9 +47,10 @@ class Place:
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
 
-    def inside(self, command: str) -> tuple[int, str, tuple[str, ...]]:
+    def inside(self, command: str, hidden: tuple[Path, ...] = ()) -> tuple[int, str, tuple[str, ...]]:
         """The exit code, the output, and what was not taken over."""
         profile = workspace_profile(self.root, self.temporary, home=None)
+        profile = msgspec.structs.replace(profile, kept_from_model=hidden)
         wrapped = make(SandboxKind.BUBBLEWRAP, profile).wrap(["/bin/bash", "-c", command], self.root, GIT_DATA)
         try:
             environment = with_git_settings(os.environ, wrapped.git_settings)
@@ -268,3 +270,19 @@ def test_where_links_lead_out_of_the_git_directory_there_is_no_access(place: Pla
     heads.symlink_to(tmp_path / "heads")
     assert place.inside("git branch two")[2] == ("no copy",)
     assert not (tmp_path / "heads" / "two").exists()
+
+
+def test_what_is_kept_from_commands_is_not_committed_as_gone(place: Place) -> None:
+    """S8, U5: a hidden file looks empty or deleted from inside, and `git add -A` would make it so."""
+    (place.root / "secret").mkdir()
+    (place.root / "secret" / "k").write_text("key\n")
+    (place.root / "b.pem").write_text("key\n")
+    place.git("add", ".")
+    place.git("commit", "-qm", "two")
+    hidden = (place.root / "secret", place.root / "b.pem")
+    work = "echo more >> a.txt && git add -A && git commit -qm three && git switch -qc side"
+    code, output, left_out = place.inside(f"{work} && (cat b.pem || true)", hidden)
+    assert (code, left_out) == (0, ()) and "key" not in output, output
+    assert place.git("show", "--name-only", "--format=", "HEAD").split() == ["a.txt"]
+    assert place.git("ls-files", "-v").split()[::2] == ["H", "H", "H"]
+    assert place.git("status", "--short") == "" and (place.root / "b.pem").read_text() == "key\n"

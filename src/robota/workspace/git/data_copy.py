@@ -17,8 +17,10 @@ import msgspec
 
 from robota.workspace.files.remove_tree import remove_tree
 from robota.workspace.git.abandoned_copies import PREFIX, STATE, CopyState, encoded, lock_copy
-from robota.workspace.git.data_names import LOGS, OBJECTS, OF_REPOSITORY, OF_WORKING_TREE, REFS, TREES
+from robota.workspace.git.data_names import INDEX, LOGS, OBJECTS, OF_REPOSITORY, OF_WORKING_TREE, REFS, TREES
 from robota.workspace.git.git_directories import GitDirectories
+from robota.workspace.git.hidden_entries import with_marks
+from robota.workspace.git.index_gitlinks import UnreadableIndex
 from robota.workspace.git.write_back import CopiedDirectory, Stamp, stamp
 
 # Where, inside, the objects are that were there before.
@@ -52,8 +54,11 @@ class NotCopied(Exception):
 class GitDataCopy:
     """Made before a command starts. `keep` takes over what it did, once; `discard` must follow."""
 
-    def __init__(self, directories: GitDirectories) -> None:
-        """Raises `NotCopied`."""
+    def __init__(self, directories: GitDirectories, hidden: tuple[Path, ...] = ()) -> None:
+        """`hidden` are places in the working tree that the command will not see. Raises `NotCopied`."""
+        self._hidden = tuple(
+            str(place.relative_to(directories.top)) for place in hidden if place.is_relative_to(directories.top)
+        )
         self._directories = directories
         self._place = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = lock_copy(self._place)
@@ -64,7 +69,7 @@ class GitDataCopy:
             copied, self.mounts = self._copy()
             self._state = CopyState(directories=directories, copied=copied)
             (self._place / STATE).write_bytes(encoded(self._state))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, UnreadableIndex) as error:
             self.discard()
             raise NotCopied(str(error)) from error
         except BaseException:
@@ -86,15 +91,15 @@ class GitDataCopy:
     def _copy(self) -> tuple[tuple[CopiedDirectory, ...], tuple[Mount, ...]]:
         own, common = self._directories.own, self._directories.common
         if not self._directories.is_worktree:
-            only = _copied(own, self._place / "own", OF_WORKING_TREE | OF_REPOSITORY)
+            only = _copied(own, self._place / "own", OF_WORKING_TREE | OF_REPOSITORY, self._hidden)
             return (only,), tuple(_mounts(only, holds_objects=True))
         shared = _copied(common, self._place / "common", OF_REPOSITORY)
-        single = _copied(own, self._place / "own", OF_WORKING_TREE)
+        single = _copied(own, self._place / "own", OF_WORKING_TREE, self._hidden)
         # The directory of the worktree lies in that of the repository, so it comes later, on top.
         return (single, shared), (*_mounts(shared, holds_objects=True), *_mounts(single, holds_objects=False))
 
 
-def _copied(real: Path, copy: Path, names: frozenset[str]) -> CopiedDirectory:
+def _copied(real: Path, copy: Path, names: frozenset[str], hidden: tuple[str, ...] = ()) -> CopiedDirectory:
     copy.mkdir()
     stamps: dict[str, Stamp] = {}
     left = MOST_BYTES
@@ -107,11 +112,12 @@ def _copied(real: Path, copy: Path, names: frozenset[str]) -> CopiedDirectory:
             left -= status.st_size
             if left < 0 or len(stamps) >= MOST_FILES:
                 raise NotCopied("there is too much of it")
-            (copy / name).write_bytes(source.read_bytes())
+            data = source.read_bytes()
+            (copy / name).write_bytes(with_marks(data, hidden) if name == INDEX else data)
             # git knows by the time of its index which files may have changed since.
             os.utime(copy / name, ns=(status.st_mtime_ns, status.st_mtime_ns))
             stamps[name] = Stamp(before=stamp(status), copied=stamp((copy / name).lstat()))
-    return CopiedDirectory(real=real, copy=copy, names=names, stamps=stamps)
+    return CopiedDirectory(real=real, copy=copy, names=names, stamps=stamps, hidden=hidden)
 
 
 def _files_below(real: Path, tree: str, copy: Path) -> Iterator[str]:

@@ -8,7 +8,7 @@ invents) is never taken over from a command.
 import re
 from typing import Final
 
-from robota.workspace.git.index_gitlinks import GITLINK, index_entries
+from robota.workspace.git.index_gitlinks import GITLINK, read_index
 
 INDEX: Final = "index"
 HEAD: Final = "HEAD"
@@ -59,9 +59,9 @@ def problem_with(name: str, data: bytes) -> str | None:
 
 def _problem_with_index(data: bytes) -> str | None:
     """git believes the names in its index: what it would not have written there itself leads anywhere."""
-    entries = index_entries(data)
-    links = {name for mode, name in entries if mode in (SYMLINK, GITLINK)}
-    for _, name in entries:
+    entries = read_index(data).entries
+    links = {entry.name for entry in entries if entry.mode in (SYMLINK, GITLINK)}
+    for _, name, _ in entries:
         parts = name.split(b"/")
         if any(part in (b"", b".", b"..") or part.lower() == b".git" for part in parts):
             return f"the index names {name!r}"

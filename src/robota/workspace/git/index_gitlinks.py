@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 GITLINK: Final = 0o160000
 MODES: Final = frozenset({0o100644, 0o100755, 0o100664, 0o120000, GITLINK, 0o040000})
@@ -54,20 +54,35 @@ def _gitlinks_in(file: Path, modified: int, size: int, inode: int) -> tuple[str,
     # Hardly any repository has one, and then this is all it costs.
     if GITLINK_BYTES not in data:
         return ()
-    return tuple(os.fsdecode(name) for mode, name in index_entries(data) if mode == GITLINK)
+    return tuple(os.fsdecode(entry.name) for entry in read_index(data).entries if entry.mode == GITLINK)
 
 
-def index_entries(data: bytes) -> list[tuple[int, bytes]]:
-    """Mode and name of every entry of an index. Raises `UnreadableIndex`."""
+class IndexEntry(NamedTuple):
+    """One file of an index. `flags_at` is where in it the flags of the entry stand."""
+
+    mode: int
+    name: bytes
+    flags_at: int
+
+
+class ReadIndex(NamedTuple):
+    """An index, whose last `hash_bytes` are the hash of all before them."""
+
+    entries: list[IndexEntry]
+    hash_bytes: int
+
+
+def read_index(data: bytes) -> ReadIndex:
+    """Every entry of an index. Raises `UnreadableIndex`."""
     for hash_bytes in HASH_BYTES:
         try:
-            return list(_walked(data, hash_bytes))
+            return ReadIndex(list(_walked(data, hash_bytes)), hash_bytes)
         except (ValueError, IndexError):
             continue
     raise UnreadableIndex("the index is damaged, or of a kind that is not known")
 
 
-def _walked(data: bytes, hash_bytes: int) -> Iterator[tuple[int, bytes]]:
+def _walked(data: bytes, hash_bytes: int) -> Iterator[IndexEntry]:
     version, entries = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("no index")
@@ -91,7 +106,7 @@ def _walked(data: bytes, hash_bytes: int) -> Iterator[tuple[int, bytes]]:
             place += (end - place + 8) & ~7
         if mode == GITLINK and not name:
             raise ValueError("an entry of a split index whose name stands in another file")
-        yield mode, name
+        yield IndexEntry(mode, name, flags_at)
     if place > len(data) - hash_bytes:
         raise ValueError("cut short")
 

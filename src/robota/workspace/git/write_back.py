@@ -12,7 +12,8 @@ from typing import Final
 import msgspec
 
 from robota.workspace.git.data_names import HEAD, INDEX, LOGS, MOST_BYTES, OBJECTS, TREES, problem_with
-from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, index_entries, read_gitlinks
+from robota.workspace.git.hidden_entries import without_marks
+from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index
 from robota.workspace.git.loose_objects import BadObject, take_objects
 
 NOT_KEPT: Final = "What the command did to git's data was not taken over: {}."
@@ -39,12 +40,16 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopiedDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """A git directory and the copy of its data. `names` are the files in it that are data, beside `TREES`."""
+    """A git directory and the copy of its data. `names` are the files in it that are data, beside `TREES`.
+
+    `hidden` are paths of the working tree that commands do not see; the index of the copy says that they are as ever.
+    """
 
     real: Path
     copy: Path
     names: frozenset[str]
     stamps: dict[str, Stamp]
+    hidden: tuple[str, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +106,8 @@ def _changes(directory: CopiedDirectory) -> Iterator[Change]:
         was = directory.stamps.get(name)
         if was is None or was.copied != stamp(status):
             data = (directory.copy / name).read_bytes()
+            if name == INDEX:
+                data = without_marks(data, directory.hidden)
             before = was.before if was else None
             yield Change(directory=directory.real, name=name, before=before, data=data, mtime_ns=status.st_mtime_ns)
 
@@ -148,7 +155,7 @@ def _check(change: Change) -> None:
 
 
 def _new_submodules(index: bytes, real: Path) -> set[str]:
-    named = {os.fsdecode(name) for mode, name in index_entries(index) if mode == GITLINK}
+    named = {os.fsdecode(entry.name) for entry in read_index(index).entries if entry.mode == GITLINK}
     return named - set(read_gitlinks(real)) if named else set()
 
 

@@ -18,7 +18,7 @@ def wrap_with_git_data(executable: str, profile: SandboxProfile, command: Sequen
     if directories is None:
         return wrap_in_bubblewrap(executable, profile, command, cwd)
     try:
-        copy = GitDataCopy(directories)
+        copy = GitDataCopy(directories, profile.kept_from_model)
     except NotCopied:
         return wrap_in_bubblewrap(executable, profile, command, cwd)
     try:
