@@ -9,6 +9,7 @@ from benchmarks.bench import Bench, bench
 from benchmarks.commands import commands
 from benchmarks.edits import edits
 from benchmarks.measurement import Measurement, table, write_json
+from benchmarks.questions import questions
 from benchmarks.sandbox import sandbox
 from benchmarks.search import search
 from benchmarks.startup import one_shot, version
@@ -26,6 +27,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "edits": edits,
     "commands": commands,
     "sandbox": sandbox,
+    "questions": questions,
     "search": search,
     "turn-files": turn_files,
 }
