@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -34,6 +35,23 @@ def test_a_write_is_asked_with_its_diff_and_runs_after_yes(workspace: Path) -> N
         assert answered[0].is_answered is True
         assert len(stage.events_of(TaskInteractive)) == 1
         assert stage.events_of(TaskAskResponded)[0].ts == ask.ts
+
+    play(workspace, [WRITE, DONE], story)
+
+
+def test_the_time_in_which_a_person_thinks_is_none_of_the_calls(workspace: Path) -> None:
+    """U19: whatever the machine does meanwhile, it is no longer than the rest of the time."""
+
+    async def story(stage: Stage) -> None:
+        began = monotonic()
+        await stage.start()
+        ask = await stage.until_ask("tool")
+        asked = monotonic()
+        await asyncio.sleep(0.2)
+        thought = monotonic() - asked
+        await stage.answer("yesButtonClicked", ts=ask.ts)
+        await stage.until_ask("completion_result")
+        assert stage.events_of(ToolEnd)[0].duration_ms <= (monotonic() - began - thought) * 1000 + 1
 
     play(workspace, [WRITE, DONE], story)
 

@@ -173,3 +173,17 @@ def test_orders_say_what_they_did_or_why_not(robota: Robota) -> None:
         terminal.wait_for("permission mode: plan")
         terminal.answer("> ", "/tmp is full\nwhat now?")
         terminal.wait_for("First.")
+
+
+def test_r12_a_closed_window_is_told_by_the_exit_code_however_slowly_the_session_closes(robota: Robota) -> None:
+    """R12: nothing is written to a terminal that is gone while the session still has something to end."""
+    pipe = robota.workspace / "pipe"
+    os.mkfifo(pipe)
+    script(robota, {"calls": [call("execute_command", command="cat pipe")]}, DONE)
+    settings = robota.home / ".robota" / "settings.json"
+    slow = {"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 4", "timeout": 60}]}]}}
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **slow}))
+    with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
+        writing = os.open(pipe, os.O_WRONLY)
+        assert terminal.vanish() == 129
+    os.close(writing)

@@ -93,14 +93,14 @@ class Transcript:
             show(event)
 
     def _without_what_is_known(self, event: ToolEnd) -> ToolEnd:
-        """Of a call that was asked about the person has seen the diff, and the time was mostly their own."""
+        """Of a call that was asked about the person has seen the diff; the time of a subtask is that of others."""
         if event.call_id in self._subtasks:
             return msgspec.structs.replace(event, duration_ms=0)
         if event.call_id not in self._asked:
             return event
         is_known = isinstance(event.view, DiffView | DiffsView) and event.call_id not in self._changed
         shown = None if is_known else event.view
-        return msgspec.structs.replace(event, view=shown, duration_ms=0)
+        return msgspec.structs.replace(event, view=shown)
 
     def _delta(self, event: TextDelta) -> None:
         if event.ts == self._streaming:

@@ -95,7 +95,7 @@ class ToolExecutor:
     async def _run_one(self, call: ToolCall, *, failed_before: bool = False) -> Executed:
         tool = self._admission.tool(call.name)
         label, first = (tool.label if tool else call.name), first_argument(call.input)
-        task, started = self._runtime.task_id, monotonic()
+        task, started, waited_s = self._runtime.task_id, monotonic(), self._runtime.waited_s
         self._runtime.bus.emit(
             ToolStart(
                 task_id=task,
@@ -113,6 +113,8 @@ class ToolExecutor:
             executed = await self._through_the_stages(call, failed_before)
             return executed
         finally:
+            # The time in which a person thought about it is none of the call's.
+            took_s = max(0.0, monotonic() - started - (self._runtime.waited_s - waited_s))
             ended = ToolEnd(
                 task_id=task,
                 call_id=call.id,
@@ -120,7 +122,7 @@ class ToolExecutor:
                 label=label,
                 first_arg=first,
                 status=executed.status,
-                duration_ms=round((monotonic() - started) * 1000),
+                duration_ms=round(took_s * 1000),
                 reason=_why(executed),
                 input=call.input if executed.status == "denied" else {},
                 view=executed.result.view,

@@ -1,6 +1,7 @@
 """Everything that belongs to one task and is shared by the parts that run it."""
 
 import asyncio
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -118,6 +119,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
     agent_type: str | None = None  # of a subtask
     prompt_id: str | None = None  # which words of the person it works on
+    waited_s: float = 0.0  # for answers of a person
 
     @property
     def task_id(self) -> str:
@@ -198,7 +200,11 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         if queued is not None:
             answer: Answer | CondenseContext = Say(text=queued.text, images=queued.images)
         else:
-            answer = await self.asks.wait(row, takes_commands=takes_commands)
+            began = monotonic()
+            try:
+                answer = await self.asks.wait(row, takes_commands=takes_commands)
+            finally:
+                self.waited_s += monotonic() - began
         response, text = CONDENSED, ""
         if not isinstance(answer, CondenseContext):
             response, text = seed_form(answer)
