@@ -1,0 +1,1 @@
+"""Checkpoints of a workspace: a private git object store outside it, and restoring files from there."""

@@ -1,0 +1,137 @@
+"""git on a private object store and index, with the workspace as nothing but a directory of files.
+
+Neither the configuration nor the attributes, hooks, filters or identity of the person or of a repository in the
+workspace take part: bytes go in and come out as they are.
+"""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.git.run import ENVIRONMENT, PINNED
+from robota.workspace.process.environment import command_environment, find_program
+
+TIMEOUT_S: Final = 300.0
+WORDS_SHOWN: Final = 500
+INDEX: Final = "index"
+OBJECT_FORMAT: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+# These stand above every `.gitattributes` of the workspace.
+ATTRIBUTES: Final = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge !whitespace\n"
+SETTINGS: Final = (
+    *PINNED,
+    "core.attributesFile=/dev/null",
+    "core.autocrlf=false",
+    "core.excludesFile=/dev/null",
+    "core.fileMode=true",
+    "core.ignoreCase=false",
+    "core.looseCompression=1",
+    "core.logAllRefUpdates=false",
+    "core.precomposeUnicode=false",
+    "core.protectHFS=false",
+    "core.protectNTFS=false",
+    "core.quotePath=false",
+    "core.safecrlf=false",
+    "core.splitIndex=false",
+    "core.symlinks=true",
+    "core.untrackedCache=false",
+    "commit.gpgSign=false",
+    "diff.external=",
+    "diff.noprefix=false",
+    "diff.mnemonicPrefix=false",
+    "gc.auto=0",
+    "index.version=4",
+)
+NOBODY: Final = {
+    "GIT_AUTHOR_NAME": "robota",
+    "GIT_AUTHOR_EMAIL": "robota@invalid",
+    "GIT_COMMITTER_NAME": "robota",
+    "GIT_COMMITTER_EMAIL": "robota@invalid",
+}
+
+
+class CheckpointError(Exception):
+    """A checkpoint could not be made, read or restored; the text says why, for a person."""
+
+
+class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
+    """git with one private directory and one workspace. `directory` is the git directory."""
+
+    program: str
+    directory: Path
+    workspace: Path
+    environment: Mapping[str, str]
+
+    def run(self, *arguments: str, stdin: bytes = b"", below: bytes = b"", index: Path | None = None) -> bytes:
+        """What it prints. `below` moves the top of the work tree to a directory in it; `index` names another index."""
+        try:
+            ended = subprocess.run(
+                self.command(arguments),
+                input=stdin,
+                capture_output=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                cwd=os.path.join(os.fsencode(self.workspace), below),  # noqa: PTH118 - names are bytes here
+                env=self._environment(below, index),
+                start_new_session=True,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CheckpointError(f"git {arguments[0]} did not end within {TIMEOUT_S:g} seconds") from error
+        except OSError as error:
+            raise CheckpointError(f"git could not be started: {error.strerror}") from error
+        if ended.returncode != 0:
+            words = ended.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")[:WORDS_SHOWN]
+            raise CheckpointError(words or f"git {arguments[0]} ended with code {ended.returncode}")
+        return ended.stdout
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """A git that is talked to over pipes; the caller ends it."""
+        return subprocess.Popen(
+            self.command(arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self.workspace,
+            env=self._environment(b"", None),
+            start_new_session=True,
+        )
+
+    def command(self, arguments: Sequence[str]) -> list[str]:
+        """The words that git is started with."""
+        return [self.program, "--no-pager", *(word for each in SETTINGS for word in ("-c", each)), *arguments]
+
+    def _environment(self, below: bytes, index: Path | None) -> dict[bytes, bytes]:
+        told = {
+            **self.environment,
+            "GIT_DIR": str(self.directory),
+            "GIT_INDEX_FILE": str(index or self.directory / INDEX),
+        }
+        tree = os.path.join(os.fsencode(self.workspace), below)  # noqa: PTH118
+        return {**{os.fsencode(key): os.fsencode(value) for key, value in told.items()}, b"GIT_WORK_TREE": tree}
+
+
+def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> PrivateGit:
+    """git for a private directory. Raises `CheckpointError` if there is no git outside the workspace."""
+    program = find_program("git", env, not_beneath=workspace)
+    if program is None:
+        raise CheckpointError("There is no git on the PATH, and checkpoints are kept with it")
+    own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
+    return PrivateGit(
+        program=program, directory=directory, workspace=workspace, environment={**own, **ENVIRONMENT, **NOBODY}
+    )
+
+
+def make_git_directory(directory: Path) -> None:
+    """Make an empty object store by hand: `git init` would look for templates."""
+    for name in ("objects/info", "objects/pack", "refs/heads", "info"):
+        (directory / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name, content in (
+        ("config", OBJECT_FORMAT),
+        ("info/attributes", ATTRIBUTES),
+        ("info/exclude", "/.robota/\n"),
+        ("HEAD", "ref: refs/heads/none\n"),
+    ):
+        (directory / name).write_text(content)

@@ -1,0 +1,315 @@
+"""Restoring files from a checkpoint: all of them or none, also on a full disk and after `kill -9`.
+
+Every new file is written in a staging directory at the top of the workspace first, and what it replaces is kept there
+until all are in place. A journal in the store says what is under way; whoever opens the store next takes it back.
+"""
+
+import errno
+import os
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha1
+from pathlib import Path
+from typing import IO, Final, Literal
+
+import msgspec
+
+from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
+from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
+from robota.workspace.checkpoints.scan import STAGING_PREFIX
+from robota.workspace.files.confined_paths import best_opener, directory_beneath
+
+JOURNAL_NAME: Final = "restore.json"
+READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class _Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One path: the name of the content that is put there, if any, and whether something is taken from there."""
+
+    path: bytes
+    new: str | None = None
+    old: bool = False
+
+
+class _Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """What is under way. Once it is `done`, only the staging directory is left to be removed."""
+
+    staging: str
+    steps: tuple[_Step, ...]
+    state: Literal["under way", "done"] = "under way"
+
+
+def apply_changes(store: Path, git: PrivateGit, changes: Sequence[CheckpointChange], modes: dict[str, int]) -> None:
+    """Make every path as `after` says, or raise `CheckpointError` and leave everything as it was.
+
+    `before` is what must be there now. `modes` are those of files that are made anew.
+    """
+    staging = git.workspace / f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
+    ordered = sorted(changes, key=lambda change: change.after is not None)  # room first, then what is put there
+    steps = tuple(map(_step, ordered))
+    journal = _Journal(staging=staging.name, steps=steps)
+    _write_journal(store, journal)
+    try:
+        staging.mkdir(mode=0o700)
+        _write_drafts(git, ordered, staging, modes)
+        for number, step in enumerate(steps):
+            _do(git.workspace, staging, number, step)
+        _check_replaced(ordered, staging)
+    except BaseException as error:
+        recover(store, git.workspace)
+        if isinstance(error, OSError):
+            path = "" if error.filename is None else f" ({os.fsdecode(error.filename)!r})"
+            told = f"{error.strerror or error}{path}. Nothing was changed"
+            raise CheckpointError(told) from error
+        raise
+    _write_journal(store, msgspec.structs.replace(journal, state="done"))
+    _remove_empty_directories(git.workspace, [step for step in steps if step.new is None])
+    recover(store, git.workspace)
+
+
+def recover(store: Path, workspace: Path) -> None:
+    """Take back what a restore left half done, or tidy up after one that was finished."""
+    try:
+        journal = msgspec.json.decode((store / JOURNAL_NAME).read_bytes(), type=_Journal)
+    except FileNotFoundError:
+        return
+    except msgspec.DecodeError:  # it was being written, so nothing had happened yet
+        (store / JOURNAL_NAME).unlink(missing_ok=True)
+        return
+    staging = workspace / journal.staging
+    if staging.is_dir() and not staging.is_symlink():
+        if journal.state == "under way":
+            for number, step in reversed(list(enumerate(journal.steps))):
+                _undo(workspace, staging, number, step)
+            _remove_empty_directories(workspace, [step for step in journal.steps if not step.old])
+        _remove_flat(staging)
+    (store / JOURNAL_NAME).unlink(missing_ok=True)
+
+
+def _write_journal(store: Path, journal: _Journal) -> None:
+    draft = store / f"{JOURNAL_NAME}.new"
+    with draft.open("wb") as file:
+        file.write(msgspec.json.encode(journal))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(store / JOURNAL_NAME)
+
+
+def _write_drafts(git: PrivateGit, changes: Sequence[CheckpointChange], staging: Path, modes: dict[str, int]) -> None:
+    mask = os.umask(0)
+    os.umask(mask)
+    process = git.start("cat-file", "--batch")
+    try:
+        for number, change in enumerate(changes):
+            if change.after is None:
+                continue
+            data = _content(process, change.after.content)
+            place = staging / f"{number}.new"
+            if change.after.is_link:
+                place.symlink_to(os.fsdecode(data))
+            else:
+                _write_draft(place, data, _mode(git.workspace, change, modes, mask))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _content(process: subprocess.Popen[bytes], name: str) -> bytes:
+    """The content of that name, from a `git cat-file --batch`."""
+    ask, answer = process.stdin, process.stdout
+    assert ask is not None and answer is not None
+    ask.write(name.encode() + b"\n")
+    ask.flush()
+    told = answer.readline().split()
+    if len(told) != 3 or told[1] != b"blob":
+        raise CheckpointError(f"The content {name[:12]} is not in the store any more. Nothing was changed")
+    data = _exactly(answer, int(told[2]))
+    answer.read(1)
+    return data
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) != length:
+        raise CheckpointError("The store of checkpoints ended in the middle of a file. Nothing was changed")
+    return data
+
+
+def _write_draft(place: Path, data: bytes, mode: int) -> None:
+    with os.fdopen(os.open(place, CREATE, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fchmod(file.fileno(), mode)
+
+
+def _mode(workspace: Path, change: CheckpointChange, modes: dict[str, int], mask: int) -> int:
+    """The mode that was written down, or that of the file there is, or what the umask gives."""
+    assert change.after is not None
+    mode = modes.get(change.path)
+    if mode is None:
+        mode = 0o666 & ~mask
+        with suppress(OSError):
+            status = os.lstat(workspace / change.path)
+            mode = stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else mode
+    readers = (mode & 0o444) >> 2
+    return mode | readers if change.after.is_executable else mode & ~0o111
+
+
+def _step(change: CheckpointChange) -> _Step:
+    new = None if change.after is None else change.after.content
+    return _Step(path=os.fsencode(change.path), new=new, old=change.before is not None)
+
+
+def _do(workspace: Path, staging: Path, number: int, step: _Step) -> None:
+    """Keep what is there, then put the draft in its place, in one step where the system can."""
+    with _places(workspace, staging, step, create=step.new is not None) as (parent, name, staged):
+        draft, kept = f"{number}.new", f"{number}.old"
+        if step.old and (step.new is None or not _hard_link(name, parent, kept, staged)):
+            os.rename(name, kept, src_dir_fd=parent, dst_dir_fd=staged)
+        if step.new is None:
+            return
+        if step.old:
+            os.rename(draft, name, src_dir_fd=staged, dst_dir_fd=parent)
+        else:
+            _remove_empty_tree(parent, name)
+            _put(draft, staged, name, parent)
+
+
+def _undo(workspace: Path, staging: Path, number: int, step: _Step) -> None:
+    """Put back what was there. What somebody has written in its place since then is left, it is newer."""
+    with suppress(OSError), _places(workspace, staging, step, create=step.old) as (parent, name, staged):
+        draft, kept = f"{number}.new", f"{number}.old"
+        now = _content_name(name, parent)
+        if step.new is not None and now == step.new and (step.old or _was_put(draft, staged, name, parent)):
+            os.unlink(name, dir_fd=parent)
+            now = None
+        if step.old and now is None and _exists(kept, staged):
+            _remove_empty_tree(parent, name)
+            _put(kept, staged, name, parent)
+
+
+@contextmanager
+def _places(workspace: Path, staging: Path, step: _Step, *, create: bool) -> Iterator[tuple[int, str, int]]:
+    """The directory of a path and the staging directory, opened without following links, and the path's name."""
+    directory, name = os.path.split(os.fsdecode(step.path))
+    with (
+        directory_beneath(workspace, workspace / directory, best_opener(), create=create) as parent,
+        directory_beneath(workspace, staging, best_opener()) as staged,
+    ):
+        yield parent, name, staged
+
+
+def _hard_link(name: str, parent: int, kept: str, staged: int) -> bool:
+    try:
+        os.link(name, kept, src_dir_fd=parent, dst_dir_fd=staged, follow_symlinks=False)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a file system without hard links, or a file of somebody else
+        return False
+    return True
+
+
+def _put(source: str, staged: int, name: str, parent: int) -> None:
+    """Move a file or link to where nothing is; `FileExistsError` if there is something by now."""
+    if not _hard_link_to_new(source, staged, name, parent):
+        if _exists(name, parent):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+        os.rename(source, name, src_dir_fd=staged, dst_dir_fd=parent)
+        return
+    os.unlink(source, dir_fd=staged)
+
+
+def _hard_link_to_new(source: str, staged: int, name: str, parent: int) -> bool:
+    try:
+        os.link(source, name, src_dir_fd=staged, dst_dir_fd=parent, follow_symlinks=False)
+    except (FileExistsError, FileNotFoundError):
+        raise
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        return False
+    return True
+
+
+def _was_put(draft: str, staged: int, name: str, parent: int) -> bool:
+    """Whether the file under the name is the draft: that is no longer in the staging directory, or is the same file."""
+    try:
+        return os.lstat(draft, dir_fd=staged).st_ino == os.lstat(name, dir_fd=parent).st_ino
+    except FileNotFoundError:
+        return True
+
+
+def _check_replaced(changes: Sequence[CheckpointChange], staging: Path) -> None:
+    """What was taken away must be what the checkpoint of now has; else somebody worked on it meanwhile."""
+    staged = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        for number, change in enumerate(changes):
+            if change.before is not None and _content_name(f"{number}.old", staged) != change.before.content:
+                raise CheckpointError(f"{change.path!r} was changed by somebody just now. Nothing was restored")
+    finally:
+        os.close(staged)
+
+
+def _content_name(name: str, parent: int) -> str | None:
+    """The name that git gives to the content of a file or link; empty for anything else, None if there is nothing."""
+    try:
+        status = os.lstat(name, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(status.st_mode):
+        data = os.readlink(os.fsencode(name), dir_fd=parent)
+    elif stat.S_ISREG(status.st_mode):
+        with os.fdopen(os.open(name, READ, dir_fd=parent), "rb") as file:
+            data = file.read()
+    else:
+        return None if stat.S_ISDIR(status.st_mode) else ""
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _exists(name: str, parent: int) -> bool:
+    try:
+        os.lstat(name, dir_fd=parent)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _remove_empty_tree(parent: int, name: str) -> None:
+    """Remove a directory in which there is nothing but such directories; an error if there is more."""
+    try:
+        status = os.lstat(name, dir_fd=parent)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        return
+    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        for each in os.listdir(inner):  # noqa: PTH208 - of a descriptor
+            _remove_empty_tree(inner, each)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _remove_empty_directories(workspace: Path, steps: Sequence[_Step]) -> None:
+    """Remove the directories that have nothing in them any more, up to the workspace."""
+    for directory in {os.path.split(os.fsdecode(step.path))[0] for step in steps}:
+        place = directory
+        while place:
+            above, name = os.path.split(place)
+            try:
+                with directory_beneath(workspace, workspace / above, best_opener()) as parent:
+                    os.rmdir(name, dir_fd=parent)
+            except OSError:
+                break
+            place = above
+
+
+def _remove_flat(directory: Path) -> None:
+    for entry in list(os.scandir(directory)):
+        Path(entry.path).unlink()
+    directory.rmdir()

@@ -1,0 +1,186 @@
+"""What of a workspace differs from the private index, and what of that can be captured.
+
+Repositories inside the workspace are plain directories here: git itself would record only which commit they are at.
+"""
+
+import os
+import stat
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.checkpoints.private_git import PrivateGit
+
+GIT_NAMES: Final = (b".git",)
+OWN_DIRECTORY: Final = b".robota"
+STAGING_PREFIX: Final = b".robota-restore-"
+DRAFT_PREFIX: Final = b".robota-"
+DRAFT_SUFFIX: Final = b".tmp"
+# A directory that somebody names although the ignore rules leave it out is captured up to this.
+MOST_NAMED_FILES: Final = 2_000
+EMPTY_INDEX: Final = "empty-index"
+
+
+class NotCaptured(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """A path that is not in a checkpoint although it is there, and why."""
+
+    path: str
+    reason: str
+
+
+class Scan(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths to be recorded anew (new, changed or gone), paths to be forgotten, and what could not be captured."""
+
+    changed: tuple[bytes, ...]
+    forgotten: tuple[bytes, ...]
+    not_captured: tuple[NotCaptured, ...]
+
+
+class Scanner(msgspec.Struct, frozen=True, kw_only=True):
+    """Looks through a workspace. `kept_out` are directories in it that are ours, from its top on."""
+
+    git: PrivateGit
+    max_file_bytes: int
+    kept_out: tuple[bytes, ...] = ()
+
+    def scan(self, named: Collection[str] = ()) -> Scan:
+        """What differs from the index. `named` are paths to look at although the ignore rules leave them out."""
+        listed = self._listed()
+        troubles: list[NotCaptured] = []
+        forced = set(self._named_files(named, troubles)) - listed.keys() if named else set()
+        if forced:
+            forced -= self._unchanged(forced)
+        changed: list[bytes] = []
+        forgotten: list[bytes] = []
+        for path, is_known in (*listed.items(), *((path, False) for path in sorted(forced))):
+            if self._is_ours(path):
+                continue
+            trouble = self._obstacle(path) if not is_known or self._has_plain_parents(path) else ""
+            if trouble is None:
+                changed.append(path)
+            elif is_known:
+                forgotten.append(path)
+            if trouble:
+                troubles.append(NotCaptured(path=os.fsdecode(path), reason=trouble))
+        return Scan(changed=tuple(changed), forgotten=tuple(forgotten), not_captured=tuple(sorted(set(troubles))))
+
+    def _listed(self) -> dict[bytes, bool]:
+        """Every path that is new or not as the index has it, and whether the index has it."""
+        found: dict[bytes, bool] = {}
+        output = self.git.run("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+        for entry in output.split(b"\0")[:-1]:
+            path = entry[2:]
+            if entry.startswith(b"?"):
+                if path.endswith(b"/"):
+                    found.update(dict.fromkeys(self._files_of_repository(path), False))
+                else:
+                    found.setdefault(path, False)
+            else:
+                found[path] = True
+        return found
+
+    def _files_of_repository(self, directory: bytes) -> Iterator[bytes]:
+        """The files of a repository inside the workspace. From the next time on git takes it for a plain directory."""
+        if self._is_ours(directory):
+            return
+        empty = self.git.directory / EMPTY_INDEX
+        output = self.git.run("ls-files", "-z", "-o", "--exclude-standard", below=directory, index=empty)
+        for path in output.split(b"\0")[:-1]:
+            if path.endswith(b"/"):
+                yield from self._files_of_repository(directory + path)
+            else:
+                yield directory + path
+
+    def _named_files(self, named: Collection[str], troubles: list[NotCaptured]) -> Iterator[bytes]:
+        for name in named:
+            path = _inside(name)
+            if path is None or self._is_ours(path):
+                continue
+            try:
+                mode = os.lstat(self._absolute(path)).st_mode
+            except (OSError, ValueError):
+                continue
+            if not stat.S_ISDIR(mode):
+                if self._has_plain_parents(path):
+                    yield path
+                continue
+            files = self._files_below(path)
+            if files is None:
+                reason = f"a directory that the ignore rules leave out, with more than {MOST_NAMED_FILES:,} files"
+                troubles.append(NotCaptured(path=os.fsdecode(path), reason=reason))
+            else:
+                yield from files
+
+    def _files_below(self, directory: bytes) -> list[bytes] | None:
+        found: list[bytes] = []
+        top = os.fsencode(self.git.workspace)
+        for place, directories, files in os.walk(self._absolute(directory)):
+            directories[:] = [name for name in directories if name.lower() not in GIT_NAMES]
+            here = os.path.relpath(place, top)
+            links = [name for name in directories if os.path.islink(os.path.join(place, name))]  # noqa: PTH114, PTH118
+            found += [os.path.normpath(os.path.join(here, name)) for name in (*files, *links)]  # noqa: PTH118
+            if len(found) > MOST_NAMED_FILES:
+                return None
+        return found
+
+    def _unchanged(self, paths: Collection[bytes]) -> set[bytes]:
+        """Those that are in the index: had they changed, they would have been listed."""
+        spec = b"\0".join(b":(top,literal)" + path for path in sorted(paths))
+        output = self.git.run("ls-files", "-z", "--", *(os.fsdecode(each) for each in spec.split(b"\0")))
+        return set(output.split(b"\0")[:-1])
+
+    def _has_plain_parents(self, path: bytes) -> bool:
+        """Whether no link leads to the path: behind one lies another file."""
+        parent = os.path.dirname(self._absolute(path))  # noqa: PTH120
+        return os.path.realpath(parent) == os.path.normpath(parent)
+
+    def _is_ours(self, path: bytes) -> bool:
+        parts = path.rstrip(b"/").split(b"/")
+        name = parts[-1]
+        return (
+            parts[0] == OWN_DIRECTORY
+            or parts[0].startswith(STAGING_PREFIX)
+            or (name.startswith(DRAFT_PREFIX) and name.endswith(DRAFT_SUFFIX))
+            or any(part.lower() in GIT_NAMES for part in parts)
+            or any(path == place or path.startswith(place + b"/") for place in self.kept_out)
+        )
+
+    def _obstacle(self, path: bytes) -> str | None:
+        """Why a path cannot be captured; None if it can, empty if there is no file or link."""
+        place = self._absolute(path)
+        try:
+            status = os.lstat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except OSError as error:
+            return error.strerror or str(error)
+        if stat.S_ISDIR(status.st_mode):
+            return ""
+        if stat.S_ISLNK(status.st_mode):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return "not a regular file"
+        if status.st_size > self.max_file_bytes:
+            return f"more than {self.max_file_bytes:,} bytes"
+        return None if os.access(place, os.R_OK) else "not readable"
+
+    def _absolute(self, path: bytes) -> bytes:
+        return os.path.join(os.fsencode(self.git.workspace), path)  # noqa: PTH118
+
+
+def _inside(name: str) -> bytes | None:
+    """A path from the top of the workspace on; None if it leads out of it or is the workspace."""
+    try:
+        path = os.path.normpath(os.fsencode(name))
+    except (UnicodeEncodeError, ValueError):
+        return None
+    return None if path.startswith((b"/", b"../")) or path in (b".", b"..") or b"\0" in path else path
+
+
+def inside_workspace(workspace: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Names as somebody wrote them, from the top of the workspace on; those outside are left out."""
+    top = str(workspace)
+    relative = (os.path.relpath(os.path.join(top, name), top) for name in names if "\0" not in name)  # noqa: PTH118
+    return tuple(name for name in relative if _inside(name) is not None)

@@ -1,0 +1,266 @@
+"""Checkpoints of one workspace: captured into a private object store, compared, and shown as diffs.
+
+A checkpoint is a commit of that store. Its message says what could not be captured and which files had an unusual mode.
+"""
+
+import json
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.checkpoints.checkpoint_change import CheckpointChange, CheckpointFile
+from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, PrivateGit, private_git
+from robota.workspace.checkpoints.restore import recover
+from robota.workspace.checkpoints.scan import NotCaptured, Scan, Scanner
+from robota.workspace.checkpoints.store_directory import locked_store
+
+MAX_FILE_BYTES: Final = 20 * 1024 * 1024
+KEEP_DAYS: Final = 30
+DAY_S: Final = 86_400
+NEWEST_NAME: Final = "newest.json"
+LIST_NAME: Final = "checkpoints"
+ID_LENGTH: Final = 40
+# Modes that files get from any usual umask; others are written down.
+USUAL_MODES: Final = frozenset({0o644, 0o755, 0o664, 0o775, 0o666, 0o777})
+
+
+class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a checkpoint says beside its files: what is not in it, and modes that git does not keep."""
+
+    not_captured: tuple[NotCaptured, ...] = ()
+    modes: dict[str, int] = {}
+
+
+class Captured(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint. `is_new` is false if nothing has changed since the one before it, which it then is."""
+
+    id: str
+    details: CheckpointDetails = CheckpointDetails()
+    is_new: bool = True
+
+
+class CheckpointStore:
+    """The checkpoints of a workspace, in a directory of their own outside it. Every method may block."""
+
+    def __init__(
+        self,
+        directory: Path,
+        workspace: Path,
+        env: Mapping[str, str],
+        *,
+        max_file_bytes: int = MAX_FILE_BYTES,
+        keep_days: int = KEEP_DAYS,
+    ) -> None:
+        self._directory = directory
+        self.workspace = Path(os.path.realpath(workspace))
+        self._env = env
+        self._max_file_bytes = max_file_bytes
+        self._keep_days = keep_days
+
+    def capture(self, named: Collection[str] = ()) -> Captured:
+        """Save the workspace as it is. `named` are paths that count although the ignore rules leave them out."""
+        with self.opened() as opened:
+            return opened.capture(named)
+
+    def changes(self, before: str, after: str) -> tuple[CheckpointChange, ...]:
+        """The paths that differ between two checkpoints, in their order."""
+        with self.opened() as opened:
+            return opened.changes(before, after)
+
+    def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
+        """The difference between two checkpoints as a unified diff, of these paths or of all."""
+        with self.opened() as opened:
+            return opened.diff(before, after, paths)
+
+    def has(self, checkpoint: str) -> bool:
+        """Whether the checkpoint is still there."""
+        with self.opened() as opened:
+            return opened.has(checkpoint)
+
+    def prune(self, now_s: float) -> int:
+        """Forget the checkpoints that are too old, and their contents. Says how many they were."""
+        with self.opened() as opened:
+            return opened.prune(now_s - self._keep_days * DAY_S)
+
+    @contextmanager
+    def opened(self) -> Iterator["OpenStore"]:
+        """The store, locked, with what a process that was killed left half done put in order."""
+        with locked_store(self._directory, self.workspace) as git_directory:
+            git = private_git(git_directory, self.workspace, self._env)
+            scanner = Scanner(git=git, max_file_bytes=self._max_file_bytes, kept_out=self._kept_out())
+            store = OpenStore(self._directory, git, scanner)
+            recover(self._directory, self.workspace)
+            yield store
+
+    def _kept_out(self) -> tuple[bytes, ...]:
+        """The store itself, if it lies in the workspace."""
+        place = Path(os.path.realpath(self._directory))
+        if not place.is_relative_to(self.workspace):
+            return ()
+        return (os.fsencode(place.relative_to(self.workspace)),)
+
+
+class OpenStore:
+    """A store that this process holds the lock of."""
+
+    def __init__(self, directory: Path, git: PrivateGit, scanner: Scanner) -> None:
+        self.directory = directory
+        self.git = git
+        self.workspace = git.workspace
+        self._scanner = scanner
+
+    def capture(self, named: Collection[str] = ()) -> Captured:
+        """See `CheckpointStore.capture`."""
+        try:
+            return self._capture(named)
+        except CheckpointError:
+            # What is there may be damaged: an index that cannot be read, or one that names contents that are gone.
+            if self._is_sound():
+                raise
+            self._put_index_aside()
+            return self._capture(named)
+
+    def _capture(self, named: Collection[str]) -> Captured:
+        scan = self._scanner.scan(named)
+        newest = self._newest()
+        is_same = not scan.changed and not scan.forgotten
+        if is_same and newest is not None and newest.details.not_captured == scan.not_captured:
+            return msgspec.structs.replace(newest, is_new=False)
+        self._update_index(scan)
+        modes = self._modes({} if newest is None else newest.details.modes, scan.changed)
+        details = CheckpointDetails(not_captured=scan.not_captured, modes=modes)
+        captured = Captured(id=self._commit(details), details=details)
+        self._note(captured)
+        return captured
+
+    def _update_index(self, scan: Scan) -> None:
+        if scan.forgotten:
+            self.git.run("update-index", "--force-remove", "-z", "--stdin", stdin=_terminated(scan.forgotten))
+        if scan.changed:
+            arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+            self.git.run(*arguments, stdin=_terminated(scan.changed))
+
+    def _commit(self, details: CheckpointDetails) -> str:
+        tree = self.git.run("write-tree").decode().strip()
+        # Names may hold bytes that are no text; this JSON escapes them.
+        message = json.dumps(msgspec.to_builtins(details)).encode()
+        return self.git.run("commit-tree", tree, stdin=message).decode().strip()
+
+    def _modes(self, known: Mapping[str, int], changed: Sequence[bytes]) -> dict[str, int]:
+        modes = dict(known)
+        for path in changed:
+            name = os.fsdecode(path)
+            modes.pop(name, None)
+            with suppress(OSError):
+                status = os.lstat(self.workspace / name)
+                mode = stat.S_IMODE(status.st_mode)
+                if stat.S_ISREG(status.st_mode) and mode not in USUAL_MODES:
+                    modes[name] = mode
+        return modes
+
+    def _newest(self) -> Captured | None:
+        try:
+            return msgspec.convert(json.loads((self.git.directory / NEWEST_NAME).read_bytes()), Captured)
+        except (OSError, ValueError):
+            return None
+
+    def _note(self, captured: Captured) -> None:
+        draft = self.git.directory / f"{NEWEST_NAME}.new"
+        draft.write_text(json.dumps(msgspec.to_builtins(captured)))
+        draft.rename(self.git.directory / NEWEST_NAME)
+        with (self.directory / LIST_NAME).open("a") as listed:
+            listed.write(f"{int(time.time())} {captured.id}\n")
+
+    def _is_sound(self) -> bool:
+        try:
+            self.git.run("write-tree")
+        except CheckpointError:
+            return False
+        return True
+
+    def _put_index_aside(self) -> None:
+        for name in (INDEX, NEWEST_NAME):
+            (self.git.directory / name).unlink(missing_ok=True)
+
+    def details(self, checkpoint: str) -> CheckpointDetails:
+        """What a checkpoint says beside its files."""
+        commit = self._object("commit", checkpoint)
+        try:
+            return msgspec.convert(json.loads(commit.partition(b"\n\n")[2]), CheckpointDetails)
+        except ValueError as error:
+            raise CheckpointError(f"The checkpoint {checkpoint} cannot be read: {error}") from error
+
+    def has(self, checkpoint: str) -> bool:
+        """See `CheckpointStore.has`."""
+        try:
+            self.details(checkpoint)
+        except CheckpointError:
+            return False
+        return True
+
+    def changes(self, before: str, after: str) -> tuple[CheckpointChange, ...]:
+        """See `CheckpointStore.changes`."""
+        for each in (before, after):
+            self._require(each)
+        output = self.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
+        fields = output.split(b"\0")[:-1]
+        pairs = zip(fields[::2], fields[1::2], strict=True)
+        return tuple(_change(told.decode(), os.fsdecode(path)) for told, path in pairs)
+
+    def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
+        """See `CheckpointStore.diff`."""
+        for each in (before, after):
+            self._require(each)
+        only = [f":(top,literal){path}" for path in paths]
+        plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
+        return self.git.run("diff-tree", "-r", "-p", *plain, before, after, "--", *only)
+
+    def prune(self, before_s: float) -> int:
+        """Forget what is older than that."""
+        try:
+            lines = (self.directory / LIST_NAME).read_text().splitlines()
+        except FileNotFoundError:
+            return 0
+        entries = [line.split(" ") for line in lines if line.count(" ") == 1]
+        newest = self._newest()
+        kept = [each for each in entries if float(each[0]) >= before_s or (newest and each[1] == newest.id)]
+        gone = len(entries) - len(kept)
+        if gone:
+            draft = self.directory / f"{LIST_NAME}.new"
+            draft.write_text("".join(f"{when} {checkpoint}\n" for when, checkpoint in kept))
+            draft.rename(self.directory / LIST_NAME)
+            heads = dict.fromkeys(checkpoint for _, checkpoint in kept)
+            self.git.run("prune", "--expire=now", "--", *heads)
+        return gone
+
+    def _require(self, checkpoint: str) -> None:
+        """Only what is a name of an object can be one: no flag, no range, no path."""
+        if len(checkpoint) != ID_LENGTH or not set(checkpoint) <= set("0123456789abcdef"):
+            raise CheckpointError(f"{checkpoint!r} is no checkpoint")
+
+    def _object(self, kind: str, name: str) -> bytes:
+        self._require(name)
+        try:
+            return self.git.run("cat-file", kind, name)
+        except CheckpointError as error:
+            told = f"The checkpoint {name[:12]} is not in the store: it was pruned, or the store was deleted"
+            raise CheckpointError(told) from error
+
+
+def _terminated(paths: Sequence[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in paths)
+
+
+def _change(told: str, path: str) -> CheckpointChange:
+    old_mode, new_mode, old, new, _ = told[1:].split(" ")
+    return CheckpointChange(path=path, before=_state(old_mode, old), after=_state(new_mode, new))
+
+
+def _state(mode: str, content: str) -> CheckpointFile | None:
+    return None if set(content) == {"0"} else CheckpointFile(mode=mode, content=content)

@@ -1,0 +1,87 @@
+"""The directory of a checkpoint store: made private, checked before it is used, locked while it is."""
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, make_git_directory
+
+LOCK_NAME: Final = "lock"
+WORKSPACE_NAME: Final = "workspace"
+GIT_NAME: Final = "git"
+LONGEST_WAIT_S: Final = 30.0
+PAUSE_S: Final = 0.005
+
+
+@contextmanager
+def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
+    """The git directory of the store, made if there is none, for one process at a time. Raises `CheckpointError`."""
+    try:
+        _make(directory)
+        with _locked(directory / LOCK_NAME):
+            git_directory = directory / GIT_NAME
+            _claim(directory, workspace)
+            if not (git_directory / "HEAD").exists():
+                make_git_directory(git_directory)
+            # Nobody else is here, so a lock of git's own was left by one that was killed.
+            (git_directory / f"{INDEX}.lock").unlink(missing_ok=True)
+            yield git_directory
+    except OSError as error:
+        raise CheckpointError(f"The checkpoints in {directory} cannot be used: {error.strerror or error}") from error
+
+
+def _make(directory: Path) -> None:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = directory.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise CheckpointError(f"{directory} is not a directory, so no checkpoints are kept there")
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise CheckpointError(f"Others can write to {directory}, so the checkpoints there are not used")
+
+
+def _claim(directory: Path, workspace: Path) -> None:
+    """A store belongs to one workspace for ever."""
+    note = directory / WORKSPACE_NAME
+    try:
+        owner = note.read_bytes()
+    except FileNotFoundError:
+        note.write_bytes(os.fsencode(workspace))
+        return
+    if owner and owner != os.fsencode(workspace):
+        raise CheckpointError(f"The checkpoints in {directory} are those of {os.fsdecode(owner)!r}")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        _wait_for(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int) -> None:
+    deadline = time.monotonic() + LONGEST_WAIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise CheckpointError(
+                    f"Another Robota has used the checkpoints of this workspace for {LONGEST_WAIT_S:.0f} seconds"
+                ) from None
+            time.sleep(PAUSE_S)
+        except OSError as error:
+            if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+                return
+            raise
+        else:
+            return

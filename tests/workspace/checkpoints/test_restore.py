@@ -1,0 +1,271 @@
+"""Restoring: the workspace is as it was, all or nothing, and it can be undone and redone."""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robota.workspace.checkpoints.private_git import CheckpointError
+from robota.workspace.checkpoints.rewind import plan_restore, redo, restore, undo
+from robota.workspace.checkpoints.store import CheckpointStore
+from tests.workspace.checkpoints.trees import Tree, tree_of
+
+NAMES = ("a", "b", "d/x", "d/y", "d/e/z", "\udcff", "-f")
+CONTENTS = (b"", b"1", b"two\r\n", b"\x00\xff")
+
+
+class TestRestore:
+    def test_modes_links_and_directories(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / "d/e").mkdir(parents=True)
+        (workspace / "d/e/run").write_text("#!")
+        (workspace / "d/e/run").chmod(0o755)
+        (workspace / "private").write_text("p")
+        (workspace / "private").chmod(0o600)
+        (workspace / "link").symlink_to("d/e/nowhere")
+        before = tree_of(workspace)
+        first = store.capture()
+        shutil.rmtree(workspace / "d")
+        (workspace / "d").write_text("now a file")
+        (workspace / "private").unlink()
+        (workspace / "link").unlink()
+        (workspace / "link").mkdir()
+        (workspace / "link/x").write_text("x")
+        after = tree_of(workspace)
+        restore(store, first.id)
+        assert tree_of(workspace) == before
+        undo(store)
+        assert tree_of(workspace) == after
+        redo(store)
+        assert tree_of(workspace) == before
+
+    def test_work_in_no_checkpoint_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / "a").write_text("old")
+        first = store.capture()
+        (workspace / "a").write_text("of the person")
+        done = restore(store, first.id)
+        assert done.saved_new_work
+        assert (workspace / "a").read_text() == "old"
+        restore(store, done.saved)
+        assert (workspace / "a").read_text() == "of the person"
+
+    def test_a_file_that_came_to_be_ignored_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / "a").write_text("old")
+        first = store.capture()
+        (workspace / "a").unlink()
+        store.capture()
+        (workspace / ".gitignore").write_text("a\n")
+        (workspace / "a").write_text("of the person")
+        done = restore(store, first.id)
+        assert (workspace / "a").read_text() == "old"
+        restore(store, done.saved)
+        assert (workspace / "a").read_text() == "of the person"
+
+    def test_only_some_paths(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / "d").mkdir()
+        for name in ("d/x", "dx", "y"):
+            (workspace / name).write_text("old")
+        first = store.capture()
+        for name in ("d/x", "dx", "y"):
+            (workspace / name).write_text("new")
+        restore(store, first.id, ["d"])
+        assert [(workspace / name).read_text() for name in ("d/x", "dx", "y")] == ["old", "new", "new"]
+
+    def test_a_plan_changes_nothing(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / "a").write_text("old\n")
+        first = store.capture()
+        (workspace / "a").write_text("new\n")
+        plan = plan_restore(store, first.id)
+        assert b"-new\n+old\n" in plan.diff
+        assert (workspace / "a").read_text() == "new\n"
+
+    def test_what_is_too_big_now_is_left(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / "a").write_text("old")
+        (workspace / "b").write_text("old")
+        first = store.capture()
+        (workspace / "a").write_bytes(b"x" * 100_001)
+        (workspace / "b").write_text("new")
+        done = restore(store, first.id)
+        assert [each.path for each in done.left] == ["a"]
+        assert (workspace / "a").stat().st_size == 100_001 and (workspace / "b").read_text() == "old"
+
+    def test_nothing_to_undo(self, store: CheckpointStore) -> None:
+        with pytest.raises(CheckpointError, match="no restore to undo"):
+            undo(store)
+
+
+class TestAllOrNothing:
+    def changed(self, store: CheckpointStore, workspace: Path) -> str:
+        (workspace / "d").mkdir()
+        for name in ("a", "b", "d/x"):
+            (workspace / name).write_text("old")
+        first = store.capture()
+        (workspace / "a").write_text("new")
+        (workspace / "b").unlink()
+        (workspace / "d/x").unlink()
+        return first.id
+
+    def test_an_ignored_file_in_the_way_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
+        first = self.changed(store, workspace)
+        (workspace / ".gitignore").write_text("kept\n")
+        (workspace / "b").mkdir()
+        (workspace / "b/kept").write_text("of the person")
+        restore(store, first)
+        assert (workspace / "b").read_text() == "old"
+        undo(store)
+        assert (workspace / "b/kept").read_text() == "of the person"
+
+    def test_something_in_the_way_that_cannot_be_saved(self, store: CheckpointStore, workspace: Path) -> None:
+        first = self.changed(store, workspace)
+        (workspace / "b").mkdir()
+        os.mkfifo(workspace / "b/pipe")
+        before = tree_of(workspace)
+        with pytest.raises(CheckpointError, match="Nothing was changed"):
+            restore(store, first)
+        assert tree_of(workspace) == before
+
+    def test_content_that_is_gone_from_the_store(self, store: CheckpointStore, workspace: Path, tmp_path: Path) -> None:
+        first = self.changed(store, workspace)
+        content = next(each.before.content for each in store.changes(first, store.capture().id) if each.before)
+        (tmp_path / "store/git/objects" / content[:2] / content[2:]).unlink()
+        before = tree_of(workspace)
+        with pytest.raises(CheckpointError):
+            restore(store, first)
+        assert tree_of(workspace) == before
+
+    @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+    def test_a_directory_that_cannot_be_written(self, store: CheckpointStore, workspace: Path) -> None:
+        first = self.changed(store, workspace)
+        before = tree_of(workspace)
+        (workspace / "d").chmod(0o500)
+        with pytest.raises(CheckpointError):
+            restore(store, first)
+        (workspace / "d").chmod(0o700)
+        assert tree_of(workspace) == before
+
+    @pytest.mark.parametrize("stop_at", range(1, 40, 2))
+    def test_killed_in_the_middle(self, store: CheckpointStore, workspace: Path, stop_at: int) -> None:
+        first = self.changed(store, workspace)
+        before = tree_of(workspace)
+        store.capture()
+        child = os.fork()
+        if child == 0:
+            _die_at(stop_at)
+            restore(store, first)
+            os._exit(0)
+        os.waitpid(child, 0)
+        store.capture()
+        assert tree_of(workspace) in (before, {**before, **_old()})
+
+
+def _old() -> Tree:
+    return dict.fromkeys((b"a", b"b", b"d/x"), ("644", b"old"))
+
+
+def _die_at(number: int) -> None:
+    """End the process without any clean-up at the n-th time that it renames, links or unlinks something."""
+    count = 0
+
+    def dying(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal count
+        if event in ("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"):
+            count += 1
+            if count == number:
+                os._exit(9)
+
+    sys.addaudithook(dying)
+
+
+Step = tuple[Any, ...]
+Wanted = dict[bytes, tuple[str, bytes] | None]
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.sampled_from(NAMES), st.sampled_from(CONTENTS), st.booleans()),
+        st.tuples(st.just("link"), st.sampled_from(NAMES), st.sampled_from(CONTENTS[1:2])),
+        st.tuples(st.just("remove"), st.sampled_from(NAMES)),
+        st.tuples(st.just("capture")),
+        st.tuples(st.just("restore"), st.integers(0, 9), st.sampled_from(((), ("a",), ("d",)))),
+        st.tuples(st.just("undo")),
+        st.tuples(st.just("redo")),
+    ),
+    max_size=14,
+)
+
+
+class Model:
+    """A workspace as a dictionary, with its checkpoints and what can be undone and redone."""
+
+    def __init__(self) -> None:
+        self.files: Tree = {}
+        self.checkpoints: list[tuple[str, Tree]] = []
+        self.undo: list[Wanted] = []
+        self.redo: list[Wanted] = []
+
+    def put_back(self, wanted: Wanted) -> Wanted:
+        """Set these paths; says how they were."""
+        was = {path: self.files.get(path) for path in wanted}
+        for path, file in wanted.items():
+            self.files.pop(path, None)
+            if file is not None:
+                self.files[path] = file
+        return was
+
+
+@settings(max_examples=40, deadline=None)
+@given(STEPS)
+def test_any_interleaving_equals_a_dictionary(steps: list[Step]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        workspace = Path(place, "work")
+        workspace.mkdir()
+        store = CheckpointStore(Path(place, "store"), workspace, os.environ)
+        model = Model()
+        for step in steps:
+            take(step, model, store, workspace)
+            assert tree_of(workspace) == model.files, step
+
+
+def take(step: Step, model: Model, store: CheckpointStore, workspace: Path) -> None:
+    match step:
+        case ("write", name, data, executable):
+            clear(workspace / name)
+            (workspace / name).write_bytes(data)
+            mode = 0o755 if executable else 0o644
+            (workspace / name).chmod(mode)
+            model.files[os.fsencode(name)] = (f"{mode:o}", data)
+        case ("link", name, target):
+            clear(workspace / name)
+            (workspace / name).symlink_to(os.fsdecode(target))
+            model.files[os.fsencode(name)] = ("link", target)
+        case ("remove", name):
+            (workspace / name).unlink(missing_ok=True)
+            model.files.pop(os.fsencode(name), None)
+        case ("capture",):
+            model.checkpoints.append((store.capture().id, dict(model.files)))
+        case ("restore", number, only) if model.checkpoints:
+            checkpoint, files = model.checkpoints[number % len(model.checkpoints)]
+            chosen = {path: files.get(path) for path in {*files, *model.files} if fits(path, only)}
+            differing = {path: file for path, file in chosen.items() if file != model.files.get(path)}
+            restore(store, checkpoint, only)
+            if differing:
+                model.undo.append(model.put_back(differing))
+                model.redo.clear()
+        case ("undo",) if model.undo:
+            undo(store)
+            model.redo.append(model.put_back(model.undo.pop()))
+        case ("redo",) if model.redo:
+            redo(store)
+            model.undo.append(model.put_back(model.redo.pop()))
+
+
+def fits(path: bytes, only: tuple[str, ...]) -> bool:
+    return not only or any(path == name.encode() or path.startswith(name.encode() + b"/") for name in only)
+
+
+def clear(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
