@@ -114,3 +114,27 @@ def test_what_we_write_for_the_model_we_can_read(content: str, words: str) -> No
     (call,) = calls(parse(block.text))
     ambiguous = "</content>" in content
     assert ambiguous or call.input == use.input
+
+
+@pytest.mark.parametrize("path", ["\n  out.txt\n", " out.txt ", "\n\tout.txt\n\t"])
+def test_blanks_around_a_path_are_layout(path: str) -> None:
+    """U16: it made a file whose name began with blanks."""
+    text = f"<write_to_file>\n  <path>{path}</path>\n  <content>  kept \n</content>\n</write_to_file>"
+    (call,) = calls(parse(text))
+    assert call.input == {"path": "out.txt", "content": "  kept "}
+
+
+def test_the_older_form_with_tags_around_the_parameters_is_read() -> None:
+    """U16: it was reported as cut off."""
+    text = "<read_file>\n<args>\n  <file>\n    <path>src/a.py</path>\n  </file>\n</args>\n</read_file>\nnext"
+    pieces = parse(text)
+    (call,) = calls(pieces)
+    assert (call.input, call.problem) == ({"path": "src/a.py"}, None)
+    assert plain(pieces) == "\nnext"
+
+
+def test_several_files_in_the_older_form_are_asked_for_one_by_one() -> None:
+    """U16"""
+    files = "".join(f"<file><path>{name}</path></file>" for name in "ab")
+    (call,) = calls(parse(f"<read_file><args>{files}</args></read_file>"))
+    assert call.problem is not None and "twice" in call.problem

@@ -9,6 +9,7 @@ what follows is another parameter of the tool or the end of the call.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -38,6 +39,14 @@ You call a tool by writing it as XML. The name of the tool is the outer tag, eac
 </tool_name>
 
 Write values as they are, without escaping. The result comes back in the next message."""
+
+
+# Values in which blanks at the beginning and the end mean something.
+EXACT_VALUES: Final = frozenset(
+    {"content", "old_string", "new_string", "diff", "patch", "regex", "input", "text", "data"}
+)
+WRAPPER: Final = re.compile(r"<([A-Za-z_][\w-]{0,40})>")
+PART_OF_A_TAG: Final = re.compile(r"<[\w-]{0,41}")
 
 
 class XmlText(msgspec.Struct, frozen=True):
@@ -148,6 +157,12 @@ class XmlCallParser:
             return WAIT
         # Something that belongs to no parameter: skip to the next tag, the call is judged by what it holds.
         following = rest.find("<", 1)
+        tag = WRAPPER.match(rest)
+        if tag is not None:
+            draft.wrappers.add(tag[1])
+        elif following < 0 and PART_OF_A_TAG.fullmatch(rest):
+            self._buffer = rest
+            return WAIT
         self._buffer = rest[following:] if following > 0 else ""
         return [] if following > 0 else WAIT
 
@@ -162,7 +177,7 @@ class XmlCallParser:
             if verdict:
                 value = self._buffer[:end]
                 self._buffer = self._buffer[end + len(closing) :]
-                draft.values[parameter] = value.removeprefix("\n").removesuffix("\n")
+                draft.take(parameter, value.removeprefix("\n").removesuffix("\n"))
                 draft.parameter, draft.searched = None, 0
                 return [XmlArgument(draft.id, draft.name, draft.values[parameter])]
             end = self._buffer.find(closing, end + 1)
@@ -172,6 +187,7 @@ class XmlCallParser:
     def _ends_value(self, draft: "_Draft", rest: str, *, final: bool) -> bool | None:
         """Whether a closing tag is the real one, by what follows it; None if that is not known yet."""
         followers = [f"</{draft.name}>", *(f"<{name}>" for name in draft.parameters - draft.values.keys())]
+        followers += [f"</{name}>" for name in draft.wrappers]
         if any(rest.startswith(tag) for tag in followers):
             return True
         if any(tag.startswith(rest) for tag in followers):
@@ -181,7 +197,7 @@ class XmlCallParser:
     def _finished(self, draft: "_Draft") -> ToolCall:
         properties: Mapping[str, Any] = self._tools[draft.name].get("properties", {})
         arguments = {name: _typed(value, properties.get(name, {})) for name, value in draft.values.items()}
-        return ToolCall(id=draft.id, name=draft.name, input=arguments)
+        return ToolCall(id=draft.id, name=draft.name, input=arguments, problem=draft.problem)
 
 
 class _Draft:
@@ -194,6 +210,16 @@ class _Draft:
         self.parameter: str | None = None
         self.values: dict[str, str] = {}
         self.searched = 0
+        # Older forms put the parameters into tags such as <args><file>.
+        self.wrappers: set[str] = set()
+        self.problem: str | None = None
+
+    def take(self, parameter: str, value: str) -> None:
+        """A value is complete. Blanks around one that stands alone on its line are the model's layout."""
+        if parameter in self.values:
+            self.problem = f"The call gives <{parameter}> twice. Nothing was run. Make a call of its own for each."
+        is_layout = parameter not in EXACT_VALUES and "\n" not in value.strip()
+        self.values[parameter] = value.strip() if is_layout else value
 
 
 def _typed(value: str, schema: Mapping[str, Any]) -> Any:
