@@ -3,6 +3,8 @@
 import os
 import socket
 import stat
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -241,3 +243,34 @@ def test_removing_deletes_the_file_that_was_read(files: LocalFiles) -> None:
     (files.root / "f").write_bytes(b"old")
     files.remove("f", over=files.read("f", LIMIT))
     assert list(files.root.iterdir()) == []
+
+
+def test_what_a_killed_session_left_is_removed_by_a_later_one(tmp_path: Path) -> None:
+    """R13: only drafts, and only old ones, because another session may be writing right now."""
+    old, young, other = (
+        tmp_path / f".robota-{digit * 16}.{end}" for digit, end in (("a", "tmp"), ("b", "tmp"), ("c", "x"))
+    )
+    for path in (old, young, other):
+        path.write_text("draft")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    LocalFiles(tmp_path).write("f", b"new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young.name, other.name, "f"])
+
+
+KILLED = """
+import os, sys
+from robota.workspace.files import atomic_write
+from robota.workspace.files.files import LocalFiles
+from pathlib import Path
+atomic_write._write_all = lambda descriptor, data: os.kill(os.getpid(), 9)
+LocalFiles(Path(sys.argv[1])).write("f", b"new")
+"""
+
+
+def test_a_session_killed_while_it_writes_leaves_nothing(tmp_path: Path) -> None:
+    """R13"""
+    (tmp_path / "f").write_bytes(b"old")
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("f", b"old")]

@@ -5,10 +5,12 @@ lock, what is replaced is looked at once more after it was taken out, and put ba
 """
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 
 import msgspec
 
@@ -17,6 +19,8 @@ from robota.workspace.files.exchange_names import exchange_names
 
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 EXCHANGE_TRIES = 8
+DRAFT = re.compile(r"\.robota-[0-9a-f]{16}\.tmp")
+STALE_S = 15 * 60
 MANY_PARTS = 64
 OLD_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -48,7 +52,10 @@ def create_file(parent: int, name: str, data: Content) -> None:
     with _draft(parent, data, 0o666) as (descriptor, draft):
         os.fsync(descriptor)
         try:
-            os.link(draft, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+            if _is_unnamed(descriptor):
+                _give_name(descriptor, name, parent)
+            else:
+                os.link(draft, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
         except FileExistsError:
             raise
         except OSError:  # a file system without hard links: nothing was there a moment ago, so replace nothing
@@ -68,6 +75,8 @@ def replace_file(parent: int, name: str, data: Content, look: Callable[[], os.st
         with directory_lock(parent):
             before = look()
             _copy_attributes(name, before, parent, descriptor)
+            if _is_unnamed(descriptor):
+                _give_name(descriptor, draft, parent)
             _exchange(parent, draft, name, before)
             after = os.fstat(descriptor)
     os.fsync(parent)
@@ -118,9 +127,12 @@ def _is_same(one: os.stat_result, other: os.stat_result) -> bool:
 
 @contextmanager
 def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
-    """A complete file under a name of its own, beside the one it shall become. What is left of it is removed."""
+    """A complete file beside the one it shall become, and the name that it has or can be given.
+
+    It has none where the system can do that, so that nothing stays if we are killed. What is left of it is removed.
+    """
     name = _draft_name()
-    descriptor = os.open(name, CREATE_FLAGS, mode, dir_fd=parent)
+    descriptor = _opened_draft(parent, name, mode)
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
             for part in _few_parts(data):
@@ -129,6 +141,35 @@ def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
     finally:
         with suppress(OSError):
             os.unlink(name, dir_fd=parent)
+
+
+def _opened_draft(parent: int, name: str, mode: int) -> int:
+    if _can_be_named_later():
+        with suppress(OSError):  # not every file system has files without names
+            return os.open(".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, mode, dir_fd=parent)
+    return os.open(name, CREATE_FLAGS, mode, dir_fd=parent)
+
+
+@cache
+def _can_be_named_later() -> bool:
+    return sys.platform == "linux" and os.access("/proc/self/fd", os.X_OK)
+
+
+def _is_unnamed(descriptor: int) -> bool:
+    return os.fstat(descriptor).st_nlink == 0
+
+
+def _give_name(descriptor: int, name: str, parent: int) -> None:
+    os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=parent, follow_symlinks=True)
+
+
+def remove_stale_drafts(directory: int, now: float) -> None:
+    """Remove what a process that was killed in the middle of a write, long ago, left in an open directory."""
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if DRAFT.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
+                with suppress(OSError):
+                    os.unlink(entry.name, dir_fd=directory)
 
 
 def _few_parts(data: Content) -> tuple[bytes | memoryview, ...]:

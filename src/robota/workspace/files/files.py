@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -10,7 +11,14 @@ from typing import Protocol
 
 import msgspec
 
-from robota.workspace.files.atomic_write import Content, Overtaken, create_file, remove_file, replace_file
+from robota.workspace.files.atomic_write import (
+    Content,
+    Overtaken,
+    create_file,
+    remove_file,
+    remove_stale_drafts,
+    replace_file,
+)
 from robota.workspace.files.confined_paths import (
     DirectoryOpener,
     best_opener,
@@ -131,6 +139,7 @@ class LocalFiles:
         self._is_forbidden = is_forbidden
         self._root = Path(os.path.realpath(root))
         self._opener = open_directory
+        self._tidied: set[Path] = set()
         self._places: dict[tuple[str, bool], Place] | None = None
         self._read_tracker = ReadTracker()
         self._kept = IgnoreFiles(self._root, KEPT_FROM_THE_MODEL)
@@ -200,6 +209,7 @@ class LocalFiles:
         real = place.real
         self._check_not_rules(path, real)
         with _problems(path), self._parent(place, create=True) as parent:
+            self._tidy_up(real.parent, parent)
             before = _status_for_writing(path, real.name, parent)
             _check_unchanged(path, before, over)
             if before is None:
@@ -301,6 +311,12 @@ class LocalFiles:
     @property
     def _open(self) -> DirectoryOpener:
         return self._opener or best_opener()
+
+    def _tidy_up(self, directory: Path, descriptor: int) -> None:
+        """Before the first write in a directory: what a session that was killed may have left there."""
+        if directory not in self._tidied:
+            self._tidied.add(directory)
+            remove_stale_drafts(descriptor, time.time())
 
     def _check_not_rules(self, path: str, real: Path) -> None:
         if real.name == KEPT_FROM_THE_MODEL:
