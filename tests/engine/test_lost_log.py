@@ -1,6 +1,9 @@
 """A session does not go on without its log: one that was deleted is put back, or nothing may be changed."""
 
+import threading
 from pathlib import Path
+
+import pytest
 
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
@@ -67,3 +70,24 @@ def test_without_a_place_for_the_log_nothing_is_changed(workspace: Path) -> None
         {"text": "done"},
     ]
     play(workspace, turns, story, permission_mode="bypassPermissions")
+
+
+def test_a_disk_that_does_not_answer_keeps_nobody_from_leaving(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R12: leaving has a deadline, and no thread that hangs is waited for."""
+    answers = threading.Event()
+
+    def hang(descriptor: int) -> None:
+        answers.wait()
+
+    async def story(stage: Stage) -> None:
+        await stage.start("go")
+        await stage.until_ask("completion_result")
+
+    monkeypatch.setattr("robota.engine.session.session.LAST_SYNC_SECONDS", 0.2)
+    monkeypatch.setattr("os.fsync", hang)
+    try:
+        play(workspace, [{"text": "done"}], story)
+    finally:
+        answers.set()

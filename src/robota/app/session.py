@@ -1,10 +1,11 @@
 """Opens a session: settles every choice first, then makes the log and puts the services together."""
 
+import asyncio
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Awaitable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from robota.extensions.mcp.servers import McpServers
 
 
+# How long each step of closing may take after the session itself, which has limits of its own.
+STEP_SECONDS: Final = 10.0
+
+
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session and what must be closed with it."""
 
@@ -53,16 +58,22 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
     async def close(self) -> None:
-        """End what runs, then release the log."""
+        """End what runs, then release the log. A step that hangs is not waited for."""
         await self.session.close()
         if self.servers is not None:
-            await self.servers.close()
-        await self.processes.end_background()
+            await _within_limit(self.servers.close())
+        await _within_limit(self.processes.end_background())
         self.processes.close()
         if self.sandbox is not None:
             self.sandbox.close()
-        await self.services.model.provider.close()
+        await _within_limit(self.services.model.provider.close())
         self.log.close()
+
+
+async def _within_limit(step: Awaitable[None]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(STEP_SECONDS):
+            await step
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):

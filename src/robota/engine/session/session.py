@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -54,6 +55,8 @@ from robota.protocol.message import QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
+# A disk that does not answer must not keep anybody from leaving; the kernel has everything that was written.
+LAST_SYNC_SECONDS: Final = 10.0
 GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
 BYPASS_FORBIDDEN: Final = (
     "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
@@ -121,7 +124,9 @@ class Session:
             context = HookContext(permission_mode=self._options.permission_mode)
             await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
             await self._services.hooks.lifecycle.close()
-        await self._journal.sync()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SYNC_SECONDS):
+                await self._journal.sync()
         self._bus.close()
 
     async def _new_task(self, command: NewTask) -> Receipt:

@@ -5,8 +5,11 @@ import errno
 import fcntl
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -95,9 +98,7 @@ class SessionLog:
         descriptor = _open_locked(directory / LOG_NAME, os.O_CREAT)
         if os.fstat(descriptor).st_size > 0 or any(path.name != LOG_NAME for path in directory.iterdir()):
             os.close(descriptor)
-            raise LogExists(
-                f"There is already a session in {directory}. It was left as it is. Resume it, or choose another id."
-            )
+            raise LogExists(f"There is already a session in {directory}. It was left as it is. Choose another id.")
         log = cls(descriptor, directory, now_ms, Loaded(), redactor, head_file=head_file, prepare=prepare)
         log._durability.wrote_beside(directory)
         return log
@@ -254,7 +255,7 @@ class SessionLog:
         if self._durability.failure is not None:
             raise LogWriteError(
                 f"The session log {self.path} could not be brought to disk: {self._durability.failure.strerror}. "
-                "Its newest records may not survive a loss of power. Check the disk, then resume the session."
+                "Its newest records may not survive a loss of power. Check the disk, then start a new session."
             )
         if self._stopped is not None:
             raise LogWriteError(self._stopped)
@@ -266,7 +267,7 @@ class SessionLog:
         except OSError as error:
             self._stopped = (
                 f"The session log {self.path} ends in half a record that could not be removed: {error.strerror}. "
-                "The records before it are safe. Check the disk, then resume the session: that repairs the log."
+                "The records before it are safe. Check the disk, then start a new session."
             )
 
     def _write_error(self, error: OSError) -> LogWriteError:
@@ -403,13 +404,38 @@ class Durability:
         flush = _Flush(path=self._path, length=self._length, beside=beside, head=self._head, head_file=self._head_file)
         try:
             # A copy of the descriptor lets the log be closed while the thread still runs.
-            if not await asyncio.to_thread(_force_to_disk, os.dup(self._descriptor), flush):
+            if not await _in_daemon_thread(partial(_force_to_disk, os.dup(self._descriptor), flush)):
                 self._put_back()
             self._safe = covered
         except OSError as error:
             self.failure = error
         finally:
             self._flush = None
+
+
+def _in_daemon_thread(work: Callable[[], bool]) -> "asyncio.Future[bool]":
+    """What `work` returns. Unlike a thread of the pool, this one is not waited for when the process wants to end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[bool] = loop.create_future()
+
+    def settle(result: bool, error: OSError | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        try:
+            result, failed = work(), None
+        except OSError as error:
+            result, failed = False, error
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+            loop.call_soon_threadsafe(settle, result, failed)
+
+    threading.Thread(target=run, name="log-flush", daemon=True).start()
+    return done
 
 
 class _Flush(msgspec.Struct, frozen=True, kw_only=True):
