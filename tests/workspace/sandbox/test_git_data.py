@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
@@ -211,6 +212,23 @@ def test_what_another_git_did_meanwhile_is_not_overwritten(place: Place) -> None
     assert "another git" in copy.keep()[0]
     copy.discard()
     assert place.git("rev-parse", "HEAD") == head
+
+
+def test_giving_up_while_it_is_taken_over_takes_over_all_of_it_or_nothing(place: Place) -> None:
+    """Ctrl-C after the command has ended: the copy is not removed under the one who reads it."""
+    directories = find_git_directories(place.root)
+    assert directories is not None
+    head, names = place.git("rev-parse", "HEAD"), [f"b{number}" for number in range(50)]
+    copy = GitDataCopy(directories)
+    for name in names:
+        (copy.mounts[0].source / "refs" / "heads" / name).write_text(head)
+    keeping = threading.Thread(target=copy.keep)
+    keeping.start()
+    copy.discard()
+    keeping.join()
+    found = place.git("branch", "--format=%(refname:short)").split()
+    assert sorted(found) in (["main"], sorted([*names, "main"]))
+    assert copy.keep() == () and not copy.mounts[0].source.exists()
 
 
 def test_a_killed_robota_loses_no_stash(place: Place) -> None:

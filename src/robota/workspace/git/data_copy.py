@@ -8,6 +8,7 @@ hook or another program leaves in it besides data is thrown away.
 import os
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -60,6 +61,8 @@ class GitDataCopy:
             str(place.relative_to(directories.top)) for place in hidden if place.is_relative_to(directories.top)
         )
         self._directories = directories
+        # Whoever gave up waiting for `keep`, in a thread, must not remove the copy under it.
+        self._in_use = threading.Lock()
         self._place = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = lock_copy(self._place)
         self._state: CopyState | None = None
@@ -78,15 +81,18 @@ class GitDataCopy:
 
     def keep(self) -> tuple[str, ...]:
         """Take over what the command did. Returns a sentence for each thing that was not."""
-        state, self._state = self._state, None
-        return () if state is None else state.take_over()
+        with self._in_use:
+            state, self._state = self._state, None
+            return () if state is None else state.take_over()
 
     def discard(self) -> None:
-        """Remove the copy. Doing it twice does nothing."""
-        remove_tree(self._place)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        """Remove the copy, once it has been taken over. Doing it twice does nothing."""
+        with self._in_use:
+            self._state = None
+            remove_tree(self._place)
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
 
     def _copy(self) -> tuple[tuple[CopiedDirectory, ...], tuple[Mount, ...]]:
         own, common = self._directories.own, self._directories.common
