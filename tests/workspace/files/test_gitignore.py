@@ -1,5 +1,6 @@
 """Patterns of ignore files: the same answers as git, and no pattern that takes long."""
 
+import os
 import subprocess
 from pathlib import Path
 from random import Random
@@ -79,3 +80,19 @@ def test_a_deep_tree_is_looked_up_once_for_each_directory(tmp_path: Path, monkey
     monkeypatch.setattr(IgnoreFiles, "_spec", counted)
     rules.match(("d",) * 300)
     assert asked == 300
+
+
+def test_a_path_that_is_too_long_for_a_call_spoils_no_listing(tmp_path: Path) -> None:
+    """R14"""
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir("n" * 200, dir_fd=descriptor)
+        deeper = os.open("n" * 200, os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = deeper
+    os.close(descriptor)
+    (tmp_path / "a.py").write_text("")
+    files = LocalFiles(tmp_path)
+    assert "a.py" in files.list(".", True, 99).entries
+    assert files.is_ignored("/".join(["n" * 200] * 25))
+    assert not files.is_ignored("a.py")

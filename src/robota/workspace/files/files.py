@@ -27,7 +27,7 @@ from robota.workspace.files.confined_paths import (
     resolve_name_beneath,
     system_errors_as_problems,
 )
-from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles
+from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles, PathTooLong
 from robota.workspace.files.listing import Listing, list_directory
 from robota.workspace.files.read_tracker import ReadTracker, Stamp
 from robota.workspace.problems import (
@@ -169,7 +169,10 @@ class LocalFiles:
 
     def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
         """Whether a rule or a `.robotaignore` keeps this path, given from the root on, from the model."""
-        return self._is_forbidden(relative) or self._kept.match(Path(relative).parts, is_directory=is_directory)
+        try:
+            return self._is_forbidden(relative) or self._kept.match(Path(relative).parts, is_directory=is_directory)
+        except PathTooLong:
+            return True
 
     def is_secret(self, relative: str) -> bool:
         """Whether the name of a file, given from the root on, says that it holds secrets."""

@@ -1,5 +1,6 @@
 """Ignore files in the syntax of `.gitignore`, in any directory: which paths they match."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -19,6 +20,10 @@ FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 PathParts = tuple[str, ...]
 Stamp = tuple[int, int, int]
+
+
+class PathTooLong(Ignored):
+    """Nobody can say what an ignore file says of a path that no call takes, so it is passed over."""
 
 
 class Patterns(msgspec.Struct, frozen=True):
@@ -72,6 +77,8 @@ class IgnoreFiles:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise PathTooLong(f"{place[:100]!r}… is too long a path. Nothing was read or changed.") from error
             raise _unusable(place, error.strerror or str(error)) from error
         if stat.S_ISDIR(status.st_mode):
             return None  # nothing is written in it; the sandbox puts one there while a command runs

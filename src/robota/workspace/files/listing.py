@@ -3,12 +3,13 @@
 import os
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from heapq import nsmallest
 
 import msgspec
 
 from robota.workspace.files.confined_paths import best_opener, walk_to_directory
-from robota.workspace.files.ignore import IgnoreFiles, PathParts, Patterns
+from robota.workspace.files.ignore import IgnoreFiles, PathParts, PathTooLong, Patterns
 
 # Named, but not entered: they are large, generated, or not the project's own.
 NOT_ENTERED = frozenset(
@@ -52,10 +53,11 @@ def list_directory(
             parts = (*parent, name)
             found.append((parts, not is_file))
             if recursive and not is_file and _is_entered(parts):
-                deeper = [
-                    files.with_file_of((*above, *parts), each) for files, each in zip(rules, patterns, strict=True)
-                ]
-                waiting.append((parts, deeper))
+                with suppress(PathTooLong):
+                    deeper = [
+                        files.with_file_of((*above, *parts), each) for files, each in zip(rules, patterns, strict=True)
+                    ]
+                    waiting.append((parts, deeper))
     found.sort(key=_tree_order)
     return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in found), truncated=truncated)
 
