@@ -2,16 +2,13 @@
 
 import fcntl
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.files.remove_tree import HEAP_PREFIX, remove_tree
-
-PREFIX: Final = HEAP_PREFIX
+PREFIX: Final = "robota-tmp-"
 # Whoever makes one needs a moment until it is locked.
 YOUNG_S: Final = 60.0
 
@@ -20,13 +17,16 @@ class PrivateTmp:
     """Exists until `remove`. A lock marks it as in use; the next session removes what a killed one left."""
 
     def __init__(self) -> None:
+        # At the start of a session only `remove_abandoned` runs, and hardly ever finds one.
+        import tempfile
+
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = _locked(self.path)
         remove_abandoned(self.path.parent)
 
     def remove(self) -> None:
         """Doing it twice does nothing."""
-        remove_tree(self.path)
+        _remove(self.path)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -36,7 +36,13 @@ def remove_abandoned(parent: Path) -> None:
     """Remove those that no living session holds."""
     with suppress(OSError):
         for abandoned in _abandoned(parent):
-            remove_tree(abandoned)
+            _remove(abandoned)
+
+
+def _remove(directory: Path) -> None:
+    from robota.workspace.files.remove_tree import remove_tree
+
+    remove_tree(directory)
 
 
 def _abandoned(parent: Path) -> Iterator[Path]:
