@@ -74,8 +74,11 @@ class Recorder:
         self.order.append("post")
         return msgspec.structs.replace(ran.result, content=f"{ran.result.content} (seen)")
 
-    async def before_change(self, tool: AnyTool, call: ToolCall) -> None:
+    async def before_change(self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]) -> None:
         self.order.append("checkpoint")
+
+    async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None:
+        self.order.append("after")
 
 
 class WithoutTools:
@@ -111,7 +114,7 @@ def test_the_stages_run_in_their_order(workspace: Path) -> None:
         assert recorder.order == ["pre"]
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
-        assert recorder.order == ["pre", "checkpoint", "run", "post"]
+        assert recorder.order == ["pre", "checkpoint", "run", "post", "after"]
         assert tool_results(stage)[0].content == "noted (seen)"
         await stage.session.close()
 
@@ -125,7 +128,7 @@ def test_a_hook_that_blocks_stops_the_call_before_anybody_is_asked(workspace: Pa
         stage = with_services(stage, hooks=SessionHooks(before=[recorder]), checkpoint=recorder)
         await stage.start()
         await stage.until_ask("completion_result")
-        assert recorder.order == ["pre"]
+        assert recorder.order == ["pre", "after"]
         assert tool_results(stage)[0].content == "Out of scope."
         assert not (workspace / "x").exists()
         await stage.session.close()

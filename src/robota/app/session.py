@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.app.checkpoints import session_checkpoints
 from robota.app.hooks import hooks_of_session
 from robota.app.kept_from_commands import files_kept_from_commands
 from robota.app.mcp import configured_servers
@@ -99,7 +100,7 @@ def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     new = begin_session(kept_in, user_directory(env), wall_clock_ms, launch.session_id, redactor)
     with ExitStack() as undo:
         undo.callback(new.log.close)
-        opened = _opened(choices, new, redactor)
+        opened = _opened(choices, new, redactor, env)
         undo.pop_all()
     return opened
 
@@ -135,7 +136,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     )
 
 
-def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSession:
+def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[str, str]) -> OpenSession:
     sandbox, settings = choices.sandbox, choices.settings
     options = msgspec.structs.replace(choices.options, session_id=new.id)
     hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
@@ -152,6 +153,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor) -> OpenSessio
         policy=choices.policy,
         modes=choices.modes,
         hooks=hooks,
+        checkpoint=session_checkpoints(settings.values.checkpoints, choices.root, env, new.log),
         files=LocalFiles(
             choices.root,
             is_forbidden=choices.policy.forbids_reading,

@@ -72,9 +72,14 @@ class PostToolHook(Protocol):
 
 
 class Checkpoint(Protocol):
-    """Saves the workspace before a call that can change it."""
+    """Saves the workspace before a call that can change it, and once more when the person is next.
 
-    async def before_change(self, tool: AnyTool, call: ToolCall) -> None: ...
+    Neither may fail, and `tell` shows a message to the person.
+    """
+
+    async def before_change(self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]) -> None: ...
+
+    async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None: ...
 
 
 class HookEvent(StrEnum):

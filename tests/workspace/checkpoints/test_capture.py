@@ -74,9 +74,16 @@ class TestWhatIsCaptured:
         (workspace / "b.out").write_text("1")
         first = store.capture()
         second = store.capture(["build", "b.out"])
-        assert paths(store, first.id, second.id) == {"build/a": "added", "b.out": "added"}
+        assert paths(store, first.id, second.id) == {}
+        store.capture(["made.out"])
         (workspace / "build/a").write_text("2")
-        assert paths(store, second.id, store.capture().id) == {"build/a": "modified"}
+        (workspace / "made.out").write_text("3")
+        third = store.capture(["made.out"])
+        assert paths(store, second.id, third.id) == {"build/a": "modified", "made.out": "added"}
+        (workspace / "b.out").unlink()
+        restore(store, first.id)
+        assert (workspace / "build/a").read_text() == "1" and (workspace / "b.out").read_text() == "1"
+        assert not (workspace / "made.out").exists()
 
     def test_what_cannot_be_captured_is_told(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "big").write_bytes(b"x" * 100_001)

@@ -40,6 +40,14 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     ] = ()
 
 
+class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Saving the workspace before changes, so that they can be taken back."""
+
+    enabled: Annotated[bool, Meta(description="Whether the workspace is saved before calls that change it.")] = True
+    max_file_bytes: Annotated[Annotated[int, Meta(ge=0)], Meta(description="Bigger files are not saved.")] = 20_971_520
+    keep_days: Annotated[Annotated[int, Meta(ge=1)], Meta(description="How long checkpoints are kept.")] = 30
+
+
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether an interactive start looks for a newer version, once a day."""
 
@@ -81,6 +89,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     env: Annotated[dict[str, str], Meta(description="Environment variables for commands.")] = {}
     mcp_servers: Annotated[dict[str, dict[str, Any]], Meta(description="MCP servers by name.")] = {}
     sandbox: SandboxSettings = SandboxSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
     update_check: UpdateCheck = UpdateCheck()
 
 

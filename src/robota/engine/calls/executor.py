@@ -204,7 +204,8 @@ class ToolExecutor:
             if journal.trouble is not None:
                 return ToolResult(content=not_logged(journal.trouble), is_error=True), False
             if self._runtime.services.checkpoint is not None:
-                await self._runtime.services.checkpoint.before_change(tool, admitted.call)
+                tell = self._runtime.hook_context.tell
+                await self._runtime.services.checkpoint.before_change(tool, admitted.call, self._runtime.task_id, tell)
         try:
             async with asyncio.timeout(tool.timeout_s):
                 return await admitted.prepared.run(), False

@@ -215,6 +215,8 @@ class Task:
         runtime.journal.sync_soon()
         if self.is_subtask:
             return Ended(result)
+        if runtime.services.checkpoint is not None:
+            await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.hook_context.tell)
         answer = await runtime.ask_or_command(CompletionAsk())
         while isinstance(answer, CondenseContext):
             await self.context.condense_now(answer.text or "")

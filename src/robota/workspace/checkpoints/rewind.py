@@ -49,13 +49,13 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> RestorePlan:
     """What restoring the checkpoint would change, with the exact diff. Nothing in the workspace changes."""
     with store.opened() as opened:
-        return _plan(opened, target, only)
+        return _plan(opened, opened.completed(target), only)
 
 
 def restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> RestorePlan:
     """Make the workspace, or only these paths, as they were. All or nothing; raises `CheckpointError`."""
     with store.opened() as opened:
-        plan = _plan(opened, target, only)
+        plan = _plan(opened, opened.completed(target), only)
         if plan.changes:
             done = _carry_out(opened, plan)
             history = _history(opened.directory)
@@ -63,13 +63,25 @@ def restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> Re
         return plan
 
 
+def plan_undo(store: CheckpointStore) -> RestorePlan:
+    """What `undo` would change."""
+    with store.opened() as opened:
+        step = _newest_undo(_history(opened.directory))
+        return _plan(opened, step.checkpoint, step.paths, exactly=True)
+
+
+def plan_redo(store: CheckpointStore) -> RestorePlan:
+    """What `redo` would change."""
+    with store.opened() as opened:
+        step = _newest_redo(_history(opened.directory))
+        return _plan(opened, step.checkpoint, step.paths, exactly=True)
+
+
 def undo(store: CheckpointStore) -> RestorePlan:
     """Take the newest restore back."""
     with store.opened() as opened:
         history = _history(opened.directory)
-        if not history.undo:
-            raise CheckpointError("There is no restore to undo")
-        step = history.undo[-1]
+        step = _newest_undo(history)
         plan = _plan(opened, step.checkpoint, step.paths, exactly=True)
         back = _carry_out(opened, plan, step.paths)
         _write_history(opened.directory, RestoreHistory(undo=history.undo[:-1], redo=(*history.redo, back)))
@@ -80,13 +92,23 @@ def redo(store: CheckpointStore) -> RestorePlan:
     """Do again what was undone last."""
     with store.opened() as opened:
         history = _history(opened.directory)
-        if not history.redo:
-            raise CheckpointError("There is nothing to redo")
-        step = history.redo[-1]
+        step = _newest_redo(history)
         plan = _plan(opened, step.checkpoint, step.paths, exactly=True)
         back = _carry_out(opened, plan, step.paths)
         _write_history(opened.directory, RestoreHistory(undo=(*history.undo, back), redo=history.redo[:-1]))
         return plan
+
+
+def _newest_undo(history: RestoreHistory) -> RestoreStep:
+    if not history.undo:
+        raise CheckpointError("There is no restore to undo")
+    return history.undo[-1]
+
+
+def _newest_redo(history: RestoreHistory) -> RestoreStep:
+    if not history.redo:
+        raise CheckpointError("There is nothing to redo")
+    return history.redo[-1]
 
 
 def _plan(opened: OpenStore, target: str, only: Sequence[str], *, exactly: bool = False) -> RestorePlan:

@@ -5,8 +5,7 @@ Repositories inside the workspace are plain directories here: git itself would r
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -31,19 +30,27 @@ class NotCaptured(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths to be recorded anew (new, changed or gone), paths to be forgotten, and what could not be captured."""
+    """Paths to be recorded anew, paths to be forgotten, and what could not be captured.
+
+    `first_named` are those of the first that the ignore rules leave out and nobody had named before.
+    """
 
     changed: tuple[bytes, ...]
+    first_named: tuple[bytes, ...]
     forgotten: tuple[bytes, ...]
     not_captured: tuple[NotCaptured, ...]
 
 
 class Scanner(msgspec.Struct, frozen=True, kw_only=True):
-    """Looks through a workspace. `kept_out` are directories in it that are ours, from its top on."""
+    """Looks through a workspace. `kept_out` are directories in it that are ours, from its top on.
+
+    `absent` collects the paths that were named when there was nothing: what is found there later is new.
+    """
 
     git: PrivateGit
     max_file_bytes: int
     kept_out: tuple[bytes, ...] = ()
+    absent: set[bytes] = msgspec.field(default_factory=set)
 
     def scan(self, named: Collection[str] = ()) -> Scan:
         """What differs from the index. `named` are paths to look at although the ignore rules leave them out."""
@@ -64,7 +71,12 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
                 forgotten.append(path)
             if trouble:
                 troubles.append(NotCaptured(path=os.fsdecode(path), reason=trouble))
-        return Scan(changed=tuple(changed), forgotten=tuple(forgotten), not_captured=tuple(sorted(set(troubles))))
+        return Scan(
+            changed=tuple(changed),
+            first_named=tuple(path for path in changed if path in forced and not self._was_absent(path)),
+            forgotten=tuple(forgotten),
+            not_captured=tuple(sorted(set(troubles))),
+        )
 
     def _listed(self) -> dict[bytes, bool]:
         """Every path that is new or not as the index has it, and whether the index has it."""
@@ -95,12 +107,13 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
 
     def _named_files(self, named: Collection[str], troubles: list[NotCaptured]) -> Iterator[bytes]:
         for name in named:
-            path = _inside(name)
+            path = path_inside_workspace(name)
             if path is None or self._is_ours(path):
                 continue
             try:
                 mode = os.lstat(self._absolute(path)).st_mode
             except (OSError, ValueError):
+                self.absent.add(path)
                 continue
             if not stat.S_ISDIR(mode):
                 if self._has_plain_parents(path):
@@ -130,6 +143,9 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         spec = b"\0".join(b":(top,literal)" + path for path in sorted(paths))
         output = self.git.run("ls-files", "-z", "--", *(os.fsdecode(each) for each in spec.split(b"\0")))
         return set(output.split(b"\0")[:-1])
+
+    def _was_absent(self, path: bytes) -> bool:
+        return path in self.absent or any(path.startswith(place + b"/") for place in self.absent)
 
     def _has_plain_parents(self, path: bytes) -> bool:
         """Whether no link leads to the path: behind one lies another file."""
@@ -170,17 +186,10 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         return os.path.join(os.fsencode(self.git.workspace), path)  # noqa: PTH118
 
 
-def _inside(name: str) -> bytes | None:
+def path_inside_workspace(name: str) -> bytes | None:
     """A path from the top of the workspace on; None if it leads out of it or is the workspace."""
     try:
         path = os.path.normpath(os.fsencode(name))
     except (UnicodeEncodeError, ValueError):
         return None
     return None if path.startswith((b"/", b"../")) or path in (b".", b"..") or b"\0" in path else path
-
-
-def inside_workspace(workspace: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Names as somebody wrote them, from the top of the workspace on; those outside are left out."""
-    top = str(workspace)
-    relative = (os.path.relpath(os.path.join(top, name), top) for name in names if "\0" not in name)  # noqa: PTH118
-    return tuple(name for name in relative if _inside(name) is not None)

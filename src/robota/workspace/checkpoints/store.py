@@ -22,9 +22,11 @@ from robota.workspace.checkpoints.store_directory import locked_store
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 KEEP_DAYS: Final = 30
+MOST_FILES: Final = 300_000
 DAY_S: Final = 86_400
 NEWEST_NAME: Final = "newest.json"
 LIST_NAME: Final = "checkpoints"
+FIRST_NAMED_NAME: Final = "first-named"
 ID_LENGTH: Final = 40
 # Modes that files get from any usual umask; others are written down.
 USUAL_MODES: Final = frozenset({0o644, 0o755, 0o664, 0o775, 0o666, 0o777})
@@ -62,6 +64,7 @@ class CheckpointStore:
         self._env = env
         self._max_file_bytes = max_file_bytes
         self._keep_days = keep_days
+        self._absent: set[bytes] = set()
 
     def capture(self, named: Collection[str] = ()) -> Captured:
         """Save the workspace as it is. `named` are paths that count although the ignore rules leave them out."""
@@ -71,12 +74,12 @@ class CheckpointStore:
     def changes(self, before: str, after: str) -> tuple[CheckpointChange, ...]:
         """The paths that differ between two checkpoints, in their order."""
         with self.opened() as opened:
-            return opened.changes(before, after)
+            return opened.changes(opened.completed(before), opened.completed(after))
 
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
         """The difference between two checkpoints as a unified diff, of these paths or of all."""
         with self.opened() as opened:
-            return opened.diff(before, after, paths)
+            return opened.diff(opened.completed(before), opened.completed(after), paths)
 
     def has(self, checkpoint: str) -> bool:
         """Whether the checkpoint is still there."""
@@ -93,7 +96,9 @@ class CheckpointStore:
         """The store, locked, with what a process that was killed left half done put in order."""
         with locked_store(self._directory, self.workspace) as git_directory:
             git = private_git(git_directory, self.workspace, self._env)
-            scanner = Scanner(git=git, max_file_bytes=self._max_file_bytes, kept_out=self._kept_out())
+            scanner = Scanner(
+                git=git, max_file_bytes=self._max_file_bytes, kept_out=self._kept_out(), absent=self._absent
+            )
             store = OpenStore(self._directory, git, scanner)
             recover(self._directory, self.workspace)
             yield store
@@ -132,11 +137,13 @@ class OpenStore:
         is_same = not scan.changed and not scan.forgotten
         if is_same and newest is not None and newest.details.not_captured == scan.not_captured:
             return msgspec.structs.replace(newest, is_new=False)
+        if len(scan.changed) > MOST_FILES:
+            raise CheckpointError(f"There are more than {MOST_FILES:,} files to save in {self.workspace}")
         self._update_index(scan)
         modes = self._modes({} if newest is None else newest.details.modes, scan.changed)
         details = CheckpointDetails(not_captured=scan.not_captured, modes=modes)
         captured = Captured(id=self._commit(details), details=details)
-        self._note(captured)
+        self._note(captured, scan.first_named)
         return captured
 
     def _update_index(self, scan: Scan) -> None:
@@ -146,8 +153,8 @@ class OpenStore:
             arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
             self.git.run(*arguments, stdin=_terminated(scan.changed))
 
-    def _commit(self, details: CheckpointDetails) -> str:
-        tree = self.git.run("write-tree").decode().strip()
+    def _commit(self, details: CheckpointDetails, index: Path | None = None) -> str:
+        tree = self.git.run("write-tree", index=index).decode().strip()
         # Names may hold bytes that are no text; this JSON escapes them.
         message = json.dumps(msgspec.to_builtins(details)).encode()
         return self.git.run("commit-tree", tree, stdin=message).decode().strip()
@@ -170,12 +177,75 @@ class OpenStore:
         except (OSError, ValueError):
             return None
 
-    def _note(self, captured: Captured) -> None:
+    def _note(self, captured: Captured, first_named: Sequence[bytes]) -> None:
         draft = self.git.directory / f"{NEWEST_NAME}.new"
         draft.write_text(json.dumps(msgspec.to_builtins(captured)))
         draft.rename(self.git.directory / NEWEST_NAME)
         with (self.directory / LIST_NAME).open("a") as listed:
             listed.write(f"{int(time.time())} {captured.id}\n")
+        if first_named:
+            line = json.dumps([captured.id, [os.fsdecode(path) for path in first_named]])
+            with (self.directory / FIRST_NAMED_NAME).open("a") as noted:
+                noted.write(f"{line}\n")
+
+    def completed(self, checkpoint: str) -> str:
+        """The checkpoint with the ignored files that nobody had named yet, as they were when first somebody did.
+
+        They were there and not looked at; without this they would seem not to have been there.
+        """
+        added = self._named_after(checkpoint)
+        if not added:
+            return checkpoint
+        index = self.git.directory / "completing"
+        index.unlink(missing_ok=True)
+        try:
+            self.git.run("read-tree", checkpoint, index=index)
+            told = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in added.items())
+            self.git.run("update-index", "--add", "-z", "--index-info", stdin=told, index=index)
+            return self._commit(self.details(checkpoint), index)
+        finally:
+            index.unlink(missing_ok=True)
+
+    def _named_after(self, checkpoint: str) -> dict[bytes, tuple[bytes, bytes]]:
+        """Mode and content of the paths that were named first after the checkpoint, and are not in it."""
+        order = self._order()
+        place = order.get(checkpoint, len(order))
+        found: dict[bytes, tuple[bytes, bytes]] = {}
+        for later, paths in self._first_named():
+            if order.get(later, 0) > place:
+                for path, entry in self._entries(later, paths).items():
+                    found.setdefault(path, entry)
+        for path in self._entries(checkpoint, [os.fsdecode(path) for path in found]) if found else ():
+            del found[path]
+        return found
+
+    def _order(self) -> dict[str, int]:
+        try:
+            lines = (self.directory / LIST_NAME).read_text().splitlines()
+        except FileNotFoundError:
+            return {}
+        return {line.partition(" ")[2]: number for number, line in enumerate(lines)}
+
+    def _first_named(self) -> list[tuple[str, list[str]]]:
+        try:
+            lines = (self.directory / FIRST_NAMED_NAME).read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        found: list[tuple[str, list[str]]] = []
+        for line in lines:
+            with suppress(ValueError):  # torn by a full disk
+                checkpoint, paths = json.loads(line)
+                found.append((checkpoint, paths))
+        return found
+
+    def _entries(self, checkpoint: str, paths: Sequence[str]) -> dict[bytes, tuple[bytes, bytes]]:
+        self._require(checkpoint)
+        try:
+            output = self.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", checkpoint, "--", *paths)
+        except CheckpointError:  # pruned
+            return {}
+        entries = (entry.partition(b"\t") for entry in output.split(b"\0")[:-1])
+        return {path: (told.split(b" ")[0], told.split(b" ")[2]) for told, _, path in entries}
 
     def _is_sound(self) -> bool:
         try:

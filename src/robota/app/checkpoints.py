@@ -1,0 +1,47 @@
+"""The checkpoints of a session: where they are kept, and what makes them."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robota.config.paths import home_directory, user_directory
+from robota.config.settings.schema import CheckpointSettings
+from robota.engine.calls.call_checkpoints import CallCheckpoints, Capture
+from robota.engine.record.journal import LogPort
+from robota.log.store import fallback_directory
+
+if TYPE_CHECKING:
+    from robota.workspace.checkpoints.store import CheckpointStore
+
+STORE_NAME = "checkpoints"
+
+
+def session_checkpoints(
+    settings: CheckpointSettings, root: Path, env: Mapping[str, str], log: LogPort
+) -> CallCheckpoints | None:
+    """What saves the workspace before changes; None if the settings, or a home directory as workspace, forbid it."""
+    if not settings.enabled or root == Path(home_directory(env)).resolve():
+        return None
+
+    def open_capture() -> Capture:
+        from robota.workspace.checkpoints.named_paths import named_paths
+
+        store = checkpoint_store(settings, root, env)
+        store.prune(time.time())
+        return lambda paths, commands: store.capture(named_paths(store.workspace, paths, commands))
+
+    return CallCheckpoints(log, open_capture)
+
+
+def checkpoint_store(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> "CheckpointStore":
+    """The store of a workspace, outside it. Nothing is made yet."""
+    from robota.workspace.checkpoints.store import CheckpointStore
+
+    return CheckpointStore(
+        fallback_directory(user_directory(env), root) / STORE_NAME,
+        root,
+        env,
+        max_file_bytes=settings.max_file_bytes,
+        keep_days=settings.keep_days,
+    )

@@ -1,0 +1,131 @@
+"""Saves the workspace before calls that can change it, and after the last change of a request.
+
+A call never fails for want of a checkpoint, and waits for one only so long; what goes wrong is told once.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from robota.contracts.tool import AnyTool, BadArguments, ToolCall
+from robota.engine.record.journal import LogPort
+from robota.log.errors import LogError
+from robota.log.kinds.checkpoints import CheckpointRecord
+
+if TYPE_CHECKING:
+    from robota.workspace.checkpoints.scan import NotCaptured
+    from robota.workspace.checkpoints.store import Captured
+
+PATIENCE_S: Final = 20.0
+MOST_NAMES: Final = 500
+NAMES_TOLD: Final = 3
+
+
+# Saves the workspace; the paths, and those that the commands name, also if the ignore rules leave them out. Blocks.
+Capture = Callable[[Sequence[str], Sequence[str]], "Captured"]
+
+
+class CallCheckpoints:
+    """The checkpoints of a session. `open_capture` is called before the first change, so a session that only reads
+    costs nothing.
+    """
+
+    def __init__(self, log: LogPort, open_capture: Callable[[], Capture]) -> None:
+        self._log = log
+        self._open_capture = open_capture
+        self._capture: Capture | None = None
+        self._running: asyncio.Future[Captured] | None = None
+        self._paths: dict[str, None] = {}
+        self._commands: dict[str, None] = {}
+        self._told: set[str] = set()
+        self._has_changes = False
+
+    async def before_change(self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]) -> None:
+        """Save what the call may change."""
+        self._has_changes = True
+        self._remember_names(tool, call)
+        await self._save(task_id, call, tell)
+
+    async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None:
+        """Save what the calls of a request have changed, if there were any."""
+        if self._has_changes:
+            self._has_changes = False
+            await self._save(task_id, None, tell)
+
+    async def _save(self, task_id: str, call: ToolCall | None, tell: Callable[[str], None]) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                if self._running is not None:
+                    with suppress(Exception):
+                        await asyncio.shield(self._running)
+                self._running = _in_thread(self._captured)
+                saved = await asyncio.shield(self._running)
+        except TimeoutError:
+            self._tell_once(tell, f"A checkpoint takes more than {PATIENCE_S:.0f} seconds; work goes on without it.")
+            return
+        except Exception as error:  # noqa: BLE001 - a call must not fail because it cannot be taken back
+            self._tell_once(tell, f"No checkpoint was saved, so changes cannot be taken back: {error}.")
+            return
+        with suppress(LogError):
+            self._log.append(
+                CheckpointRecord(
+                    task_id=task_id,
+                    checkpoint=saved.id,
+                    call_id=None if call is None else call.id,
+                    tool=None if call is None else call.name,
+                    not_captured=len(saved.details.not_captured),
+                )
+            )
+        self._tell_uncaptured(saved.details.not_captured, tell)
+
+    def _captured(self) -> "Captured":
+        if self._capture is None:
+            self._capture = self._open_capture()
+        return self._capture(tuple(self._paths), tuple(self._commands))
+
+    def _remember_names(self, tool: AnyTool, call: ToolCall) -> None:
+        """What was named once is looked at from then on, so that what a call makes is seen, too."""
+        try:
+            touches = tool.touches(tool.decode(call.input))
+        except BadArguments:
+            return
+        if len(self._paths) + len(self._commands) < MOST_NAMES:
+            self._paths.update(dict.fromkeys(touches.paths))
+            self._commands.update({} if touches.command is None else {touches.command: None})
+
+    def _tell_uncaptured(self, paths: "tuple[NotCaptured, ...]", tell: Callable[[str], None]) -> None:
+        news = [each for each in paths if each.path not in self._told]
+        self._told.update(each.path for each in news)
+        if news:
+            shown = ", ".join(f"{each.path} ({each.reason})" for each in news[:NAMES_TOLD])
+            more = f" and {len(news) - NAMES_TOLD} more" if len(news) > NAMES_TOLD else ""
+            tell(f"Not in the checkpoints of this session: {shown}{more}.")
+
+    def _tell_once(self, tell: Callable[[str], None], words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            tell(words)
+
+
+def _in_thread(work: "Callable[[], Captured]") -> "asyncio.Future[Captured]":
+    """Do it beside the loop, in a thread that does not keep the process alive."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Captured] = loop.create_future()
+
+    def run() -> None:
+        try:
+            saved = work()
+        except Exception as error:  # noqa: BLE001 - it is raised where it is awaited
+            tell(future.set_exception, error)
+        else:
+            tell(future.set_result, saved)
+
+    def tell(settle: Callable[..., None], value: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(lambda: None if future.done() else settle(value))
+
+    threading.Thread(target=run, name="checkpoint", daemon=True).start()
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future

@@ -1,0 +1,120 @@
+"""`robota rewind` after real sessions: files and commands are taken back and done again."""
+
+import json
+from pathlib import Path
+
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import Finished, Robota
+
+
+def worked(robota: Robota) -> None:
+    """A session with an edit by a file tool and one by a command, of a file that the ignore rules leave out."""
+    (robota.workspace / ".gitignore").write_text("*.out\n")
+    (robota.workspace / "a.txt").write_text("old\n")
+    (robota.workspace / "b.out").write_text("old\n")
+    edit = call("edit_file", path="a.txt", old_string="old", new_string="new")
+    command = call("execute_command", command="rm b.out && touch made.txt")
+    script(robota, {"calls": [edit]}, {"calls": [command]}, {"text": "done"})
+    done = robota("-p", "change things", "--permission-mode", "bypassPermissions")
+    assert done.code == 0, done.stderr
+    assert (robota.workspace / "a.txt").read_text() == "new\n"
+    assert not (robota.workspace / "b.out").exists()
+
+
+def files(robota: Robota) -> dict[str, str]:
+    found = (path for path in robota.workspace.iterdir() if path.is_file() and path.name != ".gitignore")
+    return {path.name: path.read_text() for path in found}
+
+
+OLD = {"a.txt": "old\n", "b.out": "old\n"}
+NEW = {"a.txt": "new\n", "made.txt": ""}
+
+
+def ok(done: Finished) -> str:
+    assert done.code == 0, done.stderr
+    return done.stdout
+
+
+def test_the_list_says_what_a_request_changed(robota: Robota) -> None:
+    worked(robota)
+    assert "change things" in ok(robota("rewind", "list"))
+    [request] = json.loads(ok(robota("rewind", "list", "--json")))
+    assert request["files"] == ["a.txt", "b.out", "made.txt"]
+    assert [each["tool"] for each in request["calls"]] == ["edit_file", "execute_command"]
+    assert "-old\n+new" in ok(robota("rewind", "diff", "1"))
+
+
+def test_restore_undo_redo(robota: Robota) -> None:
+    worked(robota)
+    assert "+old" in ok(robota("rewind", "restore", "1", "--dry-run"))
+    assert files(robota) == NEW
+    ok(robota("rewind", "restore", "1", "--yes"))
+    assert files(robota) == OLD
+    ok(robota("rewind", "undo", "--yes"))
+    assert files(robota) == NEW
+    ok(robota("rewind", "redo", "--yes"))
+    assert files(robota) == OLD
+
+
+def test_only_some_files_and_only_from_a_call_on(robota: Robota) -> None:
+    worked(robota)
+    [request] = json.loads(ok(robota("rewind", "list", "--json")))
+    ok(robota("rewind", "restore", "--call", request["calls"][1]["id"], "--yes"))
+    assert files(robota) == {"a.txt": "new\n", "b.out": "old\n"}
+    ok(robota("rewind", "restore", "1", "--only", "a.txt", "--yes"))
+    assert files(robota) == OLD
+
+
+def test_nobody_there_to_ask_changes_nothing(robota: Robota) -> None:
+    worked(robota)
+    done = robota("rewind", "restore", "1")
+    assert done.code == 1 and "--yes" in done.stderr
+    assert files(robota) == NEW
+
+
+def test_what_the_person_wrote_since_is_saved_first(robota: Robota) -> None:
+    worked(robota)
+    (robota.workspace / "a.txt").write_text("mine\n")
+    assert "saved first" in ok(robota("rewind", "restore", "1", "--yes"))
+    assert files(robota) == OLD
+    ok(robota("rewind", "undo", "--yes"))
+    assert files(robota) == {**NEW, "a.txt": "mine\n"}
+
+
+def test_a_session_that_came_with_the_repository_is_not_taken_up(robota: Robota) -> None:
+    worked(robota)
+    planted = robota.workspace / ".robota/sessions/zzzz"
+    planted.mkdir()
+    (planted / "log.jsonl").write_bytes((sessions(robota)[0] / "log.jsonl").read_bytes())
+    ok(robota("rewind", "list"))
+    assert "not written on this machine" in robota("rewind", "list", "--session", "zzzz").stderr
+
+
+def test_a_session_that_only_reads_makes_no_store(robota: Robota) -> None:
+    (robota.workspace / "a.txt").write_text("x")
+    script(robota, {"calls": [call("read_file", path="a.txt")]}, {"text": "done"})
+    ok(robota("-p", "look"))
+    assert stores(robota) == []
+
+
+def test_a_store_that_was_deleted_is_told(robota: Robota) -> None:
+    worked(robota)
+    [store] = stores(robota)
+    store.rename(store.with_name("elsewhere"))
+    assert "gone" in ok(robota("rewind", "list"))
+    done = robota("rewind", "restore", "1", "--yes")
+    assert done.code == 1 and "not in the store" in done.stderr
+
+
+def test_no_place_for_checkpoints_is_told_and_the_call_runs(robota: Robota) -> None:
+    (robota.workspace / "a.txt").write_text("old\n")
+    edit = call("edit_file", path="a.txt", old_string="old", new_string="new")
+    script(robota, {"calls": [edit]}, {"text": "done"})
+    (robota.home / ".robota/projects").write_text("in the way")
+    done = robota("-p", "go", "--permission-mode", "acceptEdits", "--verbose")
+    assert (robota.workspace / "a.txt").read_text() == "new\n"
+    assert (done.stdout + done.stderr).count("No checkpoint was saved") == 1
+
+
+def stores(robota: Robota) -> list[Path]:
+    return list((robota.home / ".robota").glob("projects/*/checkpoints"))
