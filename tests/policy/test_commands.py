@@ -34,7 +34,7 @@ HIDING_PLACES = [
     "find . -exec git push ';'",
     "ssh host git push",
     "git -c alias.p=push p",
-    "true " + "&& true " * 5000 + "&& git push",
+    "true " + "&& true " * 500 + "&& git push",
 ]
 
 

@@ -191,7 +191,7 @@ def test_C20_wrappers_around_wrappers_are_denied() -> None:
     assert says("env " * 7 + "rm -rf x", allow=["Bash"]) == "allow"
 
 
-@pytest.mark.parametrize("count", [51, 500, 5_000])
+@pytest.mark.parametrize("count", [51, 500])
 def test_C21_the_last_of_many_parts_is_judged(count: int) -> None:
     verdict = judge("true && " * count + "curl x", deny=["Bash(curl *)"])
     assert (verdict.decision, verdict.rule) == (Decision.DENY, "Bash(curl *)")

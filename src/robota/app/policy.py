@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
+from typing import Final
 
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import home_directory
@@ -20,8 +21,12 @@ from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
 from robota.workspace.git.configured_programs import configured_programs
 from robota.workspace.git.repository_safety import git_place
 from robota.workspace.git.tracked_files import TrackedFiles
+from robota.workspace.problems import FileProblem
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from robota.workspace.shell.expansion import files_matching
+
+# No file lies deeper, and every directory on the way is looked at.
+DEEPEST: Final = 100
 
 
 def session_policy(
@@ -82,11 +87,20 @@ def kept_files(root: Path) -> KeptFiles:
     ignored = IgnoreFiles(root, KEPT_FROM_THE_MODEL)
     tracked = TrackedFiles(root)
     return KeptFiles(
-        is_ignored=lambda place: ignored.match(Path(place).parts),
+        is_ignored=partial(_is_ignored, ignored),
         ignores_any=lambda: _has_ignore_file(root, tracked.names()),
         below=partial(files_below, str(root)),
         tracked=tracked.names,
     )
+
+
+def _is_ignored(ignored: IgnoreFiles, place: str) -> bool:
+    parts = Path(place).parts
+    try:
+        return len(parts) > DEEPEST or ignored.match(parts)
+    except FileProblem:
+        # An ignore file that cannot be read may name anything.
+        return True
 
 
 def _has_ignore_file(root: Path, tracked: tuple[str, ...] | None) -> bool:

@@ -26,6 +26,7 @@ TAGS: Final = _characters((0xE0000, 0xE007F))
 BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | _characters(
     (0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF)
 )
+BLANK_CHARACTER: Final = re.compile(f"[{''.join(sorted(BLANK))}]")
 LINES_AND_TABS: Final = frozenset("\n\t")
 REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
 NOT_PLAIN_ASCII: Final = re.compile(r"[^ -~]")
@@ -77,9 +78,9 @@ def single_line(text: str, limit: int = LONGEST_LINE) -> str:
 
 def first_unprintable(text: str, keep: Set[str] = LINES_AND_TABS) -> str | None:
     """The first unprintable or blank character but `keep`; None if there is none."""
-    if text.isascii() and text.isprintable():
-        return None
-    return next((each for each in NOT_PLAIN_ASCII.findall(text) if _is_unseen(each, keep)), None)
+    if text.isprintable():
+        return next((each[0] for each in BLANK_CHARACTER.finditer(text) if each[0] not in keep), None)
+    return next((each[0] for each in NOT_PLAIN_ASCII.finditer(text) if _is_unseen(each[0], keep)), None)
 
 
 def without_controls(text: str) -> str:

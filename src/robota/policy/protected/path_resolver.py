@@ -5,7 +5,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,8 @@ STEERING_DOTS: Final = tuple(pattern for pattern in STEERING if pattern.startswi
 GLOB_SIGNS: Final = frozenset("*?[")
 SHORT_NAME: Final = re.compile(r"([^~./]{3,6})~[0-9]+(?:\..*)?")
 ANY_DEPTH: Final = "**"
+LONGEST_PATH: Final = 4_096
+REMEMBERED: Final = 2_000
 
 
 def _as_written(path: str) -> str:
@@ -48,11 +50,15 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
         if word == "~" or word.startswith("~/"):
             word = posixpath.join(self._home, word[2:])
         start = posixpath.join(str(self.root), directory)
+        if len(word) > LONGEST_PATH:
+            # Nothing can be opened by such a name, but a pattern may stand for shorter ones.
+            return ("/",) if GLOB_SIGNS.intersection(word) else (posixpath.join(start, word[:LONGEST_PATH]),)
         joined = posixpath.join(start, word)
         written = posixpath.normpath(joined)
         named = self.matching(start, word) if GLOB_SIGNS.intersection(word) else ()
         # As written is not enough: behind a link `..` is the directory above the place it leads to.
-        found = (written, self.real(written), self.real(joined), *map(self.real, named))
+        leads_to = (self.real(joined),) if joined != written else ()
+        found = (written, self.real(written), *leads_to, *map(self.real, named))
         return tuple(dict.fromkeys(map(posixpath.normpath, found)))
 
     def becomes_no_flag(self, pattern: str, directory: str) -> bool:
@@ -104,16 +110,19 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.home or "/home")
 
 
+@lru_cache(maxsize=REMEMBERED)
 def steering_pattern(place: str) -> str | None:
     """The pattern of the protected path that this one is or lies in."""
     return _first_match(place, STEERING) or secret_pattern(place)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def steering_dot_pattern(place: str) -> str | None:
     """The same for words of commands, where a name that does not begin with a dot is too often just a word."""
     return _first_match(place, STEERING_DOTS) or secret_pattern(place)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def secret_pattern(place: str) -> str | None:
     """The pattern of the file with secrets that this one is."""
     if _first_match(place, NO_SECRETS) is not None:
@@ -121,6 +130,7 @@ def secret_pattern(place: str) -> str | None:
     return _first_match(place, SECRETS)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def credential_store(location: str) -> str | None:
     """The store of credentials that an absolute path leads into."""
     return _first_match(location.lstrip("/"), CREDENTIAL_STORES)
@@ -139,14 +149,16 @@ def _first_match(place: str, patterns: tuple[str, ...]) -> str | None:
     plain = next((names[name] for name in loose.split("/") if name in names), None)
     if plain is None and "~" in loose:
         plain = next((pattern for part in loose.split("/") if (pattern := _in_short(part, names))), None)
-    return plain or next((pattern for pattern in others if _matches(loose, pattern, ignore_case=True)), None)
+    possible = (pattern for hint, pattern in others if hint in loose)
+    return plain or next((pattern for pattern in possible if _matches(loose, pattern, ignore_case=True)), None)
 
 
 @cache
-def _sorted_out(patterns: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Those that are just a name, which are found at once, and the others."""
+def _sorted_out(patterns: tuple[str, ...]) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    """Those that are just a name, which are found at once, and the others, each with what is in all that it fits."""
     names = {pattern.casefold(): pattern for pattern in patterns if not set(pattern) & set("*?/")}
-    return names, tuple(pattern for pattern in patterns if pattern.casefold() not in names)
+    others = (pattern for pattern in patterns if pattern.casefold() not in names)
+    return names, tuple((max(re.split(r"[*?/]", each), key=len).casefold(), each) for each in others)
 
 
 def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:
@@ -231,6 +243,7 @@ def fits_name(name: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _names_of(pattern: str) -> tuple[str, ...]:
     body = pattern.rstrip("/").removeprefix("./")
     names = body.removeprefix("/").split("/")

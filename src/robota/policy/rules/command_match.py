@@ -2,17 +2,19 @@
 
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Set
+from functools import lru_cache
 from typing import Final
 
 from robota.workspace.shell.script import Argv, SimpleCommand
 
 PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
-SEPARATORS: Final = re.compile(r"[;&|\n\r(){}`<>]|\$\(")
+SEPARATORS: Final = re.compile(r"(?:[;&|\n\r(){}`<>]|\$\()+")
 FIELD_SEPARATOR: Final = re.compile(r"\$\{?IFS\}?")
 QUOTING: Final = re.compile(r"[\"'\\]")
 MOST_OPTIONS: Final = 200
-GLOB_SIGNS: Final = frozenset("*?[")
+GLOB_SIGN: Final = re.compile(r"[*?\[]")
+LONGEST_PATTERN: Final = 300
 SIGNS: Final = re.compile(r"[\"'\\$,!*?\[\]~#=]")
 
 
@@ -39,7 +41,13 @@ def begins_with(argv: Argv, pattern: Argv) -> bool:
 
 def could_contain(text: str, pattern: Argv) -> bool:
     """Whether some part of the text might run what the pattern says; for denying what was not understood."""
-    return any(_occurs(pattern, words) for words in _readings(text))
+    readings = _readings(text)
+    wanted = _without_rest(pattern)
+    if not wanted:
+        return bool(readings)
+    programs = {word for words in readings for word in words}
+    programs = {word for word in programs if _is_program(word, wanted[0])}
+    return bool(programs) and any(_occurs(wanted, words, programs) for words in readings)
 
 
 def pattern_words(text: str) -> Argv:
@@ -63,20 +71,17 @@ def problem_with_words(text: str) -> str | None:
     return None
 
 
-def _readings(text: str) -> Iterator[Argv]:
+@lru_cache(maxsize=4)
+def _readings(text: str) -> tuple[Argv, ...]:
     """Every sub-command, read once with quotes and backslashes taken away and once with all signs as gaps."""
     spaced = FIELD_SEPARATOR.sub(" ", text)
     unquoted = QUOTING.sub("", spaced.replace("\\\n", ""))
-    for reading in (unquoted, SIGNS.sub(" ", spaced)):
-        for part in SEPARATORS.split(reading):
-            yield tuple(part.split())
+    read = (tuple(part.split()) for reading in (unquoted, SIGNS.sub(" ", spaced)) for part in SEPARATORS.split(reading))
+    return tuple(dict.fromkeys(words for words in read if words))
 
 
-def _occurs(pattern: Argv, words: Argv) -> bool:
-    wanted = _without_rest(pattern)
-    if not wanted:
-        return bool(words)
-    places = (place for place, word in enumerate(words) if _is_program(word, wanted[0]))
+def _occurs(wanted: Argv, words: Argv, programs: Set[str]) -> bool:
+    places = (place for place, word in enumerate(words) if word in programs)
     return any(_follows(words[place : place + MOST_OPTIONS + 2], wanted) for place in places)
 
 
@@ -120,9 +125,15 @@ def _is_meant(word: str, pattern: str) -> bool:
 
 def _could_match(word: str, pattern: str) -> bool:
     """As `_word_matches`, or the shell may replace the word by a file whose name matches."""
-    return _word_matches(word, pattern) or (
-        not GLOB_SIGNS.isdisjoint(word) and fnmatch.fnmatchcase(pattern.replace("*", "x"), word.replace("[^", "[!"))
-    )
+    if _word_matches(word, pattern):
+        return True
+    sign = GLOB_SIGN.search(word)
+    if sign is None:
+        return False
+    if len(word) > LONGEST_PATTERN:
+        # Not worth reading to its end; what it begins with tells it from most words.
+        return pattern.startswith(word[: sign.start()])
+    return fnmatch.fnmatchcase(pattern.replace("*", "x"), word.replace("[^", "[!"))
 
 
 def _word_matches(word: str, pattern: str) -> bool:

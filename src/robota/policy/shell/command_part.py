@@ -4,11 +4,14 @@ import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.policy.protected.path_resolver import PathResolver
+from robota.policy.protected.path_resolver import GLOB_SIGNS, LONGEST_PATH, PathResolver
+from robota.policy.protected.work import TooMuchWork
 from robota.policy.shell.readonly import OnlyLooks, only_looks
 from robota.policy.shell.runs_other_programs import runs_anything
 from robota.workspace.shell.script import Argv, SimpleCommand
@@ -18,6 +21,7 @@ from robota.workspace.shell.wrappers import Unwrapped, program
 JOINED: Final = re.compile(r"[=:,;@]")
 WITHIN_A_SCRIPT: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
 BRING_FILES: Final = frozenset("cp mv ln touch mkdir tee curl wget unzip gunzip tar install dd patch rsync".split())
+MOST_NAMES: Final = 1_000
 HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 # `*` and the like at the end: everything in the directory before it.
 ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
@@ -66,7 +70,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
         words = self.looked_at if self.looks else (*self.command.argv[1:], *self.looked_at)
         if not self.looks and runs_anything(self.inner):
             words = (*words, *(name for word in self.command.argv[1:] for name in WITHIN_A_SCRIPT.findall(word)))
-        return tuple(dict.fromkeys(piece for word in words for piece in names_in(word) if piece))
+        return _all_names(words)
 
     def locations(self, words: Iterable[str], resolver: PathResolver) -> list[tuple[str, str]]:
         """Each word with each place it could mean."""
@@ -98,16 +102,29 @@ def command_part(
 
 def _no_flags(command: SimpleCommand, directories: tuple[str, ...], resolver: PathResolver) -> frozenset[int]:
     """The places of patterns that become no flag wherever the command may run."""
-    return frozenset(
-        place
-        for place in command.globs
-        if not command.argv[place].startswith("-")
-        and all(resolver.becomes_no_flag(command.argv[place], directory) for directory in directories)
-    )
+    patterns = {command.argv[place] for place in command.globs}
+    tame = {
+        pattern
+        for pattern in patterns
+        if not pattern.startswith("-") and all(resolver.becomes_no_flag(pattern, each) for each in directories)
+    }
+    return frozenset(place for place in command.globs if command.argv[place] in tame)
+
+
+@lru_cache(maxsize=8)
+def _all_names(words: tuple[str, ...]) -> tuple[str, ...]:
+    pieces: dict[str, None] = {}
+    for word in dict.fromkeys(words):
+        pieces.update(dict.fromkeys(names_in(word)))
+        if len(pieces) > MOST_NAMES:
+            raise TooMuchWork
+    return tuple(piece for piece in pieces if piece)
 
 
 def names_in(word: str) -> tuple[str, ...]:
-    """The word and every piece of it that could name a file."""
+    """The word and every piece of it that could name a file. Raises `TooMuchWork` if there are too many."""
+    if len(word) > LONGEST_PATH and len(JOINED.findall(word)) > MOST_NAMES:
+        raise TooMuchWork
     attached = word[2:] if word.startswith("-") and not word.startswith("--") else ""
     pieces = (word, word.partition("=")[2], word.rpartition(":")[2], attached, attached.partition("=")[2])
     return (*pieces, *(piece.lstrip("@") for piece in pieces), *JOINED.split(word), *JOINED.split(attached))
@@ -133,6 +150,14 @@ def critical_target(argv: Argv, resolver: PathResolver, directory: str) -> str |
 def _is_critical(location: str, resolver: PathResolver) -> bool:
     if location.count("/") <= 1:
         return True
-    anchors = [resolver.root, *([resolver.home] if resolver.home else [])]
-    above = [str(each) for anchor in anchors for each in (anchor, *anchor.parents)]
+    above = _anchors(resolver.root, resolver.home)
+    if GLOB_SIGNS.isdisjoint(location):
+        return location in above
     return any(fnmatch.fnmatchcase(each, location) for each in above)
+
+
+@cache
+def _anchors(root: Path, home: Path | None) -> frozenset[str]:
+    """The workspace, home, and every directory above them."""
+    anchors = (root, home) if home else (root,)
+    return frozenset(str(each) for anchor in anchors for each in (anchor, *anchor.parents))

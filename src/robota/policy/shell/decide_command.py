@@ -14,9 +14,10 @@ from robota.policy.protected.path_resolver import (
     steering_dot_pattern,
     steering_pattern,
 )
+from robota.policy.protected.work import STEPS_OF_COMMAND, TooMuchWork, measured
 from robota.policy.shell.command_part import CommandPart, command_part, critical_target, names_in
 from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
-from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand
+from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
 from robota.policy.shell.readonly import is_known
 from robota.policy.shell.searched_files import GitLook
 from robota.policy.shell.searching import kept_in_search, secret_in_search
@@ -39,17 +40,29 @@ NO_SANDBOX: Final = "No sandbox works on this machine, so a person decides about
 def decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
     """The strictest verdict about any part is the verdict about the whole."""
     script = read_script(command)
-    match script:
-        case Plain():
-            return _decide_plain(subject, script, context)
-        case Opaque(reason=reason, possible=possible):
-            opaque = OpaqueCommand(text=command, reason=reason, possible=possible, label=subject.label)
-            verdict = first_opinion(OPAQUE_STAGES, opaque, context)
-            return msgspec.structs.replace(verdict, parts=(_part(command, verdict),))
-        case Unjudgeable(reason=reason):
-            return msgspec.structs.replace(deny(f"The command cannot be judged. {reason}"), steps=("hard limits",))
-        case _:
-            assert_never(script)
+    resolver = measured(context.resolver)
+    context = msgspec.structs.replace(context, resolver=resolver)
+    try:
+        match script:
+            case Plain():
+                resolver.work.spend(len({each.argv for each in script.commands}) * STEPS_OF_COMMAND)
+                return _decide_plain(subject, script, context)
+            case Opaque(reason=reason, possible=possible):
+                opaque = OpaqueCommand(text=command, reason=reason, possible=possible, label=subject.label)
+                verdict = first_opinion(OPAQUE_STAGES, opaque, context)
+                return msgspec.structs.replace(verdict, parts=(_part(command, verdict),))
+            case Unjudgeable(reason=reason):
+                return _beyond_limits(reason)
+            case _:
+                assert_never(script)
+    except TooMuchWork:
+        if isinstance(script, Opaque) and is_asked_anyway(subject.label, context):
+            return ask("It is too much to be judged word by word, so a person decides about all of it.")
+        return _beyond_limits("It names more files than can be looked up; do it in smaller steps.")
+
+
+def _beyond_limits(reason: str) -> Verdict:
+    return msgspec.structs.replace(deny(f"The command cannot be judged. {reason}"), steps=("hard limits",))
 
 
 def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Verdict:
@@ -63,7 +76,7 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
     if len(parts) > 1 and any(part.may_bring_files for part in parts):
         # What is known of the repository was found out before; a file more or less makes it another one.
         context = msgspec.structs.replace(context, trusted=False)
-    judged = [(part, first_opinion(PART_STAGES, part, context)) for part in parts]
+    judged = _judged(parts, context)
     worst = min((verdict for _, verdict in judged), key=lambda verdict: STRICTEST_FIRST.index(verdict.decision))
     reason = worst.reason
     if len(judged) > 1:
@@ -76,6 +89,18 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
         parts=tuple(_part(visible(part.command.text, keep=TABS), verdict) for part, verdict in judged),
         suggestions=command_suggestions(judged, context) if worst.decision is Decision.ASK else (),
     )
+
+
+def _judged(parts: list[CommandPart], context: PolicyContext) -> list[tuple[CommandPart, Verdict]]:
+    """Each part with its verdict; one that is said again is not judged again."""
+    known: dict[tuple[object, ...], Verdict] = {}
+    judged = []
+    for part in parts:
+        key = (part.command.argv, part.command.redirects, part.command.globs, part.directories)
+        if key not in known:
+            known[key] = first_opinion(PART_STAGES, part, context)
+        judged.append((part, known[key]))
+    return judged
 
 
 def _parts(

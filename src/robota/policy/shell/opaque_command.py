@@ -1,7 +1,9 @@
 """The stages through which a command goes that was not understood: only rules for every command let it through."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -17,7 +19,11 @@ from robota.workspace.shell.script import Argv
 
 WORD: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
 QUOTING: Final = re.compile(r"\\\n|[\"'\\]")
-BRACES: Final = re.compile(r"([^\s{}]{0,200})\{([^\s{}]*+)\}([^\s{}]{0,200})")
+BRACES: Final = re.compile(r"\{([^\s{}]*+)\}")
+BEFORE_BRACES: Final = re.compile(r"[^\s{}]*$")
+AFTER_BRACES: Final = re.compile(r"[^\s{}]{0,200}")
+LONGEST_PREFIX: Final = 200
+MOST_BRACES: Final = 200
 WRITTEN: Final = re.compile(r">[>|]?[ \t]*[\"']?([^\s\"'`$|&;<>(){}]+)")
 
 
@@ -28,6 +34,14 @@ class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     possible: tuple[Argv, ...]
     label: str
+
+
+def is_asked_anyway(label: str, context: PolicyContext) -> bool:
+    """Whether a person is asked about any command that was not understood, whatever it names."""
+    everything = [rule for rule in (*context.allow, *context.grants) if rule.spec is None]
+    lets_through = any(rule.is_about_commands or rule.tool == label for rule in everything)
+    is_careful = context.mode in {PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS}
+    return is_careful and not context.deny and not lets_through
 
 
 def _by_limits(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
@@ -118,11 +132,21 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
     return any(context.resolver.matches(location, rule.paths, broadly=True) for location in locations)
 
 
-def _words(text: str) -> dict[str, None]:
+@lru_cache(maxsize=4)
+def _words(text: str) -> tuple[str, ...]:
     """Everything that could be a name: as it stands, without quotes, and for each of the words that braces make."""
     unquoted = QUOTING.sub("", text)
-    made = (f"{found[1]}{middle}{found[3]}" for found in BRACES.finditer(unquoted) for middle in found[2].split(","))
-    return dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *made))
+    made = (word for found in islice(BRACES.finditer(unquoted), MOST_BRACES) for word in _from_braces(found))
+    return tuple(dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *made)))
+
+
+def _from_braces(found: re.Match[str]) -> Iterator[str]:
+    """`a{b,c}d` is `abd` and `acd`."""
+    text = found.string
+    before = BEFORE_BRACES.search(text[max(0, found.start() - LONGEST_PREFIX) : found.start()])
+    after = AFTER_BRACES.match(text, found.end())
+    for middle in found[1].split(","):
+        yield f"{before[0] if before else ''}{middle}{after[0] if after else ''}"
 
 
 def _rule_for_everything(command: OpaqueCommand, rules: Iterable[Rule]) -> Rule | None:

@@ -26,9 +26,12 @@ from robota.workspace.shell.script import (
 )
 
 MAX_CHARACTERS: Final = 100_000
-MAX_COMMANDS: Final = 10_000
-# The grammar needs quadratic time for here-documents; nobody writes that many.
-MAX_HERE_DOCUMENTS: Final = 50
+MAX_TOKENS: Final = 4_000
+MAX_COMMANDS: Final = 600
+# The grammar needs time that grows with the square of these.
+MAX_PIPES: Final = 100
+# It also does for much that is not plain, and there it only gives hints.
+MAX_CHARACTERS_FOR_HINTS: Final = 2_000
 SEPARATOR = re.compile(r"&&|\|\||\||;|\n")
 # A number too large for a descriptor is a word to the shell; nobody needs more than two digits.
 REDIRECTION = re.compile(r"(?:[0-9]{0,2}(?:>>|>\||>|<)|&>>|&>)(?![<>&|(])")
@@ -113,6 +116,10 @@ class NotPlain(Exception):
     """The text has something in it that only a shell can read. The message names it."""
 
 
+class TooMuch(Exception):
+    """There is more of something than can be judged. The message says of what."""
+
+
 def read_script(command: str) -> Script:
     """What the command says. Never fails, never takes long, runs nothing."""
     if "\0" in command:
@@ -123,12 +130,10 @@ def read_script(command: str) -> Script:
         assembled = assemble(command)
     except NotPlain as problem:
         return _opaque(f"It has {problem}.", command)
+    except TooMuch as problem:
+        return Unjudgeable(reason=f"It has more than {problem}.")
     if not assembled:
         return Opaque(reason="There is no command in it.")
-    if len(assembled) > MAX_COMMANDS:
-        return Unjudgeable(
-            reason=f"It is {len(assembled):,} commands in one; more than {MAX_COMMANDS:,} cannot be judged."
-        )
     return _confirmed(command, assembled)
 
 
@@ -143,17 +148,21 @@ def _confirmed(command: str, assembled: tuple[Assembled, ...]) -> Script:
 
 
 def _opaque(reason: str, command: str) -> Opaque:
+    if len(command) > MAX_CHARACTERS_FOR_HINTS:
+        return Opaque(reason=reason)
     from robota.workspace.shell.grammar import commands_within
 
-    within = commands_within(command) if command.count("<<") <= MAX_HERE_DOCUMENTS else ()
-    return Opaque(reason=reason, possible=within)
+    return Opaque(reason=reason, possible=commands_within(command))
 
 
 def assemble(command: str) -> tuple[Assembled, ...]:
-    """The simple commands in their order; `NotPlain` if there is anything else."""
+    """The simple commands in their order; `NotPlain` if there is anything else, `TooMuch` if there are too many."""
     done: list[Assembled] = []
     draft: list[Token] = []
-    for token in read_tokens(command):
+    pipes = 0
+    for count, token in enumerate(read_tokens(command)):
+        pipes += isinstance(token, SeparatorToken) and token.sign == "|"
+        _require_few(count, len(done), pipes)
         if not isinstance(token, SeparatorToken):
             draft.append(token)
         elif draft:
@@ -164,6 +173,16 @@ def assemble(command: str) -> tuple[Assembled, ...]:
     if draft:
         done.append(_simple(draft, command))
     return tuple(done)
+
+
+def _require_few(tokens: int, commands: int, pipes: int) -> None:
+    for found, most, what in (
+        (tokens, MAX_TOKENS, "words and signs"),
+        (commands, MAX_COMMANDS - 1, "commands"),
+        (pipes, MAX_PIPES, "pipes"),
+    ):
+        if found > most:
+            raise TooMuch(f"{most:,} {what} in one command")
 
 
 def _simple(tokens: list[Token], command: str) -> Assembled:
@@ -273,6 +292,8 @@ def _word(command: str, start: int) -> WordToken:
     place = start
     while place < len(command) and command[place] not in END_OF_WORD:
         sign = command[place]
+        if len(text) > MAX_TOKENS:
+            raise TooMuch(f"{MAX_TOKENS:,} pieces in one word")
         if sign in GLOB_SIGNS:
             signs.append(sign)
             piece, place = sign, place + 1
