@@ -116,7 +116,7 @@ class NotPlain(Exception):
     """The text has something in it that only a shell can read. The message names it."""
 
 
-class TooMuch(Exception):
+class TooManyParts(Exception):
     """There is more of something than can be judged. The message says of what."""
 
 
@@ -130,7 +130,7 @@ def read_script(command: str) -> Script:
         assembled = assemble(command)
     except NotPlain as problem:
         return _opaque(f"It has {problem}.", command)
-    except TooMuch as problem:
+    except TooManyParts as problem:
         return Unjudgeable(reason=f"It has more than {problem}.")
     if not assembled:
         return Opaque(reason="There is no command in it.")
@@ -156,7 +156,7 @@ def _opaque(reason: str, command: str) -> Opaque:
 
 
 def assemble(command: str) -> tuple[Assembled, ...]:
-    """The simple commands in their order; `NotPlain` if there is anything else, `TooMuch` if there are too many."""
+    """The simple commands in their order; `NotPlain` if there is anything else, `TooManyParts` if there are too many."""
     done: list[Assembled] = []
     draft: list[Token] = []
     pipes = 0
@@ -182,7 +182,7 @@ def _require_few(tokens: int, commands: int, pipes: int) -> None:
         (pipes, MAX_PIPES, "pipes"),
     ):
         if found > most:
-            raise TooMuch(f"{most:,} {what} in one command")
+            raise TooManyParts(f"{most:,} {what} in one command")
 
 
 def _simple(tokens: list[Token], command: str) -> Assembled:
@@ -293,7 +293,7 @@ def _word(command: str, start: int) -> WordToken:
     while place < len(command) and command[place] not in END_OF_WORD:
         sign = command[place]
         if len(text) > MAX_TOKENS:
-            raise TooMuch(f"{MAX_TOKENS:,} pieces in one word")
+            raise TooManyParts(f"{MAX_TOKENS:,} pieces in one word")
         if sign in GLOB_SIGNS:
             signs.append(sign)
             piece, place = sign, place + 1
