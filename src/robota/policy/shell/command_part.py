@@ -1,16 +1,14 @@
 """One simple command of a shell command: what it looks at, names, writes and deletes."""
 
-import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from robota.policy.protected.path_resolver import GLOB_SIGNS, LONGEST_PATH, PathResolver
+from robota.policy.protected.path_resolver import LONGEST_PATH, PathResolver
 from robota.policy.protected.work import TooMuchWork
 from robota.policy.shell.readonly import OnlyLooks, only_looks
 from robota.policy.shell.runs_other_programs import runs_anything
@@ -23,9 +21,6 @@ WITHIN_A_SCRIPT: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
 BRING_FILES: Final = frozenset("cp mv ln touch mkdir tee curl wget unzip gunzip tar install dd patch rsync".split())
 MOST_NAMES: Final = 1_000
 HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
-# `*` and the like at the end: everything in the directory before it.
-ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
-DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
 
 
 class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,32 +127,3 @@ def names_in(word: str) -> tuple[str, ...]:
 
 def _is_harmless(target: str) -> bool:
     return posixpath.normpath(target) in HARMLESS_FILES
-
-
-def critical_target(argv: Argv, resolver: PathResolver, directory: str) -> str | None:
-    """The word that tells to delete the root or a child of it, home, the workspace, or a directory above these."""
-    if program(argv) not in DELETING:
-        return None
-    for word in argv[1:]:
-        if word.startswith("-"):
-            continue
-        stripped = ALL_WITHIN.sub("", word).rstrip("/") or ("/" if word.startswith("/") else ".")
-        if any(_is_critical(location, resolver) for location in resolver.locations(stripped, directory)):
-            return word
-    return None
-
-
-def _is_critical(location: str, resolver: PathResolver) -> bool:
-    if location.count("/") <= 1:
-        return True
-    above = _anchors(resolver.root, resolver.home)
-    if GLOB_SIGNS.isdisjoint(location):
-        return location in above
-    return any(fnmatch.fnmatchcase(each, location) for each in above)
-
-
-@cache
-def _anchors(root: Path, home: Path | None) -> frozenset[str]:
-    """The workspace, home, and every directory above them."""
-    anchors = (root, home) if home else (root,)
-    return frozenset(str(each) for anchor in anchors for each in (anchor, *anchor.parents))

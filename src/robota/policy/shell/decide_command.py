@@ -15,10 +15,12 @@ from robota.policy.protected.path_resolver import (
     steering_pattern,
 )
 from robota.policy.protected.work import STEPS_OF_COMMAND, TooMuchWork, measured
-from robota.policy.shell.command_part import CommandPart, command_part, critical_target, names_in
+from robota.policy.shell.command_part import CommandPart, command_part, names_in
 from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
+from robota.policy.shell.critical_paths import critical_target, critical_target_in_text
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
 from robota.policy.shell.readonly import is_known
+from robota.policy.shell.runs_other_programs import runs_anything
 from robota.policy.shell.searched_files import GitLook
 from robota.policy.shell.searching import kept_in_search, secret_in_search
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
@@ -199,6 +201,8 @@ def _by_ask_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
 def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
     for directory in part.directories:
         word = critical_target(part.inner, context.resolver, directory)
+        if word is None and part.looks is None and runs_anything(part.inner):
+            word = critical_target_in_text(part.command.text, context.resolver, directory)
         if word is not None:
             reason = f"Everything else rests on {word!r}: no mode and no rule approves deleting it."
             return ask(reason, "critical path")

@@ -12,7 +12,8 @@ from robota.contracts.verdict import Verdict
 from robota.policy.protected.path_resolver import credential_store, steering_dot_pattern
 from robota.policy.rules.command_match import begins_with, could_contain, pattern_words
 from robota.policy.rules.rule import EDIT, Rule
-from robota.policy.shell.command_part import HARMLESS_FILES, critical_target
+from robota.policy.shell.command_part import HARMLESS_FILES
+from robota.policy.shell.critical_paths import critical_target_in_text
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.script import Argv
@@ -61,8 +62,7 @@ def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | N
 
 
 def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
-    targets = (critical_target(argv, context.resolver, ".") for argv in command.possible if argv and argv[0])
-    word = next((target for target in targets if target is not None), None)
+    word = critical_target_in_text(command.text, context.resolver, ".")
     return ask(f"It may delete {word!r}, on which everything else rests.", "critical path") if word else None
 
 

@@ -156,7 +156,7 @@ def _opaque(reason: str, command: str) -> Opaque:
 
 
 def assemble(command: str) -> tuple[Assembled, ...]:
-    """The simple commands in their order; `NotPlain` if there is anything else, `TooManyParts` if there are too many."""
+    """The simple commands in their order; `NotPlain` if there is anything else, `TooManyParts` if too many."""
     done: list[Assembled] = []
     draft: list[Token] = []
     pipes = 0

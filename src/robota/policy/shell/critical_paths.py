@@ -1,0 +1,141 @@
+"""Commands that delete what everything else rests on: the root or a child of it, home, the workspace, or what is above.
+
+Seen behind wrappers, in scripts for a shell, in loops, and behind variables whose values stand in the same command.
+What a program reads from a pipe or a file is not seen.
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Final
+
+from robota.policy.protected.path_resolver import GLOB_SIGNS, PathResolver
+from robota.workspace.shell.script import Argv
+from robota.workspace.shell.wrappers import program
+
+DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
+# `*` and the like at the end: everything in the directory before it.
+ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
+RECURSIVE: Final = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive")
+# Tests by which `find` leaves most files alone.
+NARROWING: Final = re.compile(r"-(?:i?name|i?path|i?regex|wholename|newer\w*|[acm]time|[acm]min|size|empty|user|perm)")
+RUNNING: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+SEPARATORS: Final = re.compile(r"[;&|\n()`]+")
+QUOTING: Final = re.compile(r"\\\n|[\"'\\]")
+ASSIGNED: Final = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w{0,50})=(\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s;&|]{0,300})")
+LOOPED: Final = re.compile(r"\bfor\s+([A-Za-z_]\w{0,50})\s+in\s+([^;\n]{0,2000})")
+VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+HERE_DOCUMENT: Final = re.compile(r"^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\2$", re.MULTILINE | re.DOTALL)
+SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
+MOST_HERE_DOCUMENTS: Final = 20
+MOST_FOUND: Final = 200
+# What `mktemp` makes lies deep enough.
+TEMPORARY: Final = "/tmp/made/x"
+
+
+def critical_target(argv: Argv, resolver: PathResolver, directory: str) -> str | None:
+    """The word of a plain command that says to delete something on which everything rests."""
+    return _deleted(argv, resolver, directory, {}) if argv else None
+
+
+def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -> str | None:
+    """The same for a text that a shell would run, as far as that can be seen."""
+    if text.count("<<") <= MOST_HERE_DOCUMENTS:
+        text = HERE_DOCUMENT.sub(_without_data, text)
+    values = _values(text, resolver)
+    for part in islice(SEPARATORS.split(QUOTING.sub("", text)), MOST_FOUND):
+        words = part.split()
+        starts = (place for place, word in enumerate(words) if program((word,)) in {*DELETING, "find"})
+        for place in islice(starts, MOST_FOUND):
+            found = _deleted(tuple(words[place:]), resolver, directory, values)
+            if found is not None:
+                return found
+    return None
+
+
+def _without_data(found: re.Match[str]) -> str:
+    """A here-document is data, unless a shell reads it."""
+    return found[0] if SHELL.search(found[1] + found[3]) else f"{found[1]}{found[3]}"
+
+
+def _values(text: str, resolver: PathResolver) -> dict[str, tuple[str, ...]]:
+    """What variables may stand for, as far as the text itself says it."""
+    values = {"HOME": (str(resolver.home or "/home"),), "PWD": (str(resolver.root),)}
+    for found in islice(LOOPED.finditer(text), MOST_FOUND):
+        values[found[1]] = tuple(QUOTING.sub("", found[2]).split()[:MOST_FOUND])
+    for found in islice(ASSIGNED.finditer(text), MOST_FOUND):
+        value = TEMPORARY if "mktemp" in found[2] else QUOTING.sub("", found[2])
+        values[found[1]] = (*values.get(found[1], ()), value)
+    return values
+
+
+def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]) -> str | None:
+    name, words = program(argv), argv[1:]
+    if name == "find":
+        return _deleted_by_find(words, resolver, directory, values)
+    if name not in DELETING:
+        return None
+    is_recursive = any(RECURSIVE.fullmatch(word) for word in words)
+    for word in words:
+        if not word.startswith("-") and _leads_to_critical(word, resolver, directory, values, unknown=is_recursive):
+            return word
+    return None
+
+
+def _deleted_by_find(
+    words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
+) -> str | None:
+    place = next((at for at, word in enumerate(words) if word.startswith(("-", "(", "!"))), len(words))
+    starts, tests = words[:place], words[place:]
+    runs = (program((follower,)) for word, follower in pairwise(tests) if word in RUNNING)
+    if "-delete" not in tests and DELETING.isdisjoint(runs):
+        return None
+    is_narrow = any(NARROWING.fullmatch(word) for word in tests)
+    for word in starts or (".",):
+        is_workspace = any(resolver.inside(each) == "." for each in resolver.locations(word, directory))
+        if not (is_narrow and is_workspace) and _leads_to_critical(word, resolver, directory, values, unknown=True):
+            return word
+    return None
+
+
+def _leads_to_critical(
+    word: str, resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]], *, unknown: bool
+) -> bool:
+    """`unknown` is the answer for a word that begins with a variable of which nothing is known."""
+    for meant in _meanings(word, values):
+        if meant is None:
+            return unknown
+        stripped = ALL_WITHIN.sub("", meant).rstrip("/") or ("/" if meant.startswith("/") else ".")
+        if any(_is_critical(location, resolver) for location in resolver.locations(stripped, directory)):
+            return True
+    return False
+
+
+def _meanings(word: str, values: dict[str, tuple[str, ...]]) -> Iterator[str | None]:
+    """The word with each value of the variable that it begins with; None if that is not known."""
+    found = VARIABLE.match(word)
+    if found is None:
+        yield None if word.startswith("$") else word
+        return
+    for value in values.get(found[1], ()) or (None,):
+        rest = word[found.end() :]
+        yield None if value is None or value.startswith("$") else f"{value}{rest}" or "/"
+
+
+def _is_critical(location: str, resolver: PathResolver) -> bool:
+    if location.count("/") <= 1:
+        return True
+    above = _anchors(resolver.root, resolver.home)
+    if GLOB_SIGNS.isdisjoint(location):
+        return location in above
+    return any(fnmatch.fnmatchcase(each, location) for each in above)
+
+
+@cache
+def _anchors(root: Path, home: Path | None) -> frozenset[str]:
+    """The workspace, home, and every directory above them."""
+    anchors = (root, home) if home else (root,)
+    return frozenset(str(each) for anchor in anchors for each in (anchor, *anchor.parents))

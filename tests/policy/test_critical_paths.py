@@ -1,0 +1,64 @@
+"""S15: what deletes the ground under everything is asked about in every mode, however it is written."""
+
+import pytest
+
+from tests.policy.judging import says
+
+CRITICAL = [
+    "rm -rf ~",
+    "rm -rf /",
+    'rm -rf "$HOME"',
+    'rm -rf "$HOME"/*',
+    "rm -rf ${HOME}",
+    'rm -rf "$PWD"',
+    "rm -rf $X",
+    'rm -rf "$X"/*',
+    "rm -rf $X/build",
+    "find ~ -delete",
+    "find / -name x -delete",
+    "find . -delete",
+    "find . -type f -delete",
+    "find ~ -type f -exec rm {} +",
+    "find $HOME -delete",
+    "bash -c 'rm -rf /'",
+    "sh -c 'cd x && rm -rf ~'",
+    "eval 'rm -rf /'",
+    "nohup rm -rf ~ &",
+    "nohup rm -rf ~",
+    "timeout 5 rm -rf /",
+    "(rm -rf /)",
+    "for d in / /etc; do rm -rf $d; done",
+    'for d in ~/*; do rm -rf "$d"; done',
+    "while true; do rm -rf ~; done",
+    "d=/; rm -rf $d",
+    "if true; then rm -rf /usr; fi",
+    "bash <<E\nrm -rf /\nE",
+    "ssh host 'rm -rf /'",
+]
+ORDINARY = [
+    "rm -rf build",
+    "rm -rf build/$X",
+    'rm -f "$X"',
+    'tmp=$(mktemp -d); ls; rm -rf "$tmp"',
+    "d=build; rm -rf $d",
+    "for d in a b; do rm -rf $d; done",
+    "for f in *.o; do rm -f $f; done",
+    "find . -name '*.pyc' -delete",
+    "find build -delete",
+    "find . -name x -exec rm {} +",
+    "cat > x.sh <<E\nrm -rf /\nE",
+    "git commit -m 'rm -rf /'",
+    "echo 'rm -rf /'",
+    'rm -rf "$HOME/project/build"',
+]
+
+
+@pytest.mark.parametrize("command", CRITICAL)
+def test_S15_deleting_what_everything_rests_on_is_asked_about_in_every_mode(command: str) -> None:
+    assert says(command, "bypassPermissions") == "ask"
+    assert says(command, allow=["Bash"]) == "ask"
+
+
+@pytest.mark.parametrize("command", ORDINARY)
+def test_S15_ordinary_cleaning_is_not(command: str) -> None:
+    assert says(command, "bypassPermissions") == "allow"
