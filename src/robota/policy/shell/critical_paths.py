@@ -63,7 +63,7 @@ def _without_data(found: re.Match[str]) -> str:
 
 def _values(text: str, resolver: PathResolver) -> dict[str, tuple[str, ...]]:
     """What variables may stand for, as far as the text itself says it."""
-    values = {"HOME": (str(resolver.home or "/home"),), "PWD": (str(resolver.root),)}
+    values: dict[str, tuple[str, ...]] = {"HOME": (str(resolver.home or "/home"),), "PWD": (str(resolver.root),)}
     for found in islice(LOOPED.finditer(text), MOST_FOUND):
         values[found[1]] = tuple(QUOTING.sub("", found[2]).split()[:MOST_FOUND])
     for found in islice(ASSIGNED.finditer(text), MOST_FOUND):
