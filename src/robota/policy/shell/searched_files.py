@@ -53,6 +53,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[str, ...]
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    without_directories: tuple[str, ...] = ()
     hidden: bool = True
     tracked: bool = False
     history: bool = False
@@ -62,7 +63,9 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         names = path.split("/")
         if not self.hidden and any(name.startswith(".") for name in names):
             return False
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.without for name in names):
+        if any(fnmatch.fnmatchcase(names[-1], pattern) for pattern in self.without):
+            return False
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.without_directories for name in names[:-1]):
             return False
         return not self.only or any(fnmatch.fnmatchcase(names[-1], pattern) for pattern in self.only)
 
@@ -83,18 +86,23 @@ def search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, paths
     if name == "git":
         return _search_of_git(definition, _subcommand(argv), words)
     if name in GREPS and {"-r", "--recursive"} & set(words.flags):
+        only = tuple(_as_name(pattern) for pattern in _values(words, "--include"))
         return Search(
             places=paths or (".",),
-            only=_values(words, "--include"),
-            without=(*_values(words, "--exclude"), *_values(words, "--exclude-dir")),
+            only=only,
+            # Of patterns that contradict one another the last one counts.
+            without=() if only else _values(words, "--exclude"),
+            without_directories=_values(words, "--exclude-dir"),
         )
     if name == "rg" and not {"--files", "--type-list"} & set(words.flags):
         globs = (*_values(words, "-g", "--glob"), *(ANY_FILE for _ in _values(words, "--iglob")))
         only = tuple(_as_name(glob) for glob in globs if not glob.startswith("!"))
+        without = () if only else tuple(glob[1:] for glob in globs if glob.startswith("!"))
         return Search(
             places=paths or (".",),
             only=only,
-            without=tuple(glob[1:] for glob in globs if glob.startswith("!")),
+            without=without,
+            without_directories=without,
             # What a pattern asks for is searched even if it is hidden.
             hidden=bool(only) or not HIDDEN_TOO.isdisjoint(words.flags),
         )
@@ -155,4 +163,4 @@ def _values(words: SortedWords, *flags: str) -> tuple[str, ...]:
 
 def _as_name(glob: str) -> str:
     """A pattern for the last name of a path that fits at least what the pattern of rg fits."""
-    return ANY_FILE if set(glob) & set("/{}[]") else glob
+    return ANY_FILE if not glob or set(glob) & set("/{}[]\\") else glob
