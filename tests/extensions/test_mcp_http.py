@@ -134,7 +134,7 @@ def test_t13_a_server_that_is_not_there_is_a_notice(workspace: Path) -> None:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/mcp"
 
         def check(stage: Stage) -> None:
-            [notice] = stage.events_of(Notice)
-            assert "The MCP server web does not work: " in notice.text
+            # On a busy machine there may be one before it: that servers are still starting.
+            assert "The MCP server web does not work: " in stage.events_of(Notice)[-1].text
 
         play_with(workspace, {"web": {"type": "http", "url": url}}, [DONE], check)

@@ -32,9 +32,10 @@ class Robota:
         environment = {**clean_environment(self.home), **(env or {})}
         return run([str(EXECUTABLE), *arguments], self.workspace, environment, stdin)
 
-    def python(self, *arguments: str) -> Finished:
+    def python(self, *arguments: str, env: Mapping[str, str] | None = None) -> Finished:
         """The same interpreter and environment, for looking inside a process."""
-        return run([sys.executable, *arguments], self.workspace, clean_environment(self.home), "")
+        environment = {**clean_environment(self.home), **(env or {})}
+        return run([sys.executable, *arguments], self.workspace, environment, "")
 
 
 def clean_environment(home: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ def test_a_tool_runs_without_provider_and_settings(robota: Robota) -> None:
     (robota.workspace / "a.txt").write_text("hello\n")
     finished = robota("tool", "run", "Read", "--args", '{"path": "a.txt"}')
     assert (finished.code, finished.stdout) == (0, "File: a.txt\n1 | hello\n")
-    assert not (robota.home / ".robota").exists()
+    assert {path.name for path in (robota.home / ".robota").iterdir()} == {"heads"}  # of the log, nothing of settings
 
 
 def test_the_arguments_may_stand_behind_the_options(robota: Robota) -> None:
