@@ -16,6 +16,7 @@ from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
 LONGEST_WAIT_S = 120.0  # only a test that fails waits that long
 POLL_S = 0.05
+BETWEEN_KEYS_S = 3.0
 
 
 class Terminal:
@@ -93,10 +94,10 @@ class Terminal:
 
     def leave(self, key: str) -> int:
         """Press a key until the process ends; the exit code. Python does not see a Ctrl-C just before it reads."""
-        for _ in range(10):
+        for _ in range(40):
             self.press(key)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(LONGEST_WAIT_S / 10)
+                self._process.wait(BETWEEN_KEYS_S)
                 break
         return self.end()
 
