@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -63,7 +64,9 @@ async def _demo(project: Path) -> int:
     print("A small project with a failing test, and Robota on its built-in scripted model.")
     print("The model's words come from a script; the tools, the files and the tests are real.\n")
     print(f'$ robota -p "{TASK}" --permission-mode bypassPermissions --verbose\n', flush=True)
-    opened = open_session(_launch_options(project), {"ROBOTA_HOME": str(project / ".home")})
+    # Of the whole process, so that the session is checked by the same directory that it was noted in.
+    os.environ["ROBOTA_HOME"] = str(project / ".home")
+    opened = open_session(_launch_options(project), {"ROBOTA_HOME": os.environ["ROBOTA_HOME"]})
     try:
         code = await run_headless(opened.session, TASK, HeadlessOptions(verbose=True), sys.stdout.buffer, sys.stdout)
     finally:

@@ -34,12 +34,9 @@ from robota.tools.command.report import (
     was_stopped_by_the_sandbox,
 )
 from robota.tools.presentation import description_beside, titled
-from robota.workspace.git.writing_commands import writes_git_data
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.sandbox.openings import access_for
-from robota.workspace.shell.started_parts import is_chain, started_parts
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -85,6 +82,11 @@ async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepare
 async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     if not params.command.strip() or "\0" in params.command:
         raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
+    # What reads a command is loaded with the first one: many sessions run none.
+    from robota.workspace.git.writing_commands import writes_git_data
+    from robota.workspace.sandbox.openings import access_for
+    from robota.workspace.shell.started_parts import is_chain
+
     timeout_s = params.timeout or DEFAULT_TIMEOUT_S
     processes = context.processes
     run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
@@ -150,6 +152,7 @@ async def _ended(
 def _second_try(params: ExecuteCommandParams, outcome: CommandOutcome, output: str, root: Path) -> Alternative:
     # Only after a failure.
     from robota.tools.command.second_try import FailedCommand, second_try
+    from robota.workspace.shell.started_parts import started_parts
 
     started = outcome.started
     return second_try(
