@@ -180,6 +180,7 @@ def test_settings_that_broke_meanwhile_are_told_at_the_next_try(robota: Robota) 
     path = write_settings(robota, settings)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Enter tries again")
+        terminal.wait_for("> ")  # what is typed before that answers nothing
         path.write_text("{oops")
         terminal.press("\n")
         terminal.wait_for("this is not JSON")
