@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.agents.repositories import branches, commit, names_of_worktrees, run_in_worktree, worktree
+from tests.agents.worktrees.repositories import branches, commit, names_of_worktrees, run_in_worktree, worktree
 from tests.cli.scripts import call, script, sessions, write_settings
-from tests.extensions.mcp_setup import WRITE_NOTE, PlainServer
+from tests.extensions.mcp.setup import WRITE_NOTE, PlainServer
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.workspace.process.commanding import Witness
 

@@ -13,7 +13,7 @@ import pytest
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
-from tests.agents.repositories import commit
+from tests.agents.worktrees.repositories import commit
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 

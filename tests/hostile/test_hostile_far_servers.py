@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from tests.extensions.mcp_setup import DONE, run_with
+from tests.extensions.mcp.setup import DONE, run_with
 from tests.harness.cli import Robota
 from tests.hostile.canary_server import listening
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.repositories import commit
+from tests.agents.worktrees.repositories import commit
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 

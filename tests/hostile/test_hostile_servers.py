@@ -11,7 +11,7 @@ from robota.extensions.mcp.remote_tool import RemoteTool, offered_schema
 from robota.protocol.events import Notice
 from tests.cli.scripts import call
 from tests.engine.stage import Stage
-from tests.extensions.mcp_setup import DONE, play_with, run_with, told
+from tests.extensions.mcp.setup import DONE, play_with, run_with, told
 from tests.harness.cli import Robota
 from tests.hostile.raw_server import RawServer, listing, tool
 

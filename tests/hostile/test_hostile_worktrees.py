@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.repositories import ANSWER, branches, commit, git, run_in_worktree, worktree
+from tests.agents.worktrees.repositories import ANSWER, branches, commit, git, run_in_worktree, worktree
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 from tests.hostile.test_policy_tricks import everything_in

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src/robota"
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 MOST_MODULES = 20
@@ -47,9 +48,18 @@ def test_folders_can_be_looked_over() -> None:
     assert {folder: size for folder, size in sizes.items() if size > MOST_MODULES} == {}
 
 
+def test_tests_stand_where_their_package_stands() -> None:
+    """Below a folder of tests that is named like a room, every folder with tests is named like a package of it."""
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir()}
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    below = [folder for folder in folders if folder.parts and folder.parts[0] in rooms]
+    assert len(below) > len(rooms)
+    assert [str(folder) for folder in below if not (SOURCE / folder / "__init__.py").is_file()] == []
+
+
 def test_no_class_name_is_used_twice() -> None:
     """A name that means two things has to be looked up each time it is read."""
-    sources = [path for path in PYTHON_FILES if path.is_relative_to(ROOT / "src")]
+    sources = [path for path in PYTHON_FILES if path.is_relative_to(SOURCE)]
     classes = (node for path in sources for node in ast.parse(read(path)).body if isinstance(node, ast.ClassDef))
     names = Counter(node.name for node in classes if not node.name.startswith("_"))
     assert [each for each, count in names.items() if count > 1] == []

@@ -1,0 +1,241 @@
+"""A conversation that nears the end of the window is condensed, visibly, and the task goes on by itself."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.log.kinds.conversation import CondenseRecord
+from robota.protocol.commands import CancelTask
+from robota.protocol.events import ContextReduced, ContextUpdate, MessageCreated, TaskTokenUsageUpdated
+from robota.protocol.state import AgentState
+from tests.engine.context.context_stage import (
+    DONE,
+    NEARLY_FULL,
+    SUMMARY,
+    ContextStage,
+    check_sendable,
+    play_in_small_window,
+    reading,
+    words,
+    write_files,
+)
+from tests.engine.stage import call
+
+TODOS = {"calls": [call("update_todo_list", todos="[x] read\n[-] write")]}
+EDIT = {"calls": [call("write_to_file", path="new.txt", content="text\n")]}
+
+
+def test_nearly_full_is_condensed_before_the_next_request(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start("Rewrite the parser.\nKeep the tests.")
+        await stage.until_ask("completion_result")
+        summarising, after = stage.asked[-2:]
+        assert summarising.tools == () and "<summary>" in summarising.system
+        check_sendable(summarising.turns)
+        check_sendable(after.turns)
+        first, reply, results = after.turns
+        assert "Rewrite the parser.\nKeep the tests." in [getattr(block, "text", "") for block in first.content]
+        assert "The parser was rewritten." in words([first])
+        assert "# Files changed so far\n\n- new.txt" in words([first])
+        assert "# Files read so far\n\n- a.txt\n- b.txt" in words([first])
+        assert "[x] read\n[-] write" in words([first])
+        assert "Looking at b.txt." in words([reply]) and "b.txt\n" in words([results])
+        assert after.tools == stage.asked[0].tools
+
+    turns = [TODOS, EDIT, reading("a.txt"), reading("b.txt", NEARLY_FULL), SUMMARY, DONE]
+    play_in_small_window(workspace, turns, story, permission_mode="bypassPermissions")
+
+
+def test_the_row_tells_cost_sizes_and_summary_and_the_meter_follows(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        told = stage.row("condense_context").context_condense
+        assert told is not None and stage.row("condense_context").partial is False
+        assert (told["cost"], told["summary"]) == (0.5, "The parser was rewritten.")
+        assert told["prevContextTokens"] > 42_000 > told["newContextTokens"] > 0
+        (event,) = stage.events_of(ContextReduced)
+        assert (event.how, event.trigger) == ("condensed", "auto")
+        assert event.new_context_tokens == told["newContextTokens"]
+        assert told["newContextTokens"] in [update.used_tokens for update in stage.events_of(ContextUpdate)]
+        assert stage.events_of(TaskTokenUsageUpdated)[-1].token_usage.total_cost == 0.5
+        task = stage.logged().current
+        assert task is not None
+        (reduced,) = task.reductions
+        assert isinstance(reduced.reduction, CondenseRecord)
+        assert reduced.reduction.condense_id == told["condenseId"]
+        assert reduced.reduction.read_files == ("a.txt", "b.txt")
+
+    play_in_small_window(workspace, [reading("a.txt"), reading("b.txt", NEARLY_FULL), SUMMARY, DONE], story)
+
+
+def test_reading_the_log_gives_the_history_that_is_sent(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt", "c.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        task = stage.logged().current
+        assert task is not None and len(task.reductions) == 2
+        assert task.conversation().turns == stage.kept
+        assert len(task.turns) == 10
+
+    full = [reading("b.txt", NEARLY_FULL), SUMMARY, reading("c.txt", NEARLY_FULL), SUMMARY]
+    play_in_small_window(workspace, [reading("a.txt"), *full, reading("b.txt"), DONE], story)
+
+
+def test_every_word_of_the_person_survives_two_condensations(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start("First wish.")
+        await stage.until_ask("completion_result")
+        await stage.answer("messageResponse", "Second wish.")
+        await stage.until_ask("followup")
+        await stage.answer("messageResponse", "An answer.")
+        await stage.until_ask("completion_result")
+        await stage.answer("messageResponse", "Third wish.")
+        await stage.until_ask("completion_result")
+        said = words(stage.asked[-1].turns)
+        assert [said.count(wish) for wish in ("First wish.", "Second wish.", "Third wish.", "An answer.")] == [1] * 4
+        assert said.index("First") < said.index("Second") < said.index("An answer.") < said.index("Third")
+        assert said.count("# Summary of the conversation so far") == 1
+
+    question = {"calls": [call("ask_followup_question", question="Which?", follow_up=[{"text": "x"}])]}
+    first = [reading("a.txt"), {**DONE, "usage": NEARLY_FULL}]
+    second = [SUMMARY, question, reading("b.txt"), {**DONE, "usage": NEARLY_FULL}, SUMMARY, DONE]
+    play_in_small_window(workspace, [*first, *second], story)
+
+
+def test_words_said_while_it_worked_are_kept_whole_beside_the_last_results(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        await stage.answer("messageResponse", "And one more thing.")
+        await stage.until_ask("completion_result")
+        assert words(stage.asked[-1].turns[-1:]) == "And one more thing."
+
+    turns = [reading("a.txt"), reading("b.txt"), {**DONE, "usage": NEARLY_FULL}, SUMMARY, DONE]
+    play_in_small_window(workspace, turns, story)
+
+
+def test_nothing_is_condensed_below_the_threshold_or_without_one(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert len(stage.asked) == 3
+        assert stage.events_of(ContextReduced) == []
+
+    turns = [reading("a.txt"), reading("b.txt", NEARLY_FULL), DONE]
+    play_in_small_window(workspace, turns, story, settings={"autoCompactThreshold": 0.99})
+    play_in_small_window(workspace, turns, story, settings={"autoCompactThreshold": False})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"text": "<summary> </summary>"}, {"fault": {"kind": "authentication_failed"}}, {"text": "long " * 20_000}],
+    ids=["empty", "refused", "too long"],
+)
+def test_a_summary_that_is_no_use_changes_nothing_and_says_so(workspace: Path, bad: dict[str, Any]) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert "was not condensed and stays as it is" in (stage.row("condense_context_error").text or "")
+        assert stage.asked[-1].turns[:3] == stage.asked[1].turns
+        task = stage.logged().current
+        assert task is not None and task.reductions == ()
+
+    turns = [reading("a.txt"), reading("b.txt", NEARLY_FULL), bad, DONE]
+    play_in_small_window(workspace, turns, story)
+
+
+def test_a_failed_summary_is_not_asked_for_again_at_once(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert len(stage.says("condense_context_error")) == 1
+
+    empty = {"text": "<summary></summary>"}
+    small = [{"calls": [call("list_files", path=".")], "usage": NEARLY_FULL}]
+    turns = [reading("a.txt"), reading("b.txt", NEARLY_FULL), empty, *small, DONE]
+    play_in_small_window(workspace, turns, story)
+
+
+def test_a_passing_fault_of_the_summary_is_tried_again(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert stage.row("condense_context").context_condense is not None
+        assert len(stage.says("api_req_retry_delayed")) == 1
+
+    overloaded = {"fault": {"kind": "overloaded"}}
+    play_in_small_window(workspace, [reading("a.txt"), reading("b.txt", NEARLY_FULL), overloaded, SUMMARY, DONE], story)
+
+
+def test_a_subtask_has_a_window_of_its_own(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        parent = await stage.start("The parent's task.")
+        await stage.until_ask("completion_result")
+        tasks = stage.logged().tasks
+        (child,) = (task for task in tasks.values() if task.parent_task_id == parent)
+        assert len(child.reductions) == 1 and tasks[parent].reductions == ()
+        assert "The child's task." in words(child.conversation().turns[:1])
+
+    delegate = {"calls": [call("new_task", mode="code", message="The child's task.")]}
+    ending = {"calls": [call("attempt_completion", result="Found it.")]}
+    turns = [delegate, reading("a.txt"), reading("b.txt", NEARLY_FULL), SUMMARY, ending, DONE]
+    play_in_small_window(workspace, turns, story)
+
+
+def test_cancelled_in_the_middle_of_the_summary_nothing_is_half_done(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until(lambda e: isinstance(e, MessageCreated) and e.message.say == "condense_context")
+        assert stage.state is AgentState.STREAMING
+        await stage.submit(CancelTask())
+        await stage.until_ask("resume_task")
+        row = stage.row("condense_context")
+        assert row.interrupted and row.partial is False and row.context_condense is None
+        task = stage.logged().current
+        assert task is not None and task.reductions == ()
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+        check_sendable(stage.asked[-1].turns)
+
+    slow = {**SUMMARY, "delayMs": 60_000}
+    play_in_small_window(workspace, [reading("a.txt"), reading("b.txt", NEARLY_FULL), slow, SUMMARY, DONE], story)
+
+
+def test_the_xml_form_is_condensed_too(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start("The task.")
+        await stage.until_ask("completion_result")
+        assert "The parser was rewritten." in words(stage.asked[-1].turns[:1])
+        assert [type(turn).__name__ for turn in stage.asked[-1].turns] == ["UserTurn", "AssistantTurn", "UserTurn"]
+
+    def xml(path: str, **more: Any) -> dict[str, Any]:
+        return {"text": f"<read_file>\n<path>{path}</path>\n</read_file>", **more}
+
+    turns = [xml("a.txt"), xml("b.txt", usage=NEARLY_FULL), SUMMARY, DONE]
+    play_in_small_window(workspace, turns, story, profile_options={"toolFormat": "xml"})
