@@ -88,9 +88,11 @@ class Payload(Value, frozen=True, kw_only=True):
     """The base of everything that can be appended to a log. A subclass is registered with `record_kind`.
 
     `holds_open_values` says that fields of newer versions are among its own, which are written as they came.
+    `outlives_rewind` says that the record still counts when somebody has gone back to before it.
     """
 
     holds_open_values: ClassVar[bool] = False
+    outlives_rewind: ClassVar[bool] = False
 
     def to_json(self) -> bytes:
         """The payload as JSON. Half a surrogate pair, which has no UTF-8 form, is replaced, not refused."""
@@ -136,6 +138,12 @@ def registered_kinds() -> Mapping[str, type[Payload]]:
 def kind_of(payload: Payload) -> str:
     """The kind under which a payload is recorded."""
     return _KIND_OF_TYPE[type(payload)]
+
+
+def outlives_rewind(kind: str) -> bool:
+    """Whether records of this kind count on every branch of a conversation; those that nobody registered do."""
+    payload_type = _TYPE_OF_KIND.get(kind)
+    return payload_type is None or payload_type.outlives_rewind
 
 
 def payload_of(record: Record) -> Payload | None:

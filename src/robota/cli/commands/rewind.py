@@ -19,7 +19,7 @@ from robota.config.paths import user_directory
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.errors import LogError, SessionNotFound
-from robota.log.replay.checkpoints import CheckpointedRequest, checkpointed_requests
+from robota.log.replay.rewind_points import RewindPoint, rewind_history
 from robota.log.store import fallback_directory, find_session, list_sessions
 from robota.text.visible import single_line, visible
 from robota.workspace.checkpoints.private_git import CheckpointError
@@ -73,7 +73,7 @@ def _parser() -> CommandParser:
 
 def _list(root: Path, store: CheckpointStore, options: argparse.Namespace) -> int:
     requests = _requests(root, options.session)
-    changed = {request.number: _changed(store, request) for request in requests if request.before is not None}
+    changed = {request.number: _changed(store, request) for request in requests if request.calls}
     if options.json:
         print_json([_request_json(request, changed.get(request.number, ())) for request in requests])
     elif not requests:
@@ -91,7 +91,8 @@ def _diff(root: Path, store: CheckpointStore, options: argparse.Namespace) -> in
         diff = b"" if first is None else store.diff(first, store.capture().id)
     else:
         request = _numbered(requests, options.number)
-        diff = b"" if request.before is None else store.diff(request.before, request.after or store.capture().id)
+        before = request.before if request.calls else None
+        diff = b"" if before is None else store.diff(before, request.after or store.capture().id)
     _print_diff(diff, as_json=options.json)
     return DONE
 
@@ -157,7 +158,7 @@ def _tell(shown: RestorePlan, done: RestorePlan, options: argparse.Namespace) ->
     return DONE
 
 
-def _target(requests: Sequence[CheckpointedRequest], options: argparse.Namespace) -> str:
+def _target(requests: Sequence[RewindPoint], options: argparse.Namespace) -> str:
     if (options.number is None) == (options.call is None):
         raise CheckpointError("Say which state is meant: the number of a request, or --call with the id of a call")
     if options.call is not None:
@@ -173,13 +174,13 @@ def _target(requests: Sequence[CheckpointedRequest], options: argparse.Namespace
     return target
 
 
-def _numbered(requests: Sequence[CheckpointedRequest], number: int) -> CheckpointedRequest:
+def _numbered(requests: Sequence[RewindPoint], number: int) -> RewindPoint:
     if not 1 <= number <= len(requests):
         raise CheckpointError(f"There is no request {number} in this session; it has {len(requests)}")
     return requests[number - 1]
 
 
-def _requests(root: Path, session: str | None) -> tuple[CheckpointedRequest, ...]:
+def _requests(root: Path, session: str | None) -> tuple[RewindPoint, ...]:
     user = user_directory(os.environ)
     fallback = fallback_directory(user, root)
     if session is not None:
@@ -192,10 +193,10 @@ def _requests(root: Path, session: str | None) -> tuple[CheckpointedRequest, ...
         directory = next(own, root)
         if directory == root:
             raise SessionNotFound(f"There is no session of this machine in {root}. Nothing was changed.")
-    return checkpointed_requests(load(directory / LOG_NAME).records)
+    return rewind_history(load(directory / LOG_NAME).records).points
 
 
-def _changed(store: CheckpointStore, request: CheckpointedRequest) -> tuple[str, ...] | None:
+def _changed(store: CheckpointStore, request: RewindPoint) -> tuple[str, ...] | None:
     """The files that a request changed; None if its checkpoints are gone."""
     assert request.before is not None
     try:
@@ -205,7 +206,7 @@ def _changed(store: CheckpointStore, request: CheckpointedRequest) -> tuple[str,
     return tuple(change.path for change in changes)
 
 
-def _row(request: CheckpointedRequest, files: tuple[str, ...] | None) -> tuple[str, ...]:
+def _row(request: RewindPoint, files: tuple[str, ...] | None) -> tuple[str, ...]:
     prompt = single_line(request.prompt, PROMPT_SHOWN)
     return (str(request.number), str(len(request.calls)), prompt, _files_told(files))
 
@@ -227,7 +228,7 @@ def _print_diff(diff: bytes, *, as_json: bool) -> None:
         print("Nothing differs.")
 
 
-def _request_json(request: CheckpointedRequest, files: tuple[str, ...] | None) -> dict[str, Any]:
+def _request_json(request: RewindPoint, files: tuple[str, ...] | None) -> dict[str, Any]:
     return {
         "number": request.number,
         "prompt": request.prompt,

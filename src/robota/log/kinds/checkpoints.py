@@ -1,5 +1,7 @@
 """Records of checkpoints: which saved state of the workspace belongs to which call."""
 
+from typing import ClassVar
+
 from robota.log.record import Payload, record_kind
 
 
@@ -9,6 +11,8 @@ class CheckpointRecord(Payload, frozen=True, kw_only=True):
 
     `not_captured` says how many paths are not in the checkpoint although they are in the workspace.
     """
+
+    outlives_rewind: ClassVar[bool] = True
 
     task_id: str
     checkpoint: str

@@ -1,5 +1,7 @@
 """Records of what requests to a model are made of besides the turns: system prompt, tools, model."""
 
+from typing import ClassVar
+
 from robota.log.record import Payload, record_kind
 
 
@@ -9,6 +11,8 @@ class ContentRecord(Payload, frozen=True, kw_only=True):
 
     `hash` is the name that an artifact of this content has. A large text is such an artifact, and `text` is absent.
     """
+
+    outlives_rewind: ClassVar[bool] = True
 
     hash: str
     text: str | None = None
@@ -20,6 +24,8 @@ class RequestRecord(Payload, frozen=True, kw_only=True):
 
     `system` and `tools` are hashes of contents: the system prompt, and the JSON array of the tools that are offered.
     """
+
+    outlives_rewind: ClassVar[bool] = True
 
     task_id: str
     model: str

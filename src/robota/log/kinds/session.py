@@ -1,5 +1,7 @@
 """Records of the life of a session and its tasks: starts and ends, modes, todo list, message queue, repairs."""
 
+from typing import ClassVar
+
 from robota.log.record import Payload, record_kind
 from robota.protocol.message import QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
@@ -8,6 +10,8 @@ from robota.protocol.permission_mode import PermissionMode
 @record_kind("session")
 class SessionHeader(Payload, frozen=True, kw_only=True):
     """How a session was started, or resumed; the newest one holds."""
+
+    outlives_rewind: ClassVar[bool] = True
 
     id: str
     cwd: str
@@ -48,12 +52,16 @@ class TodosRecord(Payload, frozen=True, kw_only=True):
 class QueueRecord(Payload, frozen=True, kw_only=True):
     """The whole queue of messages that wait until the running task takes them."""
 
+    outlives_rewind: ClassVar[bool] = True
+
     queue: tuple[QueuedMessage, ...]
 
 
 @record_kind("repair")
 class RepairRecord(Payload, frozen=True, kw_only=True):
     """The end of the log was damaged. Its bytes lie beside the log in `saved_as`; the log goes on before them."""
+
+    outlives_rewind: ClassVar[bool] = True
 
     line: int
     reason: str

@@ -16,6 +16,7 @@ from robota.log.kinds.conversation import (
 )
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.replay.branches import branch_of
 from robota.log.replay.context import ModelContext, Reduced, model_context_of, reduction_id
 from robota.protocol.conversation import Turn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
@@ -119,11 +120,12 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
 def replay(records: Iterable[Record]) -> ReplayedSession:
     """The session after these records, if nobody runs it now: what was under way in the end is closed.
 
-    Approvals are not part of it: an answered ask was answered for that call only.
+    Where somebody went back, only the present branch counts. Approvals are not part of it: an answered ask was answered
+    for that call only.
     """
     fold = _Fold()
     problems: list[UnreadableRecord] = []
-    for record in records:
+    for record in branch_of(tuple(records)):
         try:
             payload = payload_of(record)
         except PayloadError as error:

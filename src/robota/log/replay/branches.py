@@ -1,0 +1,73 @@
+"""Which records a conversation is made of when somebody has gone back in it.
+
+The log only grows, so going back is a record, too, and what follows it is another branch. Nothing is lost: a branch
+that was left can be shown, and taken up again by going to its last record.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from robota.log.kinds.rewinds import RewindRecord
+from robota.log.record import PayloadError, Record, outlives_rewind, payload_of
+
+
+class Jump(msgspec.Struct, frozen=True, kw_only=True):
+    """With the record `seq` the conversation became again what it was after the record `to`."""
+
+    seq: int
+    to: int
+
+
+class RecordSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """The records from `first` to `last`, both included."""
+
+    first: int
+    last: int
+
+    def __contains__(self, seq: int) -> bool:
+        return self.first <= seq <= self.last
+
+
+def jumps_in(records: Iterable[Record]) -> tuple[Jump, ...]:
+    """Where somebody went back, in order. Records that lead nowhere are left out."""
+    found = (jump_of(record) for record in records if record.kind == "rewind")
+    return tuple(jump for jump in found if jump is not None)
+
+
+def jump_of(record: Record) -> Jump | None:
+    """How the record changes where the conversation stands; None for all but those that go back in it."""
+    if record.kind != "rewind":
+        return None
+    try:
+        payload = payload_of(record)
+    except PayloadError:
+        return None
+    if not isinstance(payload, RewindRecord) or payload.to is None or not 0 <= payload.to < record.seq:
+        return None
+    return Jump(seq=record.seq, to=payload.to)
+
+
+def branch_spans(jumps: Sequence[Jump], last: int) -> tuple[RecordSpan, ...]:
+    """The numbers of the records on the branch that ends with the record `last`, the oldest span first."""
+    spans: list[RecordSpan] = []
+    for jump in reversed(jumps):
+        if jump.seq <= last:
+            spans.append(RecordSpan(first=jump.seq + 1, last=last))
+            last = jump.to
+    spans.append(RecordSpan(first=1, last=last))
+    return tuple(span for span in reversed(spans) if span.first <= span.last)
+
+
+def branch_of(records: Sequence[Record], at: int | None = None) -> Sequence[Record]:
+    """The records that the conversation after the record `at` is made of, or the present one.
+
+    What has nothing to do with where the conversation stands, such as the permission mode and the message queue, is
+    always among them, up to `at`. Without a way back in the log they are all there.
+    """
+    known = records if at is None else [record for record in records if record.seq <= at]
+    jumps = jumps_in(known)
+    if not jumps:
+        return known
+    spans = branch_spans(jumps, known[-1].seq)
+    return [record for record in known if outlives_rewind(record.kind) or any(record.seq in span for span in spans)]
