@@ -29,6 +29,7 @@ from robota.engine.calls.admission import Admission, Admitted, call_title, first
 from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted, halted_by_hook
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
+from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import CallPurpose, TaskToolFailed, ToolEnd, ToolStart
 
 PARALLEL_READS: Final = 5
@@ -49,6 +50,16 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     ends_task: str | None = None  # why the person is next, in words for them
 
     @property
+    def block(self) -> ToolResultBlock:
+        """The result as the model is told it."""
+        return ToolResultBlock(
+            tool_use_id=self.call.id,
+            content=self.result.content,
+            is_error=self.result.is_error,
+            images=self.result.images,
+        )
+
+    @property
     def completion(self) -> str | None:
         """The result of the task, if this call completed it."""
         return self.result.control.result if isinstance(self.result.control, Complete) else None
@@ -63,9 +74,11 @@ class ToolExecutor:
         self._handle = handle
         self._admission = Admission(runtime)
         self._reads = asyncio.Semaphore(PARALLEL_READS)
+        self._keeps_each = False
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
         done: list[Executed] = []
+        self._keeps_each = len(calls) > 1
         for group in self._groups(calls):
             closed = next((executed.closes_reply for executed in done if executed.closes_reply), None)
             if closed is not None:
@@ -111,6 +124,8 @@ class ToolExecutor:
         executed = Executed(call=call, result=ToolResult(content="", is_error=True), status="interrupted")
         try:
             executed = await self._through_the_stages(call, failed_before)
+            if self._keeps_each:
+                self._runtime.history.keep_result(executed.block)
             return executed
         finally:
             # The time in which a person thought about it is none of the call's.

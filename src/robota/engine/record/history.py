@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final, Protocol, assert_never
 
 from robota.engine.record.journal import Journal
+from robota.log.kinds.calls import ResultRecord
 from robota.log.kinds.conversation import Reduction, TurnRecord
-from robota.log.replay.context import ModelContext, Piece, interrupted_result, unanswered
+from robota.log.replay.context import ModelContext, Piece, interrupted_result, unanswered, with_results
 from robota.protocol.conversation import (
     AssistantBlock,
     AssistantTurn,
@@ -35,12 +36,19 @@ class History:
     """Turns of one task. Only the newest pair is ever checked, because older ones cannot change."""
 
     def __init__(
-        self, task_id: str, journal: Journal, turn_format: TurnFormat, conversation: ModelContext | None = None
+        self,
+        task_id: str,
+        journal: Journal,
+        turn_format: TurnFormat,
+        conversation: ModelContext | None = None,
+        results: Sequence[ToolResultBlock] = (),
     ) -> None:
+        """`conversation` and `results`, those of its last reply that are in no turn yet, are of a task that goes on."""
         self._task_id = task_id
         self._journal = journal
         self._turn_format = turn_format
         self._conversation = conversation or ModelContext()
+        self._results = list(results)
         self._outgoing: list[Turn] = []
         self._sizes: list[int] = []
         self.characters = 0  # of all that is sent
@@ -74,15 +82,21 @@ class History:
         """Add what the model said; its calls stay open until their results are added."""
         self._add(turn)
 
+    def keep_result(self, result: ToolResultBlock) -> None:
+        """Write the result of a call down while others of the same reply still run: a crash must not lose it."""
+        self._journal.write(ResultRecord(task_id=self._task_id, result=result))
+        self._results.append(result)
+
     def add_user(self, content: Sequence[UserBlock]) -> None:
         """Add results or words. Open calls without a result among them are answered as interrupted."""
-        if content:
-            self._add(UserTurn(content=tuple(content)))
+        if content or self._results:
+            kept = self._kept_calls
+            self._add(UserTurn(content=tuple(block for block in content if _call_answered_by(block) not in kept)))
 
     def close_calls(self) -> None:
         """Answer calls that were left open, as after an interruption."""
-        last = self.turns[-1] if self.turns else None
-        self.add_user([interrupted_result(call.id) for call in unanswered(last)])
+        last, kept = self.turns[-1] if self.turns else None, self._kept_calls
+        self.add_user([interrupted_result(call.id) for call in unanswered(last) if call.id not in kept])
 
     def reduce(self, reduction: Reduction) -> None:
         """Show the model less from now on. One record does it, so that no crash can leave it half done."""
@@ -94,7 +108,14 @@ class History:
     def _add(self, turn: Turn) -> None:
         # The log gets the turn as it came: reading mends it in the same way, and nothing is written twice.
         self._journal.write(TurnRecord(task_id=self._task_id, turn=turn))
+        if isinstance(turn, UserTurn) and self._results:
+            turn = with_results(turn, self._results, self.turns[-1] if self.turns else None)
+        self._results.clear()
         self._prepare(self._conversation.add(turn))
+
+    @property
+    def _kept_calls(self) -> set[str]:
+        return {result.tool_use_id for result in self._results}
 
     def _prepare(self, kept: int, prepared: dict[int, Turn] | None = None) -> None:
         """Prepare the turns from `kept` on; one that was prepared before stays the same object for the wire."""
@@ -105,6 +126,10 @@ class History:
             self._outgoing.append(sent)
             self._sizes.append(characters_of(turn))
         self.characters += sum(self._sizes[kept:])
+
+
+def _call_answered_by(block: UserBlock) -> str | None:
+    return block.tool_use_id if isinstance(block, ToolResultBlock) else None
 
 
 def characters_of(turn: Turn) -> int:

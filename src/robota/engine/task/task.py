@@ -22,7 +22,7 @@ from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk, QuestionAsk
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
-from robota.protocol.conversation import TextBlock, ToolResultBlock, UserBlock
+from robota.protocol.conversation import TextBlock, UserBlock
 from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
 from robota.protocol.message import TodoItem
 from robota.protocol.permission_mode import PermissionMode
@@ -179,7 +179,7 @@ class Task:
     async def _run_calls(self, calls: Sequence[ToolCall]) -> Step:
         executed = await self._executor.run(calls)
         self._count_mistakes(executed)
-        results = tuple(_result_block(each) for each in executed)
+        results = tuple(each.block for each in executed)
         self.runtime.history.add_user(results)
         self.runtime.bus.emit(TurnResults(task_id=self.runtime.task_id, results=results))
         completed = next((each.completion for each in executed if each.completion is not None), None)
@@ -391,10 +391,3 @@ class Task:
     def _no_such_mode(self, mode: str) -> ToolResult:
         known = ", ".join(self.runtime.services.modes.roles)
         return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)
-
-
-def _result_block(executed: Executed) -> ToolResultBlock:
-    result = executed.result
-    return ToolResultBlock(
-        tool_use_id=executed.call.id, content=result.content, is_error=result.is_error, images=result.images
-    )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from robota.log.record import Payload, record_kind
+from robota.protocol.conversation import ToolResultBlock
 
 
 @record_kind("verdict")
@@ -46,3 +47,26 @@ class ToolEndRecord(Payload, frozen=True, kw_only=True):
     tool: str
     status: str
     duration_ms: int
+
+
+@record_kind("result")
+class ResultRecord(Payload, frozen=True, kw_only=True):
+    """What came of one call of a reply with several, written as soon as it has ended.
+
+    It belongs to the next user turn of the task, whose own record does not repeat it.
+    """
+
+    task_id: str
+    result: ToolResultBlock
+
+
+@record_kind("files")
+class FileStampsRecord(Payload, frozen=True, kw_only=True):
+    """How files looked, by their path below the workspace, when a call had shown them to the model or written them.
+
+    A stamp is that of `workspace.files`; an empty one means that the file was removed.
+    """
+
+    task_id: str
+    call_id: str
+    files: dict[str, tuple[int, ...]]

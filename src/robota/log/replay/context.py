@@ -80,6 +80,15 @@ def unanswered(last_turn: Turn | None) -> tuple[ToolUseBlock, ...]:
     return last_turn.tool_uses if isinstance(last_turn, AssistantTurn) else ()
 
 
+def with_results(turn: UserTurn, results: Sequence[ToolResultBlock], reply: Turn | None) -> UserTurn:
+    """The turn with results that were written down one by one before it, in the order of the calls of the reply."""
+    places = {call.id: place for place, call in enumerate(unanswered(reply))}
+    known = [block for block in turn.content if isinstance(block, ToolResultBlock)]
+    others = [block for block in turn.content if not isinstance(block, ToolResultBlock)]
+    ordered = sorted((*results, *known), key=lambda result: places.get(result.tool_use_id, len(places)))
+    return UserTurn(content=(*ordered, *others))
+
+
 def interrupted_result(call_id: str) -> ToolResultBlock:
     """The result of a call that was cut off."""
     return ToolResultBlock(tool_use_id=call_id, content=INTERRUPTED, is_error=True)
@@ -268,8 +277,21 @@ class ModelContext:
         self.turns = list(mend([piece.turn for piece in self.pieces]).turns)
 
 
-def model_context_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> ModelContext:
-    """The conversation of a task that nobody runs now: calls that were left open are closed."""
+def model_context_of(
+    turns: Sequence[Turn], reductions: Sequence[Reduced], results: Sequence[ToolResultBlock] = ()
+) -> ModelContext:
+    """The conversation of a task that nobody runs now: calls that were left open are closed.
+
+    `results` are those of the last reply that are in no turn yet.
+    """
+    conversation = open_context_of(turns, reductions)
+    closed = [*conversation.turns, UserTurn(content=tuple(results))] if results else conversation.turns
+    conversation.turns = list(mend(closed).turns)
+    return conversation
+
+
+def open_context_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> ModelContext:
+    """The conversation of a task that goes on: the calls of its last reply may still get their results."""
     conversation = ModelContext()
     waiting = list(reductions)
     for number, turn in enumerate(turns):
@@ -278,7 +300,6 @@ def model_context_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> Mo
         conversation.add(turn)
     for reduced in waiting:
         conversation.reduce(reduced.reduction)
-    conversation.turns = list(mend(conversation.turns).turns)
     return conversation
 
 

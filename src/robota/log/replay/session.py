@@ -5,7 +5,7 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord
+from robota.log.kinds.calls import AnswerRecord, FileStampsRecord, ResultRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import (
     CondenseRecord,
     MessageRecord,
@@ -17,8 +17,17 @@ from robota.log.kinds.conversation import (
 from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import branch_of
-from robota.log.replay.context import ModelContext, Reduced, model_context_of, reduction_id
-from robota.protocol.conversation import Turn
+from robota.log.replay.context import (
+    ModelContext,
+    Reduced,
+    model_context_of,
+    open_context_of,
+    reduction_id,
+    unanswered,
+    with_results,
+)
+from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
+from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn, Usage
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import is_request_row
@@ -37,7 +46,17 @@ TaskPayload = (
     | AnswerRecord
     | ToolStartRecord
     | ToolEndRecord
+    | ResultRecord
+    | FileStampsRecord
 )
+
+
+class TaskTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What the requests of a task used. The cost is None if the price of one of them is not known."""
+
+    requests: int = 0
+    usage: Usage = Usage()
+    cost: float | None = 0.0
 
 
 class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +64,8 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     `answers` are those of persons by the `ts` of the ask; `interrupted_calls` were started and have no end.
 
     `mode` is empty if the record that began the task was lost. `turns` are all that were ever recorded; `conversation`
-    is what the model is shown of them.
+    is what the model is shown of them. `results` are those of the last reply that are in no turn yet, and
+    `started_calls` those of its calls that were begun. `files` are the newest stamps of what the model knows.
     """
 
     task_id: str
@@ -58,6 +78,9 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     answers: dict[int, AnswerRecord] = {}
     interrupted_calls: tuple[ToolStartRecord, ...] = ()
+    results: tuple[ToolResultBlock, ...] = ()
+    started_calls: frozenset[str] = frozenset()
+    files: dict[str, tuple[int, ...]] = {}
 
     @property
     def pending_ask(self) -> Message | None:
@@ -67,9 +90,49 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return last
 
+    @property
+    def waiting_ask(self) -> Message | None:
+        """What was asked last and nobody answered; offers to resume, which are made anew each time, are passed over."""
+        for row in reversed(self.messages):
+            if row.ask in RESUME_ASKS and not row.is_answered:
+                continue
+            is_open = row.ask in INTERACTIVE_ASKS | IDLE_ASKS and not row.is_answered and row.ts not in self.answers
+            return row if is_open else None
+        return None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether its result was there and nothing was asked of it since."""
+        last = next((row for row in reversed(self.messages) if row.ask not in RESUME_ASKS), None)
+        return last is not None and last.ask == "completion_result"
+
+    @property
+    def open_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls of the last reply that have no result."""
+        known = {result.tool_use_id for result in self.results}
+        last = self.turns[-1] if self.turns else None
+        return tuple(call for call in unanswered(last) if call.id not in known)
+
     def conversation(self) -> ModelContext:
         """What the model is shown of the turns."""
-        return model_context_of(self.turns, self.reductions)
+        return model_context_of(self.turns, self.reductions, self.results)
+
+    def open_conversation(self) -> ModelContext:
+        """The same for a task that goes on: calls without a result may still get one."""
+        return open_context_of(self.turns, self.reductions)
+
+    @property
+    def totals(self) -> TaskTotals:
+        """What its requests used so far, those for summaries as far as their cost is known."""
+        infos = [info for row in self.messages if is_request_row(row) and (info := _request_info(row.text))]
+        summaries = [row.context_condense for row in self.messages if row.context_condense is not None]
+        costs = [info.get("cost") for info in infos] + [told.get("cost") for told in summaries]
+        known = [cost for cost in costs if isinstance(cost, int | float)]
+        return TaskTotals(
+            requests=len(infos) + len(summaries),
+            usage=sum(map(_usage, infos), Usage()),
+            cost=sum(known) if len(known) == len(costs) else None,
+        )
 
     @property
     def cost(self) -> float:
@@ -172,6 +235,8 @@ class _Fold:
                 | AnswerRecord()
                 | ToolStartRecord()
                 | ToolEndRecord()
+                | ResultRecord()
+                | FileStampsRecord()
             ):
                 self._task(payload.task_id).take(payload)
             case _:
@@ -213,6 +278,9 @@ class _OpenTask:
         self.outcome: str | None = None
         self.answers: dict[int, AnswerRecord] = {}
         self.running: dict[str, ToolStartRecord] = {}
+        self.started: set[str] = set()
+        self.results: list[ToolResultBlock] = []
+        self.files: dict[str, tuple[int, ...]] = {}
 
     def take(self, payload: TaskPayload) -> None:
         match payload:
@@ -221,7 +289,7 @@ class _OpenTask:
             case MessageTextRecord():
                 self._grow(payload.ts, payload.added)
             case TurnRecord():
-                self.turns.append(payload.turn)
+                self._add(payload.turn)
             case CondenseRecord() | TruncateRecord():
                 self.reductions.append(Reduced(after=len(self.turns), reduction=payload))
             case RestoreRecord():
@@ -230,12 +298,33 @@ class _OpenTask:
                 self.todos = payload.todos
             case AnswerRecord():
                 self.answers[payload.ts] = payload
-            case ToolStartRecord():
-                self.running[payload.call_id] = payload
-            case ToolEndRecord():
-                self.running.pop(payload.call_id, None)
+            case ToolStartRecord() | ToolEndRecord() | ResultRecord() | FileStampsRecord():
+                self._take_call(payload)
             case _:
                 assert_never(payload)
+
+    def _take_call(self, payload: ToolStartRecord | ToolEndRecord | ResultRecord | FileStampsRecord) -> None:
+        match payload:
+            case ToolStartRecord():
+                self.running[payload.call_id] = payload
+                self.started.add(payload.call_id)
+            case ToolEndRecord():
+                self.running.pop(payload.call_id, None)
+            case ResultRecord():
+                self.results.append(payload.result)
+            case FileStampsRecord():
+                self.files.update(payload.files)
+            case _:
+                assert_never(payload)
+
+    def _add(self, turn: Turn) -> None:
+        """Take in a turn; one of the user has the results that were written before it."""
+        if isinstance(turn, AssistantTurn):
+            self.started.clear()
+        elif self.results:
+            turn = with_results(turn, self.results, self.turns[-1] if self.turns else None)
+        self.results.clear()
+        self.turns.append(turn)
 
     def _grow(self, ts: int, added: str) -> None:
         row = self.messages.get(ts)
@@ -254,17 +343,16 @@ class _OpenTask:
             outcome=self.outcome,
             answers=self.answers,
             interrupted_calls=tuple(self.running.values()),
+            results=tuple(self.results),
+            started_calls=frozenset(self.started),
+            files=self.files,
         )
 
 
 def _closed(rows: list[Message]) -> tuple[Message, ...]:
     """The rows with nothing left streaming, so that no reader waits for what will never come."""
-    closed = [msgspec.structs.replace(row, partial=False, interrupted=True) if row.partial else row for row in rows]
-    for place in reversed(range(len(closed))):
-        if is_request_row(closed[place]):
-            closed[place] = _closed_request(closed[place])
-            break
-    return tuple(closed)
+    closed = (msgspec.structs.replace(row, partial=False, interrupted=True) if row.partial else row for row in rows)
+    return tuple(_closed_request(row) if is_request_row(row) else row for row in closed)
 
 
 def _closed_request(row: Message) -> Message:
@@ -281,6 +369,16 @@ def _context_tokens(row: Message) -> int:
         return _whole(told.get("newContextTokens"))
     info = _request_info(row.text) if is_request_row(row) else None
     return _whole(info.get("tokensIn")) + _whole(info.get("tokensOut")) if info else 0
+
+
+def _usage(info: dict[str, Any]) -> Usage:
+    written, read = _whole(info.get("cacheWrites")), _whole(info.get("cacheReads"))
+    return Usage(
+        input_tokens=max(0, _whole(info.get("tokensIn")) - written - read),
+        output_tokens=_whole(info.get("tokensOut")),
+        cache_creation_input_tokens=written,
+        cache_read_input_tokens=read,
+    )
 
 
 def _whole(value: Any) -> int:

@@ -14,6 +14,8 @@ IDLE_ASKS: Final = frozenset(
 )
 RESUMABLE_ASKS: Final = frozenset({"resume_task"})
 NON_BLOCKING_ASKS: Final = frozenset({"command_output"})
+# Asked when a session is taken up again, or after an interruption.
+RESUME_ASKS: Final = frozenset({"resume_task", "resume_completed_task"})
 
 KNOWN_ASKS: Final = INTERACTIVE_ASKS | IDLE_ASKS | RESUMABLE_ASKS | NON_BLOCKING_ASKS
 
