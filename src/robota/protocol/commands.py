@@ -91,6 +91,10 @@ class CondenseContext(ClientCommand, frozen=True, kw_only=True, tag="condenseTas
     text: str | None = None
 
 
+class ContextRequest(ClientCommand, frozen=True, kw_only=True, tag="contextRequest"):
+    """Tell what fills the context window: the next `contextUpdate` has all entries."""
+
+
 class RetryNow(ClientCommand, frozen=True, kw_only=True, tag="retryNow"):
     """Do not wait out the pause before the next try."""
 
@@ -107,6 +111,7 @@ Command = (
     | SwitchMode
     | SetPermissionMode
     | CondenseContext
+    | ContextRequest
     | RetryNow
 )
 

@@ -69,6 +69,16 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
 
+    @property
+    def total_in(self) -> int:
+        """All tokens that went in, wherever the server had them from."""
+        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
+
+    @property
+    def context_tokens(self) -> int:
+        """What a conversation filled of the window after this request: all that went in, and the answer."""
+        return self.total_in + self.output_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Usage
+from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import View
@@ -163,11 +164,23 @@ class TokenUsage(Value, frozen=True, kw_only=True):
 
 
 class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
-    """How full the context window of the model is."""
+    """How full the context window of the model is.
+
+    At `condense_at` tokens the conversation is condensed, which at the present rate is after `requests_to_condensing`
+    more requests; absent if that is never or cannot be told. `cached_tokens` were read from the provider's cache, which
+    saved `saved_cost` US dollars; it and `total_cost` are null if a price is unknown. `entries` is what fills the
+    window, and empty unless a client sent `contextRequest`.
+    """
 
     used_tokens: int
     max_tokens: int
     used_percentage: float
+    condense_at: int | None = None
+    requests_to_condensing: int | None = None
+    cached_tokens: int = 0
+    saved_cost: float | None = 0.0
+    total_cost: float | None = 0.0
+    entries: tuple[LedgerEntry, ...] = ()
 
 
 class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced"):

@@ -62,12 +62,14 @@ class CallArgumentsChunk(msgspec.Struct, frozen=True):
 class UsageChunk(msgspec.Struct, frozen=True):
     """Tokens so far; a later one replaces an earlier one. `cost` is in US dollars, if the provider names it.
 
-    `hour_writes` are those of the cached tokens that the server keeps for an hour, which costs more.
+    `hour_writes` are those of the cached tokens that the server keeps for an hour, which costs more. `saved` is what it
+    would have cost more without a cache; None if nobody knows the price.
     """
 
     usage: Usage
     cost: float | None = None
     hour_writes: int = 0
+    saved: float | None = None
 
 
 class FinishChunk(msgspec.Struct, frozen=True):

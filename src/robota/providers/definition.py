@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -10,6 +10,8 @@ from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import ModelFacts, entry_of, unknown_model
 from robota.providers.chunks import Provider
 from robota.providers.profile_options import ModelOptions, options_of
+
+USUAL_OUTPUT_TOKENS: Final = 8_192
 
 T = TypeVar("T")
 
@@ -28,6 +30,13 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     thinks: bool = False
     notice: str | None = None
     assumption: str | None = None
+
+    @property
+    def input_room(self) -> int:
+        """Tokens of the window that are left when those for the answer are set aside."""
+        reserved = self.max_output_tokens or USUAL_OUTPUT_TOKENS
+        # Some models are said to answer with their whole window; then nothing would be left to ask with.
+        return self.context_window - min(reserved, self.context_window // 2)
 
 
 def catalogued(profile: Profile, unheard_of: ModelFacts | None = None) -> ModelInfo:

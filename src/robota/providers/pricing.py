@@ -73,7 +73,7 @@ async def _with_cost(reply: AsyncIterator[Sequence[Chunk]], price: Price) -> Asy
             is_told = is_told or any(isinstance(chunk, UsageChunk) for chunk in batch)
             is_last = any(isinstance(chunk, FinishChunk) for chunk in batch)
             nothing = [UsageChunk(Usage(), 0.0)] if is_last and not is_told else []
-            yield [*nothing, *(_costed(chunk, price) for chunk in batch)]
+            yield [*nothing, *(costed(chunk, price) for chunk in batch)]
     finally:
         # Closing us must drop the request below at once, not when it is collected.
         close = getattr(reply, "aclose", None)
@@ -81,7 +81,14 @@ async def _with_cost(reply: AsyncIterator[Sequence[Chunk]], price: Price) -> Asy
             await close()
 
 
-def _costed(chunk: Chunk, price: Price) -> Chunk:
+def costed(chunk: Chunk, price: Price) -> Chunk:
+    """A count of tokens with what they cost and what a cache saved of it; any other chunk as it is."""
     if isinstance(chunk, UsageChunk) and chunk.cost is None:
-        return UsageChunk(chunk.usage, cost(chunk.usage, price, chunk.hour_writes))
+        paid = cost(chunk.usage, price, chunk.hour_writes)
+        return UsageChunk(chunk.usage, paid, saved=_without_cache(chunk.usage, price) - (paid or 0.0))
     return chunk
+
+
+def _without_cache(usage: Usage, price: Price) -> float:
+    """What the same tokens would have cost if none of them had been read from or written to a cache."""
+    return (usage.total_in * price.input + usage.output_tokens * price.output) / MILLION

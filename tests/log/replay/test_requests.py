@@ -19,7 +19,7 @@ TOOLS = [{"name": "read_file", "description": "Reads.", "schema": {"type": "obje
 
 def begin_request(log: SessionLog, model: str, system: str, tools: list[object]) -> None:
     parts = {"system": log.keep_text(system), "tools": log.keep_text(msgspec.json.encode(tools).decode())}
-    log.append(RequestRecord(task_id="t", model=model, **parts))
+    log.append(RequestRecord(task_id="t", model=model, system=parts["system"], tools=parts["tools"]))
     say_request(log)
 
 

@@ -10,10 +10,11 @@ import msgspec
 from robota.clients.plain.answers import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.plain.approval_lines import choice_lines, cut, reason_lines, subject_lines
 from robota.clients.plain.prompter import Prompter
-from robota.clients.plain.slash_commands import Quit, SlashCommand, Tell, slash_command_in
+from robota.clients.plain.slash_commands import Quit, ShowContext, SlashCommand, Tell, slash_command_in
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.plain.transcript import Transcript
+from robota.clients.render.context_ledger import ledger_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
@@ -39,6 +40,7 @@ from robota.protocol.commands import (
     CancelTask,
     Command,
     CondenseContext,
+    ContextRequest,
     NewTask,
     QueueMessage,
     Refused,
@@ -46,7 +48,7 @@ from robota.protocol.commands import (
     SetPermissionMode,
     SwitchMode,
 )
-from robota.protocol.events import Event, MessageCreated, TaskAborted, TaskAskResponded
+from robota.protocol.events import ContextUpdate, Event, MessageCreated, TaskAborted, TaskAskResponded
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 from robota.protocol.views import TerminalView
@@ -118,6 +120,7 @@ class Conversation:
         self._over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._pressed = False
         self._is_editing = False
+        self._context_wish: ShowContext | None = None
         self._asked: Ask | NextTask | None = NextTask()  # what the person is asked now
         self._asked_ts: int | None = None  # the row of it, if it is the engine that asks
 
@@ -181,9 +184,17 @@ class Conversation:
                 self._pressed = False
                 if ts == self._asked_ts:
                     self._withdraw()
+            case ContextUpdate() if event.entries and self._context_wish is not None:
+                self._show_context(event, self._context_wish)
             case TaskAborted() if self._has_failed:
                 self._put(self._next_task())  # it ended by an error, so nothing more will be asked
         self.prompter.show_again()
+
+    def _show_context(self, event: ContextUpdate, wish: ShowContext) -> None:
+        self._context_wish = None
+        self._lines.gap()
+        for line in ledger_lines(event, self._lines.width, whole=wish.whole):
+            self._lines.line(line.text, line.colour)
 
     @property
     def _has_failed(self) -> bool:
@@ -307,6 +318,10 @@ class Conversation:
                     self._lines.line(f"    permission mode: {order.permission_mode}", DIM)
             case CondenseContext():
                 await self._condense(order)
+            case ShowContext():
+                self._context_wish = order
+                if await self._submit(ContextRequest()) is None:
+                    self._context_wish = None
             case RetryNow() if self._view.retry is None:
                 self._lines.prose("! Nothing waits to be tried again.", RED, indent="  ")
             case SwitchMode() | RetryNow():

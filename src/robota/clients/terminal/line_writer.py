@@ -23,6 +23,11 @@ class LineWriter:
         encoding: str = getattr(err, "encoding", None) or ""
         self.bullet = "●" if encoding.lower().startswith("utf") else "*"
 
+    @property
+    def width(self) -> int | None:
+        """The columns of the terminal; None if it is none, or nobody knows."""
+        return width_of(self._err, os.environ)
+
     def line(self, text: str, colour: str | None = None) -> None:
         """A line as it is, beneath what stands there."""
         if self.is_open:
@@ -46,11 +51,11 @@ class LineWriter:
 
     def prose(self, text: str, colour: str | None = None, *, indent: str = "    ") -> None:
         """A sentence or more: on a terminal it is broken between words."""
-        self.line(wrapped(text, width_of(self._err, os.environ), indent), colour)
+        self.line(wrapped(text, self.width, indent), colour)
 
     def erase(self, end: str) -> bool:
         """Take back what was written last; False if it cannot be, because it began in a row above."""
-        columns, width = columns_of(end), width_of(self._err, os.environ)
+        columns, width = columns_of(end), self.width
         in_row = self._column if width is None else (self._column - 1) % width + 1
         if not end.isprintable() or columns > in_row or columns > self._column:
             return False

@@ -91,7 +91,7 @@ class Shortening:
         self._reduced("condensed", trigger, sizes)
 
     def _reduced(self, how: str, trigger: Trigger, sizes: Sizes) -> None:
-        self._runtime.meter.context_tokens = sizes.new_context_tokens
+        self._runtime.meter.reduced(sizes.new_context_tokens)
         self._runtime.bus.emit(
             ContextReduced(
                 task_id=self._runtime.task_id,

@@ -88,7 +88,8 @@ class Summariser:
                             assert_never(chunk)
         finally:
             is_counted = finish is not None or counted.usage != Usage()
-            self._runtime.meter.side_request(counted.usage, counted.cost if is_counted else 0.0)
+            cost = counted.cost if is_counted else 0.0
+            self._runtime.meter.side_request(counted.usage, cost, counted.saved)
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.engine.model.request import RequestRetry
-from robota.engine.runtime.task_runtime import TaskRuntime, total_in
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import Usage
+from robota.protocol.events import ContextUpdate
 from robota.protocol.message import TodoItem
 from robota.providers.chunks import ToolSpec
-from robota.providers.definition import ModelInfo
 
 if TYPE_CHECKING:
     from robota.engine.context.shortening import Shortening
 
 CHARACTERS_A_TOKEN: Final = 4
-USUAL_OUTPUT_TOKENS: Final = 8_192
 FORCED_REDUCTIONS: Final = 3
 FORCED_SHARE: Final = 0.75
 # Turns are left out until so much of the room is filled: a little each time would spoil the prompt cache.
@@ -27,14 +26,12 @@ GROWTH_SHARE: Final = 0.05
 
 def overhead_of(system: str, specs: tuple[ToolSpec, ...]) -> int:
     """Characters that go with every request beside the conversation."""
-    return len(system) + sum(len(spec.description) + len(msgspec.json.encode(spec.schema)) for spec in specs)
+    return len(system) + sum(map(characters_of_spec, specs))
 
 
-def room_for_input(model: ModelInfo) -> int:
-    """Tokens of the window that are left when those for the answer are set aside."""
-    reserved = model.max_output_tokens or USUAL_OUTPUT_TOKENS
-    # Some models are said to answer with their whole window; then nothing would be left to ask with.
-    return model.context_window - min(reserved, model.context_window // 2)
+def characters_of_spec(spec: ToolSpec) -> int:
+    """How long the description of a tool is."""
+    return len(spec.description) + len(msgspec.json.encode(spec.schema))
 
 
 class Gauge:
@@ -75,7 +72,7 @@ class Context:
         self._request_retry = request_retry
         self._gauge = gauge
         self._todos = todos
-        self._room = room_for_input(runtime.services.model.info)
+        self._room = runtime.services.model.info.input_room
         self._made: Shortening | None = None
         self._requested_focus: str | None = None
         self._next_try_at = 0.0
@@ -86,21 +83,29 @@ class Context:
         """What the conversation fills of the window, as far as it is known."""
         return self._gauge.tokens(self._runtime.history.characters)
 
+    def update(self, system: str, tools: Sequence[ToolSpec]) -> ContextUpdate:
+        """How full the window is, and all that fills it."""
+        from robota.engine.context.ledger import ledger_entries
+
+        runtime, used = self._runtime, self.tokens
+        window = runtime.services.model.info.context_window
+        return runtime.context_update(used, ledger_entries(system, tools, runtime.history.pieces, used, window))
+
     def request_condensing(self, focus: str) -> None:
         """Condense before the next request; `focus` is what the summary must keep above all."""
         self._requested_focus = focus
 
     def answered(self, usage: Usage) -> None:
         """The model has answered: its count holds for the history with that answer."""
-        self._gauge.count(total_in(usage) + usage.output_tokens, self._runtime.history.characters)
+        self._gauge.count(usage.context_tokens, self._runtime.history.characters)
         self._forced = 0
 
     async def make_room(self) -> None:
         """Before a request: condense if asked to or the window is nearly full; drop turns if it is over-full."""
         if self._requested_focus is not None:
             await self.condense_now(self._requested_focus)
-        threshold = self._runtime.options.auto_compact_threshold
-        if threshold is not None and self.tokens >= max(threshold * self._room, self._next_try_at):
+        threshold = self._runtime.meter.condense_at
+        if threshold is not None and self.tokens >= max(threshold, self._next_try_at):
             await self._condense_by_itself(self._room)
         if self.tokens > self._room:
             self._shortening.drop(self._room, DROPPED_SHARE * self._room)

@@ -226,6 +226,7 @@ class ReplyReader:
         self._arguments: dict[str, tuple[str, StreamRedactor]] = {}
         self.usage = Usage()
         self.cost: float | None = None
+        self.saved: float | None = None  # by the provider's cache
         self.finish_reason: str | None = None
 
     def take(self, chunk: Chunk) -> None:
@@ -245,7 +246,7 @@ class ReplyReader:
                 self._place(draft)
                 self._announce_arguments(draft, chunk.json, first)
             case UsageChunk():
-                self.usage, self.cost = chunk.usage, chunk.cost
+                self.usage, self.cost, self.saved = chunk.usage, chunk.cost, chunk.saved
             case FinishChunk():
                 self.finish_reason = chunk.reason
             case _:

@@ -7,11 +7,9 @@ from itertools import count
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
-import msgspec
-
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
 from robota.engine.model.system_prompt import ModePrompt, mode_prompt
-from robota.engine.runtime.task_runtime import TaskRuntime, total_in
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import FailureAsk, Fault
 from robota.protocol.commands import CondenseContext
@@ -120,13 +118,22 @@ class Requester:
         self._bus.emit(TurnReply(task_id=self._rows.task_id, reply=reply.turn))
         return reply
 
+    @property
+    def contents(self) -> tuple[str, str, tuple[ToolSpec, ...]]:
+        """What requests are made of besides the turns: the model, the system prompt, the tools."""
+        return self._request_retry.model, self._head.system, self._call_format.offered(self._head.specs)
+
     def _record_contents(self) -> None:
         """Log what requests are made of besides the turns, when it is not what the last one was made of."""
-        contents = (self._request_retry.model, self._head.system, self._call_format.offered(self._head.specs))
+        contents = self.contents
         if contents != self._recorded_contents:
             self._recorded_contents = contents
-            model, system, tools = contents
-            self._runtime.journal.write_request(self._rows.task_id, model, system, msgspec.json.encode(tools))
+            self._runtime.journal.write_request(
+                self._rows.task_id,
+                *contents,
+                context_window=self._services.model.info.context_window,
+                condense_at=self._meter.condense_at,
+            )
 
     async def _read(self, reader: ReplyReader) -> None:
         request = ModelRequest(
@@ -165,8 +172,10 @@ class Requester:
         usage, cost = reader.usage, reader.cost
         if cost is None and reader.finish_reason is None and usage == Usage():
             cost = 0.0  # it failed before anything was counted
-        self._meter.request(usage, cost)
+        self._meter.request(usage, cost, reader.saved)
         info = {"apiProtocol": self._services.model.api_protocol, **_tokens(usage), "cost": cost, **why}
+        if reader.saved:
+            info["cacheSavings"] = reader.saved
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
         self._rows.change(row, text=json.dumps(info))
         self._runtime.tell_usage()
@@ -268,7 +277,7 @@ class RequestRetry:
 
 def _tokens(usage: Usage) -> dict[str, Any]:
     return {
-        "tokensIn": total_in(usage),
+        "tokensIn": usage.total_in,
         "tokensOut": usage.output_tokens,
         "cacheWrites": usage.cache_creation_input_tokens,
         "cacheReads": usage.cache_read_input_tokens,

@@ -134,10 +134,11 @@ def _call_answered_by(block: UserBlock) -> str | None:
 
 def characters_of(turn: Turn) -> int:
     """How long a turn is, as an estimate of its tokens needs it."""
-    return sum(_characters(block) for block in turn.content)
+    return sum(map(characters_of_block, turn.content))
 
 
-def _characters(block: AssistantBlock | UserBlock) -> int:
+def characters_of_block(block: AssistantBlock | UserBlock) -> int:
+    """How long a block is; an image counts as a fixed number of characters."""
     match block:
         case TextBlock():
             return len(block.text)

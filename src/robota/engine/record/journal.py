@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 from weakref import ref
@@ -15,6 +15,7 @@ from robota.log.kinds.requests import RequestRecord
 from robota.log.record import Payload
 from robota.protocol.codec import decode_event, encode
 from robota.protocol.events import Event, Notice, PartialMessage, TextDelta
+from robota.providers.chunks import ToolSpec
 from robota.secrets.redaction import Redactor, StreamRedactor
 from robota.text.surrogate_pairs import with_whole_characters
 
@@ -195,7 +196,16 @@ class Journal:
             self._fail(error)
             return None
 
-    def write_request(self, task_id: str, model: str, system: str, tools: bytes) -> None:
+    def write_request(
+        self,
+        task_id: str,
+        model: str,
+        system: str,
+        tools: Sequence[ToolSpec],
+        *,
+        context_window: int,
+        condense_at: int | None,
+    ) -> None:
         """Record what the requests of a task are made of from here on; equal texts are stored once."""
         if self.trouble is not None:
             return
@@ -204,7 +214,9 @@ class Journal:
                 task_id=task_id,
                 model=model,
                 system=self._log.keep_text(system),
-                tools=self._log.keep_text(tools.decode("utf-8", "replace")),
+                tools=self._log.keep_text(msgspec.json.encode(tools).decode("utf-8", "replace")),
+                context_window=context_window,
+                condense_at=condense_at,
             )
             self._log.append(record)
         except LogWriteError as error:

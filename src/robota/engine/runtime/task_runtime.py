@@ -1,6 +1,8 @@
 """Everything that belongs to one task and is shared by the parts that run it."""
 
 import asyncio
+from collections.abc import Sequence
+from math import ceil
 from time import monotonic
 from typing import Any, Final
 
@@ -35,10 +37,13 @@ from robota.protocol.events import (
     TaskTokenUsageUpdated,
     TokenUsage,
 )
+from robota.protocol.ledger import LedgerEntry
 from robota.protocol.permission_mode import PermissionMode
 
 # A queued message may answer these. It never answers a request for permission.
 ANSWERED_BY_QUEUE: Final = (QuestionAsk, CompletionAsk)
+# From so many sizes of the conversation it is told how fast it grows.
+SIZES_KEPT: Final = 10
 # What other clients are told became of an ask that a command interrupted.
 CONDENSED: Final = "condenseTaskContextRequest"
 
@@ -57,23 +62,41 @@ class Meter:
     A subtask adds to what its parent has `spent`. A cost is None from the first request on whose price nobody knows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, condense_at: int | None = None) -> None:
+        """`condense_at` is how many tokens the conversation may have before it is condensed by itself."""
         self.spent = Spent()
         self.usage = Usage()
         self.cost: float | None = 0.0
+        self.saved: float | None = 0.0  # by the provider's cache
+        self.condense_at = condense_at
+        self._sizes: list[int] = []
         self.requests = 0
         self.context_tokens = 0
         self.tools: dict[str, dict[str, int]] = {}
 
-    def request(self, usage: Usage, cost: float | None) -> None:
-        self.side_request(usage, cost)
-        self.context_tokens = total_in(usage) + usage.output_tokens or self.context_tokens
+    def request(self, usage: Usage, cost: float | None, saved: float | None) -> None:
+        self.side_request(usage, cost, saved)
+        if usage.context_tokens:
+            self.context_tokens = usage.context_tokens
+            self._sizes = [*self._sizes[1 - SIZES_KEPT :], usage.context_tokens]
 
-    def side_request(self, usage: Usage, cost: float | None) -> None:
+    def reduced(self, context_tokens: int) -> None:
+        """The conversation has another size now, which says nothing about how fast it grows."""
+        self.context_tokens = context_tokens
+        self._sizes.clear()
+
+    @property
+    def requests_to_condensing(self) -> int | None:
+        """How many more requests there are before condensing, at the present rate; None if that cannot be told."""
+        return requests_until(self.condense_at, self._sizes)
+
+    def side_request(self, usage: Usage, cost: float | None, saved: float | None) -> None:
         """A request that is no part of the conversation, such as one for a summary of it."""
         self.requests += 1
         self.usage = self.usage + usage
         self.cost = _sum(self.cost, cost)
+        is_cached = usage.cache_read_input_tokens or usage.cache_creation_input_tokens
+        self.saved = _sum(self.saved, saved if is_cached else 0.0)
         self.spent.cost = _sum(self.spent.cost, cost)
 
     def tool(self, name: str, *, failed: bool) -> None:
@@ -84,7 +107,7 @@ class Meter:
     @property
     def totals(self) -> TokenUsage:
         return TokenUsage(
-            total_tokens_in=total_in(self.usage),
+            total_tokens_in=self.usage.total_in,
             total_tokens_out=self.usage.output_tokens,
             total_cache_writes=self.usage.cache_creation_input_tokens,
             total_cache_reads=self.usage.cache_read_input_tokens,
@@ -97,8 +120,15 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
-def total_in(usage: Usage) -> int:
-    return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
+def requests_until(limit: int | None, sizes: Sequence[int]) -> int | None:
+    """How many more requests it takes to grow to `limit`, if it goes on as the newest sizes did; the last holds now.
+
+    None if there is no limit, or nothing grew.
+    """
+    if limit is None or len(sizes) < 2:
+        return None
+    growth = (sizes[-1] - sizes[0]) / (len(sizes) - 1)
+    return max(0, ceil((limit - sizes[-1]) / growth)) if growth > 0 else None
 
 
 class TaskRuntime(msgspec.Struct, kw_only=True):
@@ -158,12 +188,24 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     @property
     def usage_events(self) -> tuple[Event, ...]:
         """What the task has used so far, and how full its window is."""
+        meter = self.meter
+        told = TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage)
+        return told, self.context_update(meter.context_tokens)
+
+    def context_update(self, used: int, entries: tuple[LedgerEntry, ...] = ()) -> ContextUpdate:
+        """How full the window is with `used` tokens in it, and what fills it, if that was asked for."""
         meter, window = self.meter, self.services.model.info.context_window
-        used = meter.context_tokens
-        percentage = round(min(100.0, 100 * used / window), 2)
-        return (
-            TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage),
-            ContextUpdate(task_id=self.task_id, used_tokens=used, max_tokens=window, used_percentage=percentage),
+        return ContextUpdate(
+            task_id=self.task_id,
+            used_tokens=used,
+            max_tokens=window,
+            used_percentage=round(min(100.0, 100 * used / window), 2),
+            condense_at=meter.condense_at,
+            requests_to_condensing=meter.requests_to_condensing,
+            cached_tokens=meter.usage.cache_read_input_tokens,
+            saved_cost=meter.saved,
+            total_cost=meter.cost,
+            entries=entries,
         )
 
     async def fire(self, event: HookEvent, target: str = "", **fields: Any) -> HookResult:

@@ -16,7 +16,7 @@ from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Completion, Options, ToolFormat
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, TaskRuntime
+from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, Meter, TaskRuntime
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.kinds.session import SessionHeader, TaskRecord
@@ -30,6 +30,7 @@ from robota.protocol.commands import (
     ClearTask,
     Command,
     CondenseContext,
+    ContextRequest,
     EditQueuedMessage,
     NewTask,
     QueueMessage,
@@ -53,6 +54,7 @@ from robota.protocol.events import (
 )
 from robota.protocol.message import QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
+from robota.providers.definition import ModelInfo
 from robota.version import VERSION
 
 # A disk that does not answer must not keep anybody from leaving; the kernel has everything that was written.
@@ -98,6 +100,7 @@ class Session:
             SwitchMode: self._switch_mode,
             SetPermissionMode: self._set_permission_mode,
             CondenseContext: self._condense,
+            ContextRequest: self._tell_context,
             RetryNow: self._retry_now,
         }
         self._journal.write(_header(options))
@@ -267,6 +270,13 @@ class Session:
         task.context.request_condensing(command.text or "")
         return Accepted(is_deferred=True)
 
+    async def _tell_context(self, command: ContextRequest) -> Receipt:
+        task = self._runner.current
+        if task is None:
+            return NO_TASK
+        self._bus.emit(task.context_update())
+        return Accepted()
+
     async def _retry_now(self, command: RetryNow) -> Receipt:
         task = self._runner.current
         if task is None:
@@ -297,6 +307,7 @@ class Session:
             mode=options.mode,
             permission_mode=options.permission_mode,
             grants=self._grants,
+            meter=Meter(_condense_at(options, self._services.model.info)),
             agent_type=None if parent_id is None else options.mode,
         )
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
@@ -327,6 +338,12 @@ class Session:
             log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,
         )
+
+
+def _condense_at(options: Options, model: ModelInfo) -> int | None:
+    """How many tokens a conversation may have before it is condensed by itself."""
+    threshold = options.auto_compact_threshold
+    return None if threshold is None else round(threshold * model.input_room)
 
 
 def _header(options: Options) -> SessionHeader:

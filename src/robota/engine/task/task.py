@@ -23,7 +23,7 @@ from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, Limit
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import TextBlock, UserBlock
-from robota.protocol.events import TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
+from robota.protocol.events import ContextUpdate, TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
 from robota.protocol.message import TodoItem
 from robota.protocol.permission_mode import PermissionMode
 
@@ -113,6 +113,11 @@ class Task:
         """Words of ours or of a hook that the model should know beside those of the person."""
         if text:
             self._pending.append(TextBlock(text=f"<system-reminder>\n{text}\n</system-reminder>"))
+
+    def context_update(self) -> ContextUpdate:
+        """How full the context window is, and all that fills it."""
+        _, system, tools = self.requester.contents
+        return self.context.update(system, tools)
 
     def halt(self, reason: str) -> None:
         """A hook wants the person to be next, before the model is asked anything."""

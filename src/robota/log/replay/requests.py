@@ -19,6 +19,8 @@ class RecordedRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     system: str
     tools: list[dict[str, Any]]
+    context_window: int = 0
+    condense_at: int | None = None
 
 
 def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes]) -> list[RecordedRequest]:
@@ -52,5 +54,7 @@ def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes
                     model=parts.model,
                     system=text_of(parts.system),
                     tools=msgspec.json.decode(text_of(parts.tools)),
+                    context_window=parts.context_window,
+                    condense_at=parts.condense_at,
                 )
     return list(requests.values())

@@ -1,0 +1,130 @@
+"""The context window as lines: a bar, a table of what fills it, and the largest things in it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from robota.clients.terminal.line import BOLD, DIM, Line
+from robota.clients.terminal.width import columns_of
+from robota.protocol.events import ContextUpdate
+from robota.protocol.ledger import LedgerEntry, LedgerKind
+from robota.text.visible import visible
+
+WIDEST_BAR: Final = 80
+USUAL_WIDTH: Final = 80
+LARGEST_SHOWN: Final = 12
+FREE: Final = "."
+CONDENSING: Final = "|"
+# The letter in the bar, and the words in the table.
+SIGNS: Final = {
+    LedgerKind.SYSTEM: ("S", "system prompt"),
+    LedgerKind.TOOLS: ("T", "tools"),
+    LedgerKind.MCP_SERVER: ("X", "MCP server"),
+    LedgerKind.INSTRUCTIONS: ("I", "instructions"),
+    LedgerKind.CONDENSATION: ("C", "condensed"),
+    LedgerKind.REMINDER: ("R", "reminders"),
+    LedgerKind.PERSON: ("P", "your words"),
+    LedgerKind.MODEL: ("M", "the model's words"),
+    LedgerKind.FILE: ("F", "files read"),
+    LedgerKind.OUTPUT: ("O", "outputs of tools"),
+}
+# These are told one by one; of the others only the sum.
+SINGLE: Final = frozenset({LedgerKind.MCP_SERVER, LedgerKind.INSTRUCTIONS})
+
+
+def ledger_lines(update: ContextUpdate, width: int | None = None, *, whole: bool = False) -> Iterator[Line]:
+    """Everything a person wants to know of the window; `whole` names each thing in it instead of the largest."""
+    columns = width or USUAL_WIDTH
+    yield Line(_headline(update), BOLD)
+    if update.max_tokens:
+        yield Line(f"  {_bar(update, min(WIDEST_BAR, columns - 3))}")
+    for sign, title, tokens, count in _sums(update.entries):
+        yield Line(_cut(f"  {sign} {tokens:>9,}  {_share(tokens, update)}  {title}{count}", columns))
+    free = update.max_tokens - update.used_tokens
+    if free > 0:
+        yield Line(f"  {FREE} {free:>9,}  {_share(free, update)}  free", DIM)
+    yield from _single_entries(update, columns, whole=whole)
+    for words in (*_prospect(update), *_cost(update)):
+        yield Line(words, DIM)
+
+
+def _headline(update: ContextUpdate) -> str:
+    if not update.max_tokens:
+        return f"{update.used_tokens:,} tokens in the context (the size of the window is not known)"
+    return f"{update.used_tokens:,} of {update.max_tokens:,} tokens in the context ({update.used_percentage:.0f} %)"
+
+
+def _bar(update: ContextUpdate, width: int) -> str:
+    """One letter for each kind, in the order of the table; a line stands where condensing begins."""
+    filled = ""
+    tokens = 0
+    for kind, (sign, _) in SIGNS.items():
+        tokens += sum(entry.tokens for entry in update.entries if entry.kind is kind)
+        upto = min(width, round(width * tokens / update.max_tokens))
+        filled += sign * (upto - len(filled))
+    bar = filled.ljust(width, FREE)
+    if update.condense_at is None:
+        return bar
+    place = min(width - 1, round(width * update.condense_at / update.max_tokens))
+    return bar[:place] + CONDENSING + bar[place + 1 :]
+
+
+def _sums(entries: Sequence[LedgerEntry]) -> Iterator[tuple[str, str, int, str]]:
+    for kind, (sign, title) in SIGNS.items():
+        found = [entry for entry in entries if entry.kind is kind]
+        if kind in SINGLE:
+            yield from ((sign, f"{title} {visible(entry.title)}", entry.tokens, "") for entry in found)
+        elif found:
+            count = f" ({len(found)})" if len(found) > 1 else ""
+            yield sign, title, sum(entry.tokens for entry in found), count
+
+
+def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iterator[Line]:
+    """What a person could do something about: turns of the conversation, with the number that pins them."""
+    turns = [entry for entry in update.entries if entry.turn is not None]
+    if not turns:
+        return
+    shown = turns if whole else sorted(turns, key=lambda entry: -entry.tokens)[:LARGEST_SHOWN]
+    yield Line("")
+    yield Line("  turn    tokens  what" if whole else "  turn    tokens  the largest of it", DIM)
+    for entry in shown:
+        sign, pinned = SIGNS[entry.kind][0], " (pinned)" if entry.is_pinned else ""
+        undo = f" ({entry.reduction_id})" if entry.reduction_id else ""
+        yield Line(_cut(f"  {entry.turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}{pinned}{undo}", columns))
+    if len(turns) > len(shown):
+        yield Line(f"  ({len(turns) - len(shown)} more)", DIM)
+
+
+def _prospect(update: ContextUpdate) -> Iterator[str]:
+    if update.condense_at is None:
+        return
+    yield ""
+    when = f"It is condensed at {update.condense_at:,} tokens"
+    left = update.requests_to_condensing
+    if update.used_tokens >= update.condense_at:
+        yield f"{when}: before the next request."
+    elif left is None:
+        yield f"{when}."
+    else:
+        yield f"{when}, at this rate after about {left} more request{'' if left == 1 else 's'}."
+
+
+def _cost(update: ContextUpdate) -> Iterator[str]:
+    cached = ""
+    if update.cached_tokens:
+        saved = f", which saved ${update.saved_cost:.4f}" if update.saved_cost else ""
+        cached = f" {update.cached_tokens:,} tokens came from the provider's cache{saved}."
+    cost = "unknown" if update.total_cost is None else f"${update.total_cost:.4f}"
+    yield f"Cost so far: {cost}.{cached}"
+
+
+def _share(tokens: int, update: ContextUpdate) -> str:
+    return f"{100 * tokens / update.max_tokens:>5.1f} %" if update.max_tokens else ""
+
+
+def _cut(line: str, columns: int) -> str:
+    """A line that fits, so that a long name does not spoil the table."""
+    if columns_of(line) < columns:
+        return line
+    while line and columns_of(line) > columns - 2:
+        line = line[:-1]
+    return f"{line}…"

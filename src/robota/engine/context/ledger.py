@@ -1,0 +1,170 @@
+"""What the model has in view, piece by piece: a pure reading of the request and the conversation."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, assert_never
+
+import msgspec
+
+from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER
+from robota.engine.context.window import characters_of_spec
+from robota.engine.record.history import characters_of_block
+from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
+from robota.log.replay.context import Piece, reduction_id
+from robota.protocol.conversation import (
+    AssistantTurn,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserBlock,
+    UserTurn,
+)
+from robota.protocol.ledger import LedgerEntry, LedgerKind
+from robota.providers.chunks import ToolSpec
+
+FILE_READERS: Final = frozenset({"read_file"})
+MCP_PREFIX: Final = "mcp__"
+TITLE_LENGTH: Final = 80
+
+
+class LedgerItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry before its characters have become tokens."""
+
+    kind: LedgerKind
+    title: str
+    characters: int
+    turn: int | None = None
+    call_id: str | None = None
+    reduction_id: str | None = None
+
+
+def ledger_entries(
+    system: str, tools: Sequence[ToolSpec], pieces: Sequence[Piece], used: int, window: int
+) -> tuple[LedgerEntry, ...]:
+    """Everything in the context, in the order in which the model reads it. The tokens add up to `used`."""
+    items = [*_head_items(system, tools), *conversation_items(pieces)]
+    return entries_of(items, used, window)
+
+
+def entries_of(items: Sequence[LedgerItem], used: int, window: int) -> tuple[LedgerEntry, ...]:
+    """The items with their part of the `used` tokens, by their length."""
+    whole = sum(item.characters for item in items)
+    entries: list[LedgerEntry] = []
+    characters = counted = 0
+    for item in items:
+        # Rounding the running sum instead of each part keeps the sum of the parts right.
+        characters += item.characters
+        upto = round(used * characters / whole) if whole else 0
+        tokens, counted = upto - counted, upto
+        entries.append(
+            LedgerEntry(
+                kind=item.kind,
+                title=item.title,
+                tokens=tokens,
+                share=round(100 * tokens / window, 2) if window else 0.0,
+                turn=item.turn,
+                call_id=item.call_id,
+                reduction_id=item.reduction_id,
+            )
+        )
+    return tuple(entries)
+
+
+def conversation_items(pieces: Sequence[Piece]) -> Iterator[LedgerItem]:
+    """What was said, read and given out, by turns."""
+    calls: dict[str, ToolUseBlock] = {}
+    for piece in pieces:
+        if isinstance(piece.turn, AssistantTurn):
+            calls = {call.id: call for call in piece.turn.tool_uses}
+            yield _reply(piece.number, piece.turn)
+        else:
+            yield from _user_turn(piece, piece.turn, calls)
+
+
+def _head_items(system: str, tools: Sequence[ToolSpec]) -> Iterator[LedgerItem]:
+    yield LedgerItem(kind=LedgerKind.SYSTEM, title="system prompt", characters=len(system))
+    own = [spec for spec in tools if not spec.name.startswith(MCP_PREFIX)]
+    if own:
+        yield _tools(LedgerKind.TOOLS, f"{len(own)} built-in tools", own)
+    servers: dict[str, list[ToolSpec]] = {}
+    for spec in tools:
+        if spec.name.startswith(MCP_PREFIX):
+            servers.setdefault(spec.name.removeprefix(MCP_PREFIX).partition("__")[0], []).append(spec)
+    for name, specs in servers.items():
+        yield _tools(LedgerKind.MCP_SERVER, f"{name} ({len(specs)} tools)", specs)
+
+
+def _tools(kind: LedgerKind, title: str, specs: Iterable[ToolSpec]) -> LedgerItem:
+    return LedgerItem(kind=kind, title=title, characters=sum(map(characters_of_spec, specs)))
+
+
+def _reply(number: int, turn: AssistantTurn) -> LedgerItem:
+    calls = ", ".join(call.name for call in turn.tool_uses)
+    title = _short(turn.text) or (f"calls {calls}" if calls else "reasoning")
+    characters = sum(map(characters_of_block, turn.content))
+    return LedgerItem(kind=LedgerKind.MODEL, title=title, characters=characters, turn=number)
+
+
+def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, ToolUseBlock]) -> Iterator[LedgerItem]:
+    stands_for = _told_of(piece)
+    identity = None if piece.reduction is None else reduction_id(piece.reduction)
+    for block in turn.content:
+        kind, title = _kind_and_title(block, calls)
+        if kind is LedgerKind.REMINDER and stands_for:
+            kind, title = LedgerKind.CONDENSATION, stands_for
+        yield LedgerItem(
+            kind=kind,
+            title=title,
+            characters=characters_of_block(block),
+            turn=piece.number,
+            call_id=block.tool_use_id if isinstance(block, ToolResultBlock) else None,
+            reduction_id=identity,
+        )
+
+
+def _told_of(piece: Piece) -> str:
+    """What a piece stands for that a reduction put there."""
+    match piece.reduction:
+        case CondenseRecord(first=first, end=end):
+            return f"summary of turns {first} to {end - 1}"
+        case TruncateRecord(first=first, end=end):
+            return f"note about turns {first} to {end - 1}, which were left out"
+        case None:
+            return ""
+        case never:
+            assert_never(never)
+
+
+def _kind_and_title(block: UserBlock, calls: dict[str, ToolUseBlock]) -> tuple[LedgerKind, str]:
+    match block:
+        case ImageBlock():
+            return LedgerKind.PERSON, "an image"
+        case TextBlock():
+            is_ours = block.text.startswith(NOT_OF_A_PERSON)
+            title = _short(block.text.removeprefix(REMINDER))
+            return (LedgerKind.REMINDER if is_ours else LedgerKind.PERSON), title
+        case ToolResultBlock():
+            return _result(block, calls.get(block.tool_use_id))
+        case _:
+            assert_never(block)
+
+
+def _result(block: ToolResultBlock, call: ToolUseBlock | None) -> tuple[LedgerKind, str]:
+    if block.content.startswith(ANSWER_BEGIN):
+        return LedgerKind.PERSON, _short(block.content.removeprefix(ANSWER_BEGIN))
+    if call is None:
+        return LedgerKind.OUTPUT, "a call that is no longer there"
+    if call.name in FILE_READERS and not block.is_error:
+        return LedgerKind.FILE, _short(str(call.input.get("path", "")))
+    return LedgerKind.OUTPUT, call_in_words(call)
+
+
+def call_in_words(call: ToolUseBlock) -> str:
+    """The name of the tool and the first of its arguments, in one line."""
+    first = next(iter(call.input.values()), "")
+    return _short(f"{call.name} {first if isinstance(first, str) else ''}")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: 4 * TITLE_LENGTH].split())
+    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1]}…"

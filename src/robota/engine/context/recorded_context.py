@@ -1,0 +1,64 @@
+"""How full the context window of a task was, and with what, read from its log alone."""
+
+from robota.engine.context.ledger import ledger_entries
+from robota.engine.context.window import Gauge, overhead_of
+from robota.engine.record.history import characters_of
+from robota.engine.runtime.task_runtime import SIZES_KEPT, requests_until
+from robota.log.replay.context import ModelContext, model_context_of
+from robota.log.replay.requests import RecordedRequest
+from robota.log.replay.session import ReplayedTask
+from robota.protocol.conversation import AssistantTurn
+from robota.protocol.events import ContextUpdate
+from robota.providers.chunks import ToolSpec
+
+
+def recorded_context(task: ReplayedTask, request: RecordedRequest) -> ContextUpdate:
+    """The same that a client of the running task would be told; `request` is the newest that the log has of it."""
+    tools = tuple(ToolSpec(**spec) for spec in request.tools)
+    conversation = task.conversation()
+    used = tokens_in_use(task, conversation, overhead_of(request.system, tools))
+    window = request.context_window
+    return ContextUpdate(
+        task_id=task.task_id,
+        used_tokens=used,
+        max_tokens=window,
+        used_percentage=round(min(100.0, 100 * used / window), 2) if window else 0.0,
+        condense_at=request.condense_at,
+        requests_to_condensing=requests_until(request.condense_at, _growing_sizes(conversation)),
+        cached_tokens=task.cached_tokens,
+        saved_cost=task.saved_cost,
+        total_cost=task.cost,
+        entries=ledger_entries(request.system, tools, conversation.pieces, used, window),
+    )
+
+
+def tokens_in_use(task: ReplayedTask, conversation: ModelContext, overhead: int) -> int:
+    """What the provider counted for the newest reply, and an estimate for what has changed since."""
+    gauge, characters = Gauge(overhead), _characters(conversation)
+    counted = next((place for place in reversed(range(len(task.turns))) if _size(task.turns[place])), None)
+    if counted is None:
+        return gauge.tokens(characters)
+    before = [reduced for reduced in task.reductions if reduced.after <= counted]
+    then = _characters(model_context_of(task.turns[: counted + 1], before))
+    gauge.count(_size(task.turns[counted]), then)
+    return gauge.tokens(characters) if characters >= then else gauge.reduced(then, characters)
+
+
+def _characters(conversation: ModelContext) -> int:
+    return sum(map(characters_of, conversation.turns))
+
+
+def _growing_sizes(conversation: ModelContext) -> list[int]:
+    """The newest sizes between which nothing was taken out."""
+    sizes: list[int] = []
+    for turn in reversed(conversation.turns):
+        size = _size(turn)
+        if size and (len(sizes) == SIZES_KEPT or (sizes and size > sizes[-1])):
+            break
+        if size:
+            sizes.append(size)
+    return sizes[::-1]
+
+
+def _size(turn: object) -> int:
+    return turn.usage.context_tokens if isinstance(turn, AssistantTurn) else 0
