@@ -17,7 +17,7 @@ def recorded_context(task: ReplayedTask, request: RecordedRequest) -> ContextUpd
     tools = tuple(ToolSpec(**spec) for spec in request.tools)
     conversation = task.conversation()
     used = tokens_in_use(task, conversation, overhead_of(request.system, tools))
-    window = request.context_window
+    window, totals = request.context_window, task.totals
     return ContextUpdate(
         task_id=task.task_id,
         used_tokens=used,
@@ -25,9 +25,9 @@ def recorded_context(task: ReplayedTask, request: RecordedRequest) -> ContextUpd
         used_percentage=round(min(100.0, 100 * used / window), 2) if window else 0.0,
         condense_at=request.condense_at,
         requests_to_condensing=requests_until(request.condense_at, _growing_sizes(conversation)),
-        cached_tokens=task.cached_tokens,
-        saved_cost=task.saved_cost,
-        total_cost=task.cost,
+        cached_tokens=totals.usage.cache_read_input_tokens,
+        saved_cost=totals.saved,
+        total_cost=totals.cost,
         entries=ledger_entries(request.system, tools, conversation.pieces, used, window),
     )
 

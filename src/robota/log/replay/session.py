@@ -52,11 +52,15 @@ TaskPayload = (
 
 
 class TaskTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What the requests of a task used. The cost is None if the price of one of them is not known."""
+    """What the requests of a task used. The cost is None if the price of one of them is not known.
+
+    `saved` is what they would have cost more without the provider's cache; None if nobody knew a price.
+    """
 
     requests: int = 0
     usage: Usage = Usage()
     cost: float | None = 0.0
+    saved: float | None = 0.0
 
 
 class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,28 +136,15 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
             requests=len(infos) + len(summaries),
             usage=sum(map(_usage, infos), Usage()),
             cost=sum(known) if len(known) == len(costs) else None,
+            saved=_sum_saved(infos),
         )
 
     @property
     def cost(self) -> float:
-        """US dollars that the requests of the task cost, those for summaries included, as far as prices are known."""
-        summaries = [row.context_condense.get("cost") for row in self.messages if row.context_condense]
-        return sum(map(_number, [*self._told_of_requests("cost"), *summaries]))
-
-    @property
-    def saved_cost(self) -> float | None:
-        """US dollars that the provider's cache saved; None if it was used and nobody knew a price."""
-        told = [saved for saved in self._told_of_requests("cacheSavings") if saved is not None]
-        return sum(map(_number, told)) if told or not self.cached_tokens else None
-
-    @property
-    def cached_tokens(self) -> int:
-        """Tokens that were read from the provider's cache."""
-        return sum(map(_whole, self._told_of_requests("cacheReads")))
-
-    def _told_of_requests(self, field: str) -> list[Any]:
+        """US dollars that the requests of the task cost, as far as prices are known."""
         infos = [_request_info(row.text) for row in self.messages if is_request_row(row)]
-        return [info.get(field) for info in infos if info]
+        costs = [info.get("cost") for info in infos if info]
+        return sum(cost for cost in costs if isinstance(cost, int | float))
 
     @property
     def context_tokens(self) -> int:
@@ -395,12 +386,13 @@ def _usage(info: dict[str, Any]) -> Usage:
     )
 
 
+def _sum_saved(infos: list[dict[str, Any]]) -> float | None:
+    told = [saved for info in infos if isinstance(saved := info.get("cacheSavings"), int | float)]
+    return sum(told) if told or not any(info.get("cacheReads") for info in infos) else None
+
+
 def _whole(value: Any) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _number(value: Any) -> float:
-    return value if isinstance(value, int | float) else 0.0
 
 
 def _request_info(text: str | None) -> dict[str, Any] | None:

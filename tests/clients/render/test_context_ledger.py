@@ -5,9 +5,9 @@ from robota.clients.terminal.width import columns_of
 from robota.protocol.commands import ContextRequest
 from robota.protocol.events import ContextUpdate, MessageCreated
 from robota.protocol.ledger import LedgerEntry, LedgerKind
+from tests.clients.plain.test_conversation import COMPLETED, talk
 from tests.clients.scripted_peer import Await
 from tests.clients.stories import TASK
-from tests.clients.test_plain_conversation import COMPLETED, talk
 
 ENTRIES = (
     LedgerEntry(kind=LedgerKind.SYSTEM, title="system prompt", tokens=1_000, share=1.0),

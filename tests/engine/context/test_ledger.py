@@ -19,7 +19,7 @@ from robota.protocol.events import ContextUpdate
 from robota.protocol.ledger import LedgerKind
 from robota.providers.chunks import ToolSpec, UsageChunk
 from robota.providers.pricing import Price, cost, costed
-from tests.engine.context_stage import (
+from tests.engine.context.context_stage import (
     DONE,
     NEARLY_FULL,
     SUMMARY,
