@@ -46,8 +46,10 @@ def model_access(profile: Profile, reread: Callable[[], Profile] | None) -> Mode
     `reread` gives the profile as it stands in the settings later on, where somebody can correct it.
     """
     kind = definition(profile.type)
+    provider, note_fault = (open_provider(profile), _nothing) if reread is None else _correctable(profile, reread)
     return ModelAccess(
-        provider=open_provider(profile) if reread is None else _correctable(profile, reread),
+        provider=provider,
+        note_fault=note_fault,
         info=kind.model_info(profile),
         api_protocol=kind.api_protocol,
         retry=policy_from_options(profile.options.get("retry")),
@@ -55,11 +57,16 @@ def model_access(profile: Profile, reread: Callable[[], Profile] | None) -> Mode
     )
 
 
-def _correctable(profile: Profile, reread: Callable[[], Profile]) -> Provider:
+def _correctable(profile: Profile, reread: Callable[[], Profile]) -> tuple[Provider, Callable[[], None]]:
     # A script has nobody who could correct anything.
     from robota.app.correctable_provider import CorrectableProvider
 
-    return CorrectableProvider(profile, reread)
+    provider = CorrectableProvider(profile, reread)
+    return provider, provider.note_fault
+
+
+def _nothing() -> None:
+    pass
 
 
 def _random() -> float:

@@ -128,6 +128,10 @@ class BadArguments(ToolError):
     """The arguments of a call do not fit the parameters of its tool."""
 
 
+LONGEST_TITLE: Final = 80
+TITLE_HEAD: Final = 47
+TITLE_TAIL: Final = 30
+
 # What a tool may raise in `prepare` and `run` to tell the model why a call cannot be done.
 REPORTED_TO_MODEL: Final = (ToolError, FileProblem, CommandNotStarted)
 
@@ -250,6 +254,22 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     def changes_something(self) -> bool:
         """Whether the log must be on the disk, and a checkpoint made, before a call."""
         return bool(self.effects & CHANGING)
+
+
+def titled(name: str, *parameters: str) -> Callable[[Mapping[str, Any]], str]:
+    """Titles for calls: the name, then the values of those parameters, by which a person knows a call again."""
+
+    def title(arguments: Mapping[str, Any]) -> str:
+        told = " ".join(str(arguments[each]) for each in parameters if arguments.get(each))
+        return f"{name} {one_line(told)}".rstrip()
+
+    return title
+
+
+def one_line(text: str) -> str:
+    """A text on one line, shortened in the middle if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TITLE else f"{line[:TITLE_HEAD]}...{line[-TITLE_TAIL:]}"
 
 
 READ_ONLY = frozenset({Effect.READ, Effect.NETWORK})

@@ -12,7 +12,7 @@ from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeo
 from robota.hooks.results import HookFailed, parse_command_result, parse_result_text
 from robota.workspace.process.environment import absolute_path
 from robota.workspace.process.filter_process import run_filter
-from robota.workspace.process.guardian import OrphanGuard
+from robota.workspace.process.tree import OrphanGuard
 from robota.workspace.process.withheld_variables import WithheldVariables
 
 PROJECT_VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "ROBOTA_PROJECT_DIR")

@@ -32,7 +32,7 @@ from robota.hooks.definitions import Handler, HookRule, HookSet, rule_applies
 from robota.hooks.handlers import HandlerEnvironment, HookPayload, run_handler
 from robota.hooks.long_text import StoreText, with_preview
 from robota.hooks.results import HookFailed, failed_closed, merge_results
-from robota.workspace.process.guardian import OrphanGuard
+from robota.workspace.process.tree import OrphanGuard
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 MOST_IN_BACKGROUND: Final = 20

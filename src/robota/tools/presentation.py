@@ -1,6 +1,6 @@
-"""How a tool presents itself: its description to the model, its calls to the person."""
+"""How a tool presents itself: its description to the model, and what a person is asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,9 +10,6 @@ from robota.contracts.tool import Preview
 from robota.protocol.views import View
 from robota.protocol.wire import Value
 
-LONGEST_TITLE: Final = 80
-TITLE_HEAD: Final = 47
-TITLE_TAIL: Final = 30
 # A hook that looks after edits must not miss one because the model used another tool for it.
 CLAUDE_CODE_EDITS: Final = ("Edit", "MultiEdit")
 
@@ -20,22 +17,6 @@ CLAUDE_CODE_EDITS: Final = ("Edit", "MultiEdit")
 def description_beside(module_file: str) -> Callable[[], str]:
     """A reader for the `.md` twin of the module at `module_file`, which describes the tool to the model."""
     return lambda: Path(module_file).with_suffix(".md").read_text(encoding="utf-8").strip()
-
-
-def titled(name: str, *parameters: str) -> Callable[[Mapping[str, Any]], str]:
-    """Titles for calls: the name, then the values of those parameters, by which a person knows a call again."""
-
-    def title(arguments: Mapping[str, Any]) -> str:
-        told = " ".join(str(arguments[each]) for each in parameters if arguments.get(each))
-        return f"{name} {one_line(told)}".rstrip()
-
-    return title
-
-
-def one_line(text: str) -> str:
-    """A text on one line, shortened in the middle if it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_TITLE else f"{line[:TITLE_HEAD]}...{line[-TITLE_TAIL:]}"
 
 
 class DiffStats(Value, frozen=True, kw_only=True, omit_defaults=False):

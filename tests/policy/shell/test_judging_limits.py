@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from robota.contracts.verdict import Decision
-from robota.policy.protected.path_resolver import PathResolver
-from robota.policy.protected.work import MOST_STEPS, TooMuchWork, Work
+from robota.policy.protected.path_resolver import MOST_STEPS, PathResolver, TooMuchWork, Work
 from robota.workspace.shell.expansion import ANYTHING, files_matching
 from robota.workspace.shell.reading import MAX_CHARACTERS
 from tests.policy.judging import judge

@@ -5,6 +5,7 @@ import json
 import os
 from collections import deque
 from enum import Enum
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, assert_never
@@ -21,6 +22,7 @@ from robota.contracts.tool import (
     ToolCall,
     ToolError,
     Touches,
+    one_line,
 )
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
@@ -38,8 +40,6 @@ from robota.workspace.problems import FileProblem
 # A command that has shown something and still runs after this time can be ended by a client.
 OUTPUT_ASK_SECONDS: Final = 1.0
 NOT_KEPT: Final = "(not kept: the session log cannot be written)"
-FIRST_ARGUMENT_HEAD: Final = 47
-FIRST_ARGUMENT_TAIL: Final = 30
 REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
 LAST_WARNING: Final = "This is the last warning: the next repetition ends the task."
 LONGEST_CYCLE: Final = 4
@@ -54,7 +54,6 @@ class CallContext:
         self._output: StreamingRow | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked: Message | None = None
-        self._files = runtime.services.files.for_call()
 
     @property
     def cwd(self) -> Path:
@@ -64,9 +63,9 @@ class CallContext:
     def call_id(self) -> str:
         return self._call.id
 
-    @property
+    @cached_property
     def files(self) -> Files:
-        return self._files
+        return self._runtime.services.files.for_call()
 
     @property
     def processes(self) -> Processes:
@@ -397,10 +396,7 @@ def first_argument(arguments: dict[str, Any]) -> str:
         return ""
     value = next(iter(arguments.values()))
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    text = " ".join(text.split())
-    if len(text) <= FIRST_ARGUMENT_HEAD + FIRST_ARGUMENT_TAIL + 3:
-        return text
-    return f"{text[:FIRST_ARGUMENT_HEAD]}...{text[-FIRST_ARGUMENT_TAIL:]}"
+    return one_line(text)
 
 
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:

@@ -223,6 +223,7 @@ class RequestRetry:
             try:
                 return await attempt()
             except ProviderFault as fault:
+                self._services.model.note_fault()
                 self.empty_replies += fault.kind is FaultKind.EMPTY_REPLY
                 pause = self._next_pause(fault, tries, waited)
                 if pause is not None:

@@ -15,9 +15,13 @@ from robota.secrets.redaction import Redactor
 
 
 class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """The model of a session: who answers, what is known of it, and how failed requests are tried again."""
+    """The model of a session: who answers, what is known of it, and how failed requests are tried again.
+
+    `note_fault` is called when a request has failed, before it is tried again.
+    """
 
     provider: Provider
+    note_fault: Callable[[], None]
     info: ModelInfo
     api_protocol: str
     retry: RetryPolicy

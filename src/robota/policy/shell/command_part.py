@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from robota.policy.protected.path_resolver import LONGEST_PATH, PathResolver
-from robota.policy.protected.work import TooMuchWork
+from robota.policy.protected.path_resolver import LONGEST_PATH, PathResolver, TooMuchWork
 from robota.policy.shell.readonly import OnlyLooks, only_looks
 from robota.policy.shell.runs_other_programs import runs_anything
 from robota.workspace.shell.script import Argv, SimpleCommand
@@ -55,6 +54,11 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
         """The files that a command which only looks reads, and those that the shell reads for it."""
         read = (each.target for each in self.command.redirects if not each.writes and not _is_harmless(each.target))
         return (*(self.looks.paths if self.looks else ()), *read)
+
+    @property
+    def searches(self) -> bool:
+        """Whether it only looks, and reads files that it was not given by name."""
+        return self.looks is not None and self.looks.search is not None
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -8,20 +8,21 @@ import msgspec
 
 from robota.contracts.verdict import Decision, PartVerdict, Subject, Verdict
 from robota.policy.protected.path_resolver import (
+    STEPS_OF_COMMAND,
     PathResolver,
+    TooMuchWork,
     credential_store,
+    measured,
     secret_pattern,
     steering_dot_pattern,
     steering_pattern,
 )
-from robota.policy.protected.work import STEPS_OF_COMMAND, TooMuchWork, measured
 from robota.policy.shell.command_part import CommandPart, command_part, names_in
 from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
 from robota.policy.shell.critical_paths import critical_target, critical_target_in_text
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
-from robota.policy.shell.readonly import is_known
+from robota.policy.shell.readonly import GitLook, is_known
 from robota.policy.shell.runs_other_programs import runs_anything
-from robota.policy.shell.searched_files import GitLook
 from robota.policy.shell.searching import kept_in_search, secret_in_search
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
 from robota.protocol.permission_mode import PermissionMode
@@ -212,7 +213,8 @@ def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | N
 def _by_protected_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
         return None
-    return _by_what_it_writes(part, context) or _by_what_it_names(part, context) or kept_in_search(part, context)
+    verdict = _by_what_it_writes(part, context) or _by_what_it_names(part, context)
+    return kept_in_search(part, context) if verdict is None and part.searches else verdict
 
 
 def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -275,7 +277,7 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
         return None
     if context.sandbox_missing:
         return ask(NO_SANDBOX)
-    if (problem := secret_in_search(part, context)) is not None:
+    if part.searches and (problem := secret_in_search(part, context)) is not None:
         return None if context.mode is PermissionMode.PLAN else ask(problem)
     if part.written:
         return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")

@@ -7,7 +7,7 @@ from robota.contracts.verdict import Verdict
 from robota.policy.protected.kept_files import KeptFiles, secrets_among
 from robota.policy.rules.rule import READ
 from robota.policy.shell.command_part import CommandPart
-from robota.policy.shell.searched_files import Search
+from robota.policy.shell.readonly import Search
 from robota.policy.stages import PolicyContext, ask
 
 # Beyond, it takes too long to hold every name against every rule.

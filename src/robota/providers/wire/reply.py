@@ -13,8 +13,10 @@ DONE: Final = b"[DONE]"
 CUT: Final = "The model server ended its reply without saying that it was complete, so it may be cut short. Retry."
 MAX_EVENT_BYTES: Final = 32 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
+LARGEST: Final = 2**53  # more than that is no count of tokens, and not every JSON reader could take it
 E_contra = TypeVar("E_contra", contravariant=True)
 E = TypeVar("E")
+Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
 class ChunkBatch:
@@ -261,3 +263,30 @@ def _data_of(block: bytes) -> bytes | None:
         if field == b"data":
             lines.append(value.removeprefix(b" "))
     return b"\n".join(lines) if lines else None
+
+
+def read_counts(raw: Any, shape: type[Shape]) -> Shape | None:
+    """The token counts in an event, without those that cannot be read; None if nothing is left.
+
+    Servers write whole numbers, but also `100.0` and `"100"`. An odd one costs no answer.
+    """
+    if not isinstance(raw, dict):
+        return None
+    if (whole := _converted(raw, shape)) is not None:
+        return whole
+    kept = {name: value for name, value in raw.items() if _converted({name: value}, shape) is not None}
+    return _converted(kept, shape) if kept else None
+
+
+def _converted(raw: dict[str, Any], shape: type[Shape]) -> Shape | None:
+    try:
+        found = msgspec.convert(raw, shape, strict=False)
+    except msgspec.ValidationError:
+        return None
+    return found if _is_plausible(found) else None
+
+
+def _is_plausible(value: Any) -> bool:
+    if isinstance(value, msgspec.Struct):
+        return all(_is_plausible(getattr(value, name)) for name in value.__struct_fields__)
+    return not isinstance(value, int | float) or -LARGEST <= value <= LARGEST

@@ -16,11 +16,12 @@ from robota.contracts.tool import (
     ToolGroup,
     ToolResult,
     Touches,
+    titled,
 )
 from robota.protocol.views import TableView, TerminalView, TextView
 from robota.text.visible import printable_name, single_line
 from robota.tools.command.report import MAX_CHARACTERS, how_it_ended, how_to_look, keep_output, last_lines, shortened
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.process.background import BackgroundProcess, InputNotSent
 
 MAX_WAIT_S = 120

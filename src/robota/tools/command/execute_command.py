@@ -19,6 +19,7 @@ from robota.contracts.tool import (
     ToolGroup,
     ToolResult,
     Touches,
+    titled,
 )
 from robota.protocol.views import TerminalView
 from robota.tools.command.report import (
@@ -33,10 +34,12 @@ from robota.tools.command.report import (
     shortened,
     was_stopped_by_the_sandbox,
 )
-from robota.tools.presentation import description_beside, titled
+from robota.tools.presentation import description_beside
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.command_process import StopReason
 from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.wrapped_command import SandboxAccess
+from robota.workspace.shell.script import Plain
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -82,28 +85,47 @@ async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepare
 async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     if not params.command.strip() or "\0" in params.command:
         raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
-    # What reads a command is loaded with the first one: many sessions run none.
-    from robota.workspace.git.writing_commands import writes_git_data
-    from robota.workspace.sandbox.openings import access_for
-    from robota.workspace.shell.started_parts import is_chain
-
     timeout_s = params.timeout or DEFAULT_TIMEOUT_S
     processes = context.processes
     run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
     cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-    access = access_for(params.opened, git_data=writes_git_data(params.command))
     outcome = await run_it(
         params.command,
         cwd,
         timeout_s,
         context.show,
         unsandboxed=params.without_sandbox,
-        access=access,
-        is_chain=is_chain(params.command),
+        access=_access(params),
+        is_chain=_is_chain(params.command),
     )
     if isinstance(outcome, BackgroundProcess):
         return _handed_over(outcome, timeout_s)
     return await _ended(outcome, params, timeout_s, context)
+
+
+def _access(params: ExecuteCommandParams) -> SandboxAccess:
+    """What this command may do in the sandbox beyond others; a person was asked for all but git's data."""
+    return SandboxAccess(
+        git_data="git" in params.command and _writes_git_data(params.command),
+        hosts=tuple(entry for entry in params.opened if not entry.startswith("/")),
+        writable=tuple(Path(entry) for entry in params.opened if entry.startswith("/")),
+    )
+
+
+def _writes_git_data(command: str) -> bool:
+    # Only who runs git needs it.
+    from robota.workspace.git.writing_commands import writes_git_data
+
+    return writes_git_data(command)
+
+
+def _is_chain(command: str) -> bool:
+    """Whether it consists of several simple commands and nothing else."""
+    # What reads a command is loaded with the first one: many sessions run none.
+    from robota.workspace.shell.reading import read_script
+
+    script = read_script(command)
+    return isinstance(script, Plain) and len(script.commands) > 1
 
 
 def touches(params: ExecuteCommandParams) -> Touches:

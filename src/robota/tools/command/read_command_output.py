@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.command.report import MAX_CHARACTERS
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
-from robota.workspace.output.terminal_text import plain_terminal_text
+from robota.tools.presentation import SayTool, description_beside, tool_ask
+from robota.workspace.output.capture import plain_terminal_text
 
 if TYPE_CHECKING:
     from robota.workspace.output.page import Page

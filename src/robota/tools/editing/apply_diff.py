@@ -4,8 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches
-from robota.tools.presentation import CLAUDE_CODE_EDITS, description_beside, titled
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches, titled
+from robota.tools.presentation import CLAUDE_CODE_EDITS, description_beside
 
 
 class ApplyDiffParams(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import (
+    Effect,
+    HookNames,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+    one_line,
+)
 from robota.contracts.workspace import Files
 from robota.protocol.views import DiffsView, View
 from robota.text.visible import printable_name
-from robota.tools.presentation import (
-    CLAUDE_CODE_EDITS,
-    DiffStats,
-    SayTool,
-    description_beside,
-    one_line,
-    tool_ask,
-)
+from robota.tools.presentation import CLAUDE_CODE_EDITS, DiffStats, SayTool, description_beside, tool_ask
 from robota.workspace.text.syntax import syntax_note
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolError, ToolGroup, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolError, ToolGroup, Touches, titled
 from robota.contracts.workspace import Files
 from robota.text.visible import printable_name
-from robota.tools.presentation import description_beside, titled
+from robota.tools.presentation import description_beside
 from robota.workspace.problems import Missing
 from robota.workspace.text.encoding import lines_of, plain_newlines
 from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches, titled
 from robota.contracts.workspace import Files
-from robota.tools.presentation import description_beside, titled
+from robota.tools.presentation import description_beside
 from robota.workspace.problems import Missing
 from robota.workspace.text.source import TextSpan, read_source
 

@@ -6,10 +6,10 @@ from typing import Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 
 MAX_ENTRIES: Final = 200
 DIGITS: Final = re.compile(r"(\d+)")

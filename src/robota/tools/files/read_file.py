@@ -1,7 +1,10 @@
 """Read a file: text, a range of its lines or the block around one, an image, or the text of a document."""
 
 from base64 import b64encode
-from typing import Annotated, Literal
+from collections.abc import Awaitable, Callable
+from itertools import islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
@@ -15,21 +18,32 @@ from robota.contracts.tool import (
     ToolGroup,
     ToolResult,
     Touches,
+    titled,
 )
 from robota.protocol.conversation import ImageSource
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.files.file_kind import Document, image_type, open_document
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.files.files import FileData
 from robota.workspace.text.encoding import decode, lines_of
 from robota.workspace.text.source import MAX_SOURCE_BYTES
+
+if TYPE_CHECKING:
+    from robota.tools.documents.document_child import DocumentFormat
 
 DEFAULT_LINES = 2000
 MAX_LINE_CHARACTERS = 2000
 MAX_CHARACTERS = 90_000  # a little below what the engine gives to a model as one result
 ROOM_FOR_NUMBER = 10
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
+
+ZIP_START: Final = b"PK\x03\x04"
+IMAGE_STARTS: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -79,6 +93,13 @@ class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def last(self) -> int:
         return self.first + len(self.lines) - 1
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that is no text but holds some. `first_lines` gives so many of them, or all."""
+
+    kind: str
+    first_lines: Callable[[int], Awaitable[list[str]]]
 
 
 async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
@@ -218,6 +239,48 @@ def _range_notice(shown: NumberedLines) -> str:
         f"IMPORTANT: content truncated. Showing lines {shown.first}-{shown.last} {of_all}. "
         f"To read on, use offset={shown.last + 1} and limit={len(shown.lines)}.\n\n"
     )
+
+
+def image_type(data: bytes) -> str | None:
+    """The media type by the first bytes, whatever the file is called; None if it is no image that models take."""
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media_type for start, media_type in IMAGE_STARTS if data.startswith(start)), None)
+
+
+def open_document(path: str, data: bytes) -> Document | None:
+    """None if the file is not of a kind known here, and so is to be read as what it is."""
+    suffix = PurePath(path).suffix.lower()
+    if data.startswith(b"%PDF-"):
+        return _foreign("PDF", "pdf", data)
+    if suffix == ".docx" and data.startswith(ZIP_START):
+        return _foreign("Word document", "docx", data)
+    if suffix in {".xlsx", ".xlsm"} and data.startswith(ZIP_START):
+        return _foreign("spreadsheet", "xlsx", data)
+    return _notebook(data) if suffix == ".ipynb" else None
+
+
+def _foreign(kind: str, document_format: "DocumentFormat", data: bytes) -> Document:
+    async def first_lines(most: int) -> list[str]:
+        # Loaded with the first document.
+        from robota.tools.documents.document_child import document_lines
+
+        return await document_lines(document_format, data, most)
+
+    return Document(kind=kind, first_lines=first_lines)
+
+
+def _notebook(data: bytes) -> Document | None:
+    from robota.tools.documents.notebook import notebook_lines
+
+    lines = notebook_lines(data)
+    if lines is None:
+        return None
+
+    async def first_lines(most: int) -> list[str]:
+        return list(islice(lines, most))
+
+    return Document(kind="notebook", first_lines=first_lines)
 
 
 TOOL = Tool(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
 from robota.contracts.workspace import Files
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 
 if TYPE_CHECKING:
     from robota.workspace.search.content import ContentSearchResult, FoundFile

@@ -4,11 +4,22 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Prepared, Preview, Question, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import (
+    Effect,
+    Prepared,
+    Preview,
+    Question,
+    Tool,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+    titled,
+)
 from robota.protocol.asks.ask import QuestionAsk, SuggestedAnswer
 from robota.protocol.asks.seed import seed_ask
 from robota.protocol.events import CallPurpose
-from robota.tools.presentation import description_beside, titled
+from robota.tools.presentation import description_beside
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):

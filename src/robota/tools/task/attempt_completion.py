@@ -4,9 +4,20 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Complete, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import (
+    Complete,
+    Effect,
+    Prepared,
+    Preview,
+    Tool,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+    titled,
+)
 from robota.protocol.events import CallPurpose
-from robota.tools.presentation import description_beside, titled
+from robota.tools.presentation import description_beside
 
 
 class AttemptCompletionParams(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,9 +14,10 @@ from robota.contracts.tool import (
     ToolGroup,
     ToolResult,
     Touches,
+    titled,
 )
 from robota.protocol.events import CallPurpose
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.tools.task.checklist import as_rows, parse_checklist
 
 

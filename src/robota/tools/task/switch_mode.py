@@ -4,8 +4,18 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import ChangeMode, Effect, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.contracts.tool import (
+    ChangeMode,
+    Effect,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+    titled,
+)
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 
 
 class SwitchModeParams(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Plan, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import Effect, Plan, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TodoView
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.tools.task.checklist import as_rows, parse_checklist
 
 

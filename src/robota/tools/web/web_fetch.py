@@ -4,9 +4,9 @@ from typing import Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches
+from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TextView
-from robota.tools.presentation import SayTool, description_beside, titled, tool_ask
+from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.web.address import AddressRefused, AddressRules, parse_address
 
 MAX_CHARACTERS: Final = 40_000

@@ -25,8 +25,6 @@ def writes_git_data(command: str) -> bool:
 
     Programs that git starts, such as hooks, run with it. Nothing of this is a permission: policy has given that.
     """
-    if "git" not in command:
-        return False
     script = read_script(command)
     match script:
         case Plain(commands=commands):

@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.output.capture import HeadAndTail, OutputCapture
-from robota.workspace.output.terminal_text import plain_terminal_text
+from robota.workspace.output.capture import HeadAndTail, OutputCapture, plain_terminal_text
 from robota.workspace.process.command_process import TIME_LIMITS, CommandProcess, Ending, StopReason, ending_of
 from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.watchdog import CommandLimits, Watchdog

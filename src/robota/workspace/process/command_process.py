@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -13,11 +13,9 @@ from typing import Final
 import msgspec
 
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.environment import command_environment, marked, without_loader_settings
-from robota.workspace.process.git_settings import with_git_settings
+from robota.workspace.process.environment import CommandEnvironment
 from robota.workspace.process.shell_trace import ShellTrace
 from robota.workspace.process.tree import ProcessTree
-from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import (
     NO_MORE_ACCESS,
     CommandWrapper,
@@ -65,12 +63,11 @@ class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     cwd: Path
     mark: str
+    environment: CommandEnvironment
     has_input: bool = False
     wrap: CommandWrapper = unwrapped
     access: SandboxAccess = NO_MORE_ACCESS
     trace: ShellTrace | None = None
-    environment: Mapping[str, str] = {}
-    withheld: WithheldVariables = NOTHING_NAMED
 
 
 class CommandProcess:
@@ -259,16 +256,13 @@ def _start(launch: CommandLaunch, wrapped: WrappedCommand) -> tuple["subprocess.
 def _spawn(
     launch: CommandLaunch, wrapped: WrappedCommand, input_end: int, output_end: int
 ) -> "subprocess.Popen[bytes]":
-    environment = command_environment({**os.environ, **without_loader_settings(launch.environment)})
-    withheld = launch.withheld
-    environment = (withheld.without_secrets if wrapped.is_sandboxed else withheld.without_own_keys)(environment)
-    environment = with_git_settings(environment, wrapped.git_settings)
+    environment = launch.environment.of_command(launch.mark, wrapped.git_settings, is_sandboxed=wrapped.is_sandboxed)
     trace = launch.trace
     try:
         return subprocess.Popen(
             wrapped.argv,
             cwd=launch.cwd,
-            env={**marked(environment, launch.mark), **(trace.environment if trace is not None else {})},
+            env={**environment, **(trace.environment if trace is not None else {})},
             pass_fds=(*wrapped.descriptors, *(trace.descriptors if trace is not None else ())),
             stdin=input_end,
             stdout=output_end,

@@ -7,6 +7,10 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from robota.workspace.process.git_settings import with_git_settings
+from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 # A variable by which the processes of a command are found, also those that left its group and session.
 COMMAND_MARK = "ROBOTA_COMMAND_ID"
@@ -45,6 +49,27 @@ NOT_PASSED_ON = frozenset(
 # A function that bash would define before the command, under the name of a program.
 BASH_FUNCTION = "BASH_FUNC_"
 LOADER = ("LD_", "GLIBC_TUNABLES", "DYLD_")
+
+
+class CommandEnvironment:
+    """What the commands of one session get: our environment and `added` of the settings, without what is `withheld`.
+
+    It is worked out with the first command of a kind; after that each one only gets its own mark.
+    """
+
+    def __init__(self, added: Mapping[str, str] | None = None, withheld: WithheldVariables = NOTHING_NAMED) -> None:
+        self._added = without_loader_settings(added or {})
+        self._withheld = withheld
+        self._known: dict[tuple[Any, ...], dict[str, str]] = {}
+
+    def of_command(self, mark: str, git_settings: Mapping[str, str], *, is_sandboxed: bool) -> dict[str, str]:
+        """The environment of one command; `git_settings` are for this one alone."""
+        kind = (is_sandboxed, *git_settings.items())
+        if kind not in self._known:
+            own = command_environment({**os.environ, **self._added})
+            kept_back = self._withheld.without_secrets if is_sandboxed else self._withheld.without_own_keys
+            self._known[kind] = with_git_settings(kept_back(own), git_settings)
+        return marked(self._known[kind], mark)
 
 
 def command_environment(own: Mapping[str, str]) -> dict[str, str]:

@@ -12,8 +12,7 @@ from typing import IO, Final
 import msgspec
 
 from robota.workspace.process.environment import marked
-from robota.workspace.process.guardian import OrphanGuard
-from robota.workspace.process.tree import ProcessTree
+from robota.workspace.process.tree import OrphanGuard, ProcessTree
 
 GRACE_S: Final = 0.5
 DRAIN_S: Final = 0.2

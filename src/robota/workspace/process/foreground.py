@@ -74,6 +74,14 @@ class ForegroundProcess:
         if not self._over.done():
             self._over.set_result(None if reason in TIME_LIMITS and self.child.has_ended() else reason)
 
+    def time_out(self) -> None:
+        """Its time is up."""
+        self.end(StopReason.TIME_OUT)
+
+    def abort(self) -> None:
+        """The person does not want to wait for it any more."""
+        self.end(StopReason.ABORTED)
+
     async def is_over(self, timeout_s: float | None) -> bool:
         """Wait; False if it still runs after that time. Time in which Robota itself was stopped does not count."""
         left_s = timeout_s

@@ -15,8 +15,7 @@ from typing import Final
 
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked
-from robota.workspace.process.guardian import OrphanGuard
-from robota.workspace.process.tree import ProcessTree
+from robota.workspace.process.tree import OrphanGuard, ProcessTree
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 LONGEST_LINE: Final = 16 * 1024 * 1024

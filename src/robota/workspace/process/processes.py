@@ -2,22 +2,26 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.workspace.output.capture import OutputCapture
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.background import BackgroundProcess
-from robota.workspace.process.command_process import CommandLaunch, CommandProcess, StopReason
-from robota.workspace.process.foreground import CommandOutcome, ForegroundProcess
-from robota.workspace.process.guardian import OrphanGuard
-from robota.workspace.process.session_ports import SessionPorts
-from robota.workspace.process.shell_trace import ShellTrace
-from robota.workspace.process.watchdog import CommandLimits
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, SandboxAccess, unwrapped
+
+if TYPE_CHECKING:
+    # Loaded with the first command: many sessions run none.
+    from robota.workspace.output.capture import OutputCapture
+    from robota.workspace.process.background import BackgroundProcess
+    from robota.workspace.process.command_process import CommandLaunch, CommandProcess
+    from robota.workspace.process.environment import CommandEnvironment
+    from robota.workspace.process.foreground import CommandOutcome, ForegroundProcess
+    from robota.workspace.process.session_ports import SessionPorts
+    from robota.workspace.process.tree import OrphanGuard
+    from robota.workspace.process.watchdog import CommandLimits
 
 MOST_IN_BACKGROUND: Final = 20
 
@@ -27,22 +31,22 @@ class LocalProcesses:
 
     def __init__(
         self,
-        limits: CommandLimits | None = None,
+        limits: "CommandLimits | None" = None,
         wrap: CommandWrapper = unwrapped,
         environment: Mapping[str, str] | None = None,
         withheld: WithheldVariables = NOTHING_NAMED,
-        ports: Callable[[], SessionPorts | None] = lambda: None,
+        ports: "Callable[[], SessionPorts | None]" = lambda: None,
     ) -> None:
         """`wrap` puts every command into a sandbox, unless a call may go without; `environment` is added to ours.
 
         `withheld` says which variables of both commands do not get.
         """
-        self._limits = limits or CommandLimits()
+        self._given_limits = limits
         self._wrap = wrap
-        self._environment = dict(environment or {})
+        self._added = dict(environment or {})
         self._withheld = withheld
         self._ports = ports
-        self._guard = OrphanGuard()
+        self._opened_guard: OrphanGuard | None = None
         self._running: set[ForegroundProcess] = set()
         self._background: dict[str, BackgroundProcess] = {}
 
@@ -56,7 +60,7 @@ class LocalProcesses:
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
-    ) -> CommandOutcome:
+    ) -> "CommandOutcome":
         """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`.
 
         `unsandboxed` means without the sandbox, `access` what it may do there beyond others; the caller must have been
@@ -67,7 +71,7 @@ class LocalProcesses:
         started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
         try:
             if not await started.is_over(timeout_s):
-                started.end(StopReason.TIME_OUT)
+                started.time_out()
             return await started.outcome()
         except BaseException:
             await started.give_up()
@@ -85,7 +89,7 @@ class LocalProcesses:
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
-    ) -> CommandOutcome | BackgroundProcess:
+    ) -> "CommandOutcome | BackgroundProcess":
         """The same, but at the time limit the command goes on in the background."""
         self._require_room()
         access = msgspec.structs.replace(access, session_network=True)
@@ -100,8 +104,11 @@ class LocalProcesses:
         finally:
             self._running.discard(started)
 
-    def start_background(self, command: str, cwd: Path) -> BackgroundProcess:
+    def start_background(self, command: str, cwd: Path) -> "BackgroundProcess":
         """Start a command that can be written to and that nobody waits for."""
+        from robota.workspace.output.capture import OutputCapture
+        from robota.workspace.process.command_process import CommandProcess
+
         self._require_room()
         capture = OutputCapture(self._guard.spool_prefix)
         access = SandboxAccess(session_network=True)
@@ -114,23 +121,23 @@ class LocalProcesses:
         return self._wrap is not unwrapped
 
     @property
-    def ports(self) -> SessionPorts | None:
+    def ports(self) -> "SessionPorts | None":
         """The ports of background processes; None where a person reaches these anyway, or there are none."""
         return self._ports()
 
     @property
-    def background(self) -> tuple[BackgroundProcess, ...]:
+    def background(self) -> "tuple[BackgroundProcess, ...]":
         """All of this session, also those that have ended, in the order of their start."""
         return tuple(self._background.values())
 
-    def find_background(self, name: str) -> BackgroundProcess | None:
+    def find_background(self, name: str) -> "BackgroundProcess | None":
         """The background process of that id, as `bg1`."""
         return self._background.get(name)
 
     def abort_running(self) -> bool:
         """End every command somebody waits for, as a person's Ctrl-C would. False if none runs."""
         for started in self._running:
-            started.end(StopReason.ABORTED)
+            started.abort()
         return bool(self._running)
 
     async def end_background(self) -> None:
@@ -147,8 +154,28 @@ class LocalProcesses:
         for process in self._background.values():
             process.end_now()
         self._background.clear()
-        if not self._running:
-            self._guard.close()
+        if not self._running and self._opened_guard is not None:
+            self._opened_guard.close()
+
+    @cached_property
+    def _limits(self) -> "CommandLimits":
+        from robota.workspace.process.watchdog import CommandLimits
+
+        return self._given_limits or CommandLimits()
+
+    @cached_property
+    def _environment(self) -> "CommandEnvironment":
+        from robota.workspace.process.environment import CommandEnvironment
+
+        return CommandEnvironment(self._added, self._withheld)
+
+    @property
+    def _guard(self) -> "OrphanGuard":
+        if self._opened_guard is None:
+            from robota.workspace.process.tree import OrphanGuard
+
+            self._opened_guard = OrphanGuard()
+        return self._opened_guard
 
     def _start(
         self,
@@ -158,7 +185,10 @@ class LocalProcesses:
         unsandboxed: bool,
         access: SandboxAccess,
         is_chain: bool,
-    ) -> ForegroundProcess:
+    ) -> "ForegroundProcess":
+        from robota.workspace.process.foreground import ForegroundProcess
+        from robota.workspace.process.shell_trace import ShellTrace
+
         launch = self._launch(command, cwd, unsandboxed=unsandboxed, access=access)
         trace = ShellTrace() if is_chain and self.is_sandboxed and not unsandboxed else None
         launch = msgspec.structs.replace(launch, trace=trace)
@@ -179,7 +209,9 @@ class LocalProcesses:
         unsandboxed: bool,
         has_input: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
-    ) -> CommandLaunch:
+    ) -> "CommandLaunch":
+        from robota.workspace.process.command_process import CommandLaunch
+
         return CommandLaunch(
             command=command,
             cwd=cwd,
@@ -188,13 +220,14 @@ class LocalProcesses:
             wrap=unwrapped if unsandboxed else self._wrap,
             access=access,
             environment=self._environment,
-            withheld=self._withheld,
         )
 
     def _adopt(
-        self, command: str, child: CommandProcess, capture: OutputCapture, age_s: float | None
-    ) -> BackgroundProcess:
+        self, command: str, child: "CommandProcess", capture: "OutputCapture", age_s: float | None
+    ) -> "BackgroundProcess":
         """`age_s` is known of a command that was handed over; only to those does the person's time limit apply."""
+        from robota.workspace.process.background import BackgroundProcess
+
         total_s = self._limits.total_s
         left_s = None if total_s is None or age_s is None else max(0.0, total_s - age_s)
         limits = msgspec.structs.replace(self._limits, total_s=left_s, silence_s=None)

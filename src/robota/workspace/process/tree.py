@@ -2,10 +2,17 @@
 
 A process group is not enough: `setsid`, a double fork or job control leave it. The mark is in the environment, which
 children inherit; on a system without /proc only the group is known.
+
+If Robota is killed without a chance to clean up, its commands must die too: a small shell process, the guardian, kills
+them by their marks. The kernel's own way (a death signal) reaches only the shell of a command and not what that
+started, and setting it needs code between fork and exec. The guardian reads from a pipe that only Robota can write to:
+when the pipe ends without a word, Robota is gone.
 """
 
 import os
 import signal
+import subprocess
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -15,11 +22,28 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.output.capture import spool_prefix
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.environment import unmarked
+
 PROC: Final = Path("/proc")
 # Process numbers are given out in turn; within this time they cannot have come round to ours again.
 NO_WRAP_S: Final = 10
 MAX_ROUNDS: Final = 20
 DEAD: Final = frozenset("ZX")
+# Ends with a word from Robota; the end of the pipe without one means that Robota is gone.
+GUARDIAN_SCRIPT: Final = r"""
+trap '' HUP INT TERM
+PATH=/usr/local/bin:/usr/bin:/bin
+read -r word && exit 0
+for round in 1 2 3 4 5; do
+  for place in $(grep -lF -e "$1" /proc/[0-9]*/environ 2>/dev/null); do
+    place=${place#/proc/}
+    kill -KILL "${place%/environ}" 2>/dev/null
+  done
+done
+rm -f "$2"*
+"""
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +140,64 @@ class ProcessTree:
             return False
 
 
+class OrphanGuard:
+    """Gives every command of one owner a mark, and kills what carries one if Robota dies without cleaning up."""
+
+    def __init__(self) -> None:
+        self._mark = os.urandom(8).hex()
+        self._count = 0
+        self._guardian: GuardianProcess | None = None
+
+    @property
+    def spool_prefix(self) -> str:
+        """How the names of their output files begin."""
+        return spool_prefix(self._mark)
+
+    def next_mark(self) -> str:
+        """A mark for the environment of the next command; the first one starts the guardian process."""
+        if self._guardian is None:
+            try:
+                self._guardian = GuardianProcess(f"{self._mark}.", self.spool_prefix)
+            except OSError as error:
+                raise CommandNotStarted(f"Nothing was run: {error.strerror}.") from error
+        self._count += 1
+        return f"{self._mark}.{self._count}"
+
+    def close(self) -> None:
+        """End the guardian process. Another mark starts a new one. Doing it twice does nothing."""
+        if self._guardian is not None:
+            self._guardian.dismiss()
+            self._guardian = None
+
+
+class GuardianProcess:
+    """A shell that, if Robota dies, kills the commands marked with `mark` and removes the files named `files`*."""
+
+    def __init__(self, mark: str, files: str) -> None:
+        read_end, write_end = os.pipe()
+        try:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", GUARDIAN_SCRIPT, "robota-guardian", mark, files],
+                cwd="/",
+                env=unmarked(os.environ),
+                stdin=read_end,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(write_end)
+            raise
+        finally:
+            os.close(read_end)
+        # Also when it is forgotten and when the interpreter ends: only a violent death goes without the word.
+        self._dismissal = weakref.finalize(self, _dismiss, process, write_end)
+
+    def dismiss(self) -> None:
+        """Nothing is left to watch over. Doing it twice does nothing."""
+        self._dismissal()
+
+
 def newest_pid() -> int:
     """The number that was given out last, on the whole machine; 0 if that is not known."""
     try:
@@ -163,3 +245,10 @@ def _signal_member(member: Member, number: signal.Signals) -> None:
                 signal.pidfd_send_signal(descriptor, number)
     finally:
         os.close(descriptor)
+
+
+def _dismiss(process: "subprocess.Popen[bytes]", write_end: int) -> None:
+    with suppress(BrokenPipeError):
+        os.write(write_end, b"done\n")
+    os.close(write_end)
+    process.wait()

@@ -10,10 +10,9 @@ from robota.secrets.key_shapes import SHAPES, SUSPICION
 from robota.secrets.named_values import names_secret
 
 # Of clouds, and what leads to agents and displays that obey whoever can reach them.
-OPENS_DOORS: Final = re.compile(r"(?i)aws_.*|azure_.*|ssh_auth_sock|xauthority")
-PASSWORD_IN_URL: Final = re.compile(r"://[^/?#\s:@]*:[^/?#\s@]+@")
-PASSWORD_IN_WORDS: Final = re.compile(r"(?i)(?:^|[;&?\s])(?:account_?key|shared_?access_?key|password|pwd|sig)=[^;&\s]")
-ANY_SHAPE: Final = re.compile(SUSPICION)
+OPENS_DOORS: Final = r"(?i)aws_.*|azure_.*|ssh_auth_sock|xauthority"
+PASSWORD_IN_URL: Final = r"://[^/?#\s:@]*:[^/?#\s@]+@"
+PASSWORD_IN_WORDS: Final = r"(?i)(?:^|[;&?\s])(?:account_?key|shared_?access_?key|password|pwd|sig)=[^;&\s]"
 
 
 class WithheldVariables(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +32,7 @@ class WithheldVariables(msgspec.Struct, frozen=True, kw_only=True):
     def _is_withheld(self, name: str, value: str) -> bool:
         if name in self.passed:
             return False
-        is_known = name in self.named or OPENS_DOORS.fullmatch(name) is not None
+        is_known = name in self.named or re.fullmatch(OPENS_DOORS, name) is not None
         return is_known or names_secret(name) or holds_secret(value)
 
 
@@ -42,7 +41,7 @@ NOTHING_NAMED: Final = WithheldVariables()
 
 def holds_secret(value: str) -> bool:
     """Whether a value has a password in it, or looks like a well-known kind of key."""
-    if PASSWORD_IN_URL.search(value) or PASSWORD_IN_WORDS.search(value):
+    if re.search(PASSWORD_IN_URL, value) or re.search(PASSWORD_IN_WORDS, value):
         return True
     data = value.encode("utf-8", "surrogateescape")
-    return ANY_SHAPE.search(data) is not None and any(shape.whole.search(data) for shape in SHAPES)
+    return re.search(SUSPICION, data) is not None and any(shape.whole.search(data) for shape in SHAPES)

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Final
 
 from robota.config.settings.allowed_hosts import AllowedName, NoHost, allowed_host
-from robota.workspace.process.wrapped_command import SandboxAccess
 
 # What the machine itself rests on; a command that has to write there needs more than an opening.
 OF_THE_SYSTEM: Final = frozenset(
@@ -29,12 +28,3 @@ def problem_with_opening(entry: str, root: Path, home: Path | None) -> str | Non
     if root.is_relative_to(place) or place.is_relative_to(root) or (home is not None and home.is_relative_to(place)):
         return "it is the workspace, the home directory, or around them"
     return None
-
-
-def access_for(opened: tuple[str, ...], *, git_data: bool) -> SandboxAccess:
-    """The entries as what a command may do."""
-    return SandboxAccess(
-        git_data=git_data,
-        hosts=tuple(entry for entry in opened if not entry.startswith("/")),
-        writable=tuple(Path(entry) for entry in opened if entry.startswith("/")),
-    )

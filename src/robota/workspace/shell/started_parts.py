@@ -20,12 +20,6 @@ class StartedParts(msgspec.Struct, frozen=True, kw_only=True):
     rest: str | None
 
 
-def is_chain(command: str) -> bool:
-    """Whether it consists of several simple commands and nothing else."""
-    script = read_script(command)
-    return isinstance(script, Plain) and len(script.commands) > 1
-
-
 def started_parts(command: str, started: int) -> StartedParts | None:
     """`started` is how many of its commands were started before it failed. None if that does not fit the command."""
     script = read_script(command)

@@ -8,8 +8,7 @@ from robota.protocol.conversation import Usage
 from robota.providers.chunks import CallStartChunk, FinishChunk, ThinkingChunk, UsageChunk
 from robota.providers.fault import FaultKind
 from robota.providers.wire.anthropic.thinking import Redacted, ThinkingPiece, Thought, sealed
-from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error
-from robota.providers.wire.token_counts import read_counts
+from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error, read_counts
 
 REASONS: Final = {
     "stop_sequence": "end_turn",

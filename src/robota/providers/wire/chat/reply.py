@@ -9,8 +9,7 @@ import msgspec
 from robota.protocol.conversation import Usage
 from robota.providers.chunks import CallStartChunk, FinishChunk, UsageChunk
 from robota.providers.http.faults import fault_of_error_object
-from robota.providers.wire.reply import ChunkBatch, WireReply
-from robota.providers.wire.token_counts import read_counts
+from robota.providers.wire.reply import ChunkBatch, WireReply, read_counts
 from robota.text.surrogate_pairs import SurrogateJoiner
 
 HALF_PAIR: Final = re.compile(rb"\\u[dD][89a-fA-F]")

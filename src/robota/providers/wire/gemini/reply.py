@@ -9,8 +9,7 @@ from robota.providers.chunks import CallArgumentsChunk, CallStartChunk, FinishCh
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http.faults import fault_of_error_object, sentence
 from robota.providers.wire.gemini.thinking import Signatures, sealed
-from robota.providers.wire.reply import ChunkBatch, WireReply
-from robota.providers.wire.token_counts import read_counts
+from robota.providers.wire.reply import ChunkBatch, WireReply, read_counts
 
 REASONS: Final = {
     "STOP": "end_turn",

@@ -8,9 +8,8 @@ import msgspec
 from robota.protocol.conversation import Usage
 from robota.providers.chunks import CallStartChunk, FinishChunk, ThinkingChunk, UsageChunk
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error
+from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error, read_counts
 from robota.providers.wire.responses.thinking import ReasoningItem, sealed
-from robota.providers.wire.token_counts import read_counts
 
 TEXT_DELTAS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
 THOUGHT_DELTAS: Final = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})

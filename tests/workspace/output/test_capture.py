@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.output.capture import OutputCapture
-from robota.workspace.output.terminal_text import MAX_OPEN_CHARACTERS, TerminalText, plain_terminal_text
+from robota.workspace.output.capture import MAX_OPEN_CHARACTERS, OutputCapture, TerminalText, plain_terminal_text
 
 
 @pytest.mark.parametrize(
