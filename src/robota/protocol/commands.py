@@ -2,6 +2,7 @@
 
 from robota.protocol.asks.answer import Answer
 from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.slash_commands import CommandOutcome
 from robota.protocol.wire import OpenValue, Value
 
 
@@ -99,6 +100,16 @@ class RetryNow(ClientCommand, frozen=True, kw_only=True, tag="retryNow"):
     """Do not wait out the pause before the next try."""
 
 
+class RunSlashCommand(ClientCommand, frozen=True, kw_only=True, tag="slashCommand"):
+    """Run a slash command, given as it was typed: `/mode architect`. The receipt carries what it gave back."""
+
+    line: str
+
+
+class ListSlashCommands(ClientCommand, frozen=True, kw_only=True, tag="slashCommands"):
+    """Ask for every slash command there is; they come with the receipt."""
+
+
 Command = (
     NewTask
     | ClearTask
@@ -113,17 +124,21 @@ Command = (
     | CondenseContext
     | ContextRequest
     | RetryNow
+    | RunSlashCommand
+    | ListSlashCommands
 )
 
 
 class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="receipt"):
     """The command was taken. `id` names what it made: a task, a queued message.
 
-    `is_deferred` says that it takes effect later: before the next request to the model.
+    `is_deferred` says that it takes effect later: before the next request to the model. `outcome` is what a slash
+    command gave back.
     """
 
     id: str | None = None
     is_deferred: bool = False
+    outcome: CommandOutcome | None = None
 
 
 class Refused(Value, frozen=True, kw_only=True, tag="refused", tag_field="receipt"):

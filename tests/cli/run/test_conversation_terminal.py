@@ -167,7 +167,7 @@ def test_n13_questions_keep_within_a_narrow_terminal(robota: Robota) -> None:
 def test_orders_say_what_they_did_or_why_not(robota: Robota) -> None:
     script(robota, FIRST)
     with Terminal(robota) as terminal:
-        terminal.answer("> ", "/mode ask")
+        terminal.answer("> ", "/compact")
         terminal.wait_for("There is no task yet: say what to do first.")
         terminal.answer("> ", "/permission plan")
         terminal.wait_for("permission mode: plan")

@@ -17,7 +17,6 @@ from robota.clients.plain.approval_lines import (
     reason_lines,
     subject_lines,
 )
-from robota.clients.plain.slash_commands import HELP, Quit, Tell, slash_command_in
 from robota.clients.plain.talk import TalkAsk, answer_to, words_for
 from robota.protocol.asks.answer import (
     AnswerDetails,
@@ -35,9 +34,7 @@ from robota.protocol.asks.ask import (
     OfferedRules,
 )
 from robota.protocol.asks.seed import ask_of
-from robota.protocol.commands import CondenseContext, RetryNow, SetPermissionMode, SwitchMode
 from robota.protocol.message import Message
-from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import DiffHunk, DiffLine, DiffsView, DiffView, TerminalView
 
 SUGGESTIONS = (
@@ -191,17 +188,6 @@ def test_how_to_go_on(kind: str, typed: str, response: type | None) -> None:
     assert (type(answer) if answer else None) == response
 
 
-def test_orders() -> None:
-    assert slash_command_in("/quit") == Quit() and slash_command_in("/help") == Tell(HELP)
-    assert isinstance(slash_command_in("/retry"), RetryNow)
-    assert slash_command_in("/compact") == CondenseContext()
-    assert slash_command_in("/compact the tests") == CondenseContext(text="the tests")
-    assert slash_command_in("/mode ask") == SwitchMode(text="ask")
-    assert slash_command_in("/permission plan") == SetPermissionMode(permission_mode=PermissionMode.PLAN)
-    assert "no order /fly" in str(slash_command_in("/fly"))
-    assert slash_command_in("look at /etc") is None and slash_command_in("/etc/passwd is odd") is None
-
-
 def test_several_lines_are_never_a_yes_and_may_say_no_at_length() -> None:
     assert isinstance(meant("y\nrm -rf /"), Again) and isinstance(meant("yes do\nthat"), Again)
     assert meant("n\nuse yarn\nplease") == Reject(text="use yarn\nplease")
@@ -232,7 +218,3 @@ def test_a_call_of_a_server_names_the_server_the_tool_and_each_argument() -> Non
 def test_the_changes_of_several_files_cannot_be_chosen_from() -> None:
     lines = shown(approval(view=DiffsView(files=(DIFF, msgspec.structs.replace(DIFF, path="b", is_new=True)))))
     assert lines[0] == "a" and "b (new file)" in lines and not any("[1]" in line for line in lines)
-
-
-def test_an_order_is_one_line() -> None:
-    assert slash_command_in("/tmp is full\nwhat now?") is None

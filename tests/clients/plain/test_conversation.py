@@ -8,9 +8,10 @@ import signal
 from functools import partial
 
 from robota.clients.plain.client import NotEdited, Terminal, converse
-from robota.protocol.commands import CancelTask, CondenseContext, NewTask
+from robota.protocol.commands import Accepted, CancelTask, NewTask, Receipt, RunSlashCommand
 from robota.protocol.events import MessageCreated, MessageUpdated, TaskAborted, TaskAskResponded, TextDelta
 from robota.protocol.message import Message
+from robota.protocol.slash_commands import CommandStarted
 from tests.clients.scripted_peer import Await, Do, ScriptedSession, Step
 from tests.clients.stories import TASK, state
 
@@ -29,7 +30,8 @@ def talk(*steps: Step | str) -> str:
     played = [Do(partial(type_in, ours, step)) if isinstance(step, str) else step for step in steps]
 
     async def run() -> str:
-        session = ScriptedSession([state(), Await(NewTask), PROMPT, *played])
+        receipts: dict[type, Receipt] = {RunSlashCommand: Accepted(outcome=CommandStarted())}
+        session = ScriptedSession([state(), Await(NewTask), PROMPT, *played], receipts=receipts)
         screen = io.StringIO()
         terminal = Terminal(input=theirs, out=screen, edit=no_editor)
         assert await converse(session, "go", terminal) == 0
@@ -70,7 +72,7 @@ def test_ctrl_c_stops_the_shortening_of_a_conversation() -> None:
     screen = talk(
         MessageCreated(task_id=TASK, message=COMPLETED),
         "/compact\n",
-        Await(CondenseContext),
+        Await(RunSlashCommand),
         Do(partial(os.kill, os.getpid(), signal.SIGINT)),
         Await(CancelTask),
         MessageCreated(task_id=TASK, message=Message(ts=4, type="ask", ask="completion_result", text="")),
@@ -100,7 +102,7 @@ def test_why_a_conversation_was_not_shortened_is_told() -> None:
     screen = talk(
         MessageCreated(task_id=TASK, message=Message(ts=2, type="ask", ask="completion_result", text="")),
         "/compact\n",
-        Await(CondenseContext),
+        Await(RunSlashCommand),
         MessageCreated(task_id=TASK, message=begun),
         MessageUpdated(task_id=TASK, message=Message(ts=3, type="say", say="condense_context_error", text=why)),
         MessageCreated(task_id=TASK, message=Message(ts=4, type="ask", ask="completion_result", text="")),

@@ -2,11 +2,8 @@
 
 from robota.clients.render.context_ledger import ledger_lines
 from robota.clients.terminal.width import columns_of
-from robota.protocol.commands import ContextRequest
-from robota.protocol.events import ContextUpdate, MessageCreated
+from robota.protocol.events import ContextUpdate
 from robota.protocol.ledger import LedgerEntry, LedgerKind
-from tests.clients.plain.test_conversation import COMPLETED, talk
-from tests.clients.scripted_peer import Await
 from tests.clients.stories import TASK
 
 ENTRIES = (
@@ -66,10 +63,3 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_steers_it() -> None:
 def test_a_window_that_nobody_knows_has_no_bar() -> None:
     lines = list(ledger_lines(ContextUpdate(task_id=TASK, used_tokens=5, max_tokens=0, used_percentage=0)))
     assert lines[0].text == "5 tokens in the context (the size of the window is not known)"
-
-
-def test_a_person_at_the_plain_conversation_sees_it() -> None:
-    screen = talk(
-        MessageCreated(task_id=TASK, message=COMPLETED), "/context\n", Await(ContextRequest), UPDATE, UPDATE, "\x04"
-    )
-    assert screen.count("40,210 of 100,000 tokens") == 1

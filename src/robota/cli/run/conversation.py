@@ -3,6 +3,7 @@
 import os
 import sys
 
+from robota.app.commands import with_commands
 from robota.app.session import OpenSession
 from robota.clients.plain.client import NotEdited, Terminal, converse
 from robota.clients.terminal.line_writer import LineWriter
@@ -15,7 +16,7 @@ async def converse_here(opened: OpenSession, prompt: str | None) -> int:
         where = f"Robota in {opened.options.cwd}, {opened.options.model}."
         LineWriter(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
     terminal = Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=_edited)
-    code = await converse(opened.session, prompt, terminal)
+    code = await converse(with_commands(opened), prompt, terminal)
     _forget_unwritten()
     return code
 

@@ -44,7 +44,15 @@ def run(argv: Sequence[str]) -> int:
             return _run(arguments, _conversing(prompt), attended=True)
     if prompt is None:
         return _explain()
-    return _run(arguments, _printing(arguments, prompt), attended=False)
+    return _run(arguments, _printing(arguments, prompt), attended=False, may_lack_model=_is_slash_command(prompt))
+
+
+def _is_slash_command(prompt: str) -> bool:
+    if not prompt.lstrip().startswith("/"):
+        return False
+    from robota.protocol.slash_commands import typed_command
+
+    return typed_command(prompt) is not None
 
 
 def _refuse_misspelt(argv: Sequence[str]) -> None:
@@ -61,7 +69,9 @@ def _prompt(arguments: CommandLine) -> str | None:
     """What was piped in comes first, then the arguments. None if nobody asked for anything."""
     words = " ".join(arguments.prompt)
     piped = piped_input(sys.stdin, prompt_given=bool(words), warn=_warn)
-    prompt = "\n\n".join(part for part in (piped, words) if part.strip())
+    # What is piped to a slash command is its argument.
+    parts = (words, piped) if _is_slash_command(words) else (piped, words)
+    prompt = "\n\n".join(part for part in parts if part.strip())
     if prompt:
         return prompt
     if arguments.print:
@@ -70,7 +80,7 @@ def _prompt(arguments: CommandLine) -> str | None:
     return None
 
 
-def _run(arguments: CommandLine, client: "Client", *, attended: bool) -> int:
+def _run(arguments: CommandLine, client: "Client", *, attended: bool, may_lack_model: bool = False) -> int:
     import asyncio
 
     from robota.config.errors import ConfigError, NoProviderError
@@ -79,6 +89,8 @@ def _run(arguments: CommandLine, client: "Client", *, attended: bool) -> int:
     try:
         return asyncio.run(_session(arguments, client, attended=attended))
     except NoProviderError as error:
+        if may_lack_model:
+            return asyncio.run(_session(arguments, client, attended=attended, needs_model=False))
         from robota.cli.configure.provider import ways_to_configure
 
         return _fail(arguments.output_format, CONFIGURATION, f"{error}\n{ways_to_configure()}")
@@ -90,9 +102,9 @@ def _run(arguments: CommandLine, client: "Client", *, attended: bool) -> int:
         return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
 
 
-async def _session(arguments: CommandLine, client: "Client", *, attended: bool) -> int:
+async def _session(arguments: CommandLine, client: "Client", *, attended: bool, needs_model: bool = True) -> int:
     """One session in the workspace, or in a worktree of its own."""
-    launch = _launch_options(arguments, attended=attended)
+    launch = _launch_options(arguments, attended=attended, needs_model=needs_model)
     if arguments.worktree is None:
         return await _work(launch, client)
     from robota.app.worktree import in_worktree
@@ -125,7 +137,15 @@ def _printing(arguments: CommandLine, prompt: str) -> "Client":
         include_partial_messages=arguments.include_partial_messages,
         verbose=arguments.verbose,
     )
-    return lambda opened: run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
+
+    def client(opened: "OpenSession") -> "Awaitable[int]":
+        if not _is_slash_command(prompt):
+            return run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
+        from robota.app.commands import with_commands
+
+        return run_headless(with_commands(opened), prompt, options, sys.stdout.buffer, sys.stderr)
+
+    return client
 
 
 def _conversing(prompt: str | None) -> "Client":
@@ -135,7 +155,7 @@ def _conversing(prompt: str | None) -> "Client":
     return lambda opened: converse_here(opened, prompt)
 
 
-def _launch_options(arguments: CommandLine, *, attended: bool) -> "LaunchOptions":
+def _launch_options(arguments: CommandLine, *, attended: bool, needs_model: bool) -> "LaunchOptions":
     from robota.config.launch_options import LaunchOptions
 
     return LaunchOptions(
@@ -157,6 +177,7 @@ def _launch_options(arguments: CommandLine, *, attended: bool) -> "LaunchOptions
         session_id=arguments.session_id,
         name=arguments.name,
         attended=attended,
+        needs_model=needs_model,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from robota.clients.headless import exit_codes
 from robota.clients.headless.formats import Printer, printer_for
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.headless.outcome import Interruption, RunOutcome, aborted_during, outcome_of, refused
+from robota.clients.headless.outcome import Interruption, RunOutcome, aborted_during, command_done, outcome_of, refused
 from robota.clients.headless.output import BinaryOutput, OutputLost
 from robota.clients.headless.result import result_of
 from robota.clients.headless.tally import Tally
@@ -21,7 +21,7 @@ from robota.protocol.asks.answer import Reject
 from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.asks.seed import ask_of
-from robota.protocol.commands import AskResponse, CancelTask, NewTask, Refused
+from robota.protocol.commands import AskResponse, CancelTask, NewTask, Refused, RunSlashCommand
 from robota.protocol.events import (
     Event,
     MessageCreated,
@@ -34,6 +34,7 @@ from robota.protocol.events import (
 )
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
+from robota.protocol.slash_commands import CommandOutcome, CommandStarted, typed_command
 from robota.protocol.state import AgentState
 
 ENDED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
@@ -46,7 +47,7 @@ async def run_headless(
     """Run one prompt to its end and return the exit code. The result is printed whatever happens."""
     run = HeadlessRun(session, printer_for(options, out, err), options.cancel_grace_s)
     with signals_to(run.interrupt):
-        await run.until_end(NewTask(text=prompt, images=options.images))
+        await run.until_end(_command_for(prompt, options))
     try:
         return run.report()
     except OutputLost as lost:
@@ -54,6 +55,11 @@ async def run_headless(
             return exit_codes.STDOUT_CLOSED
         LineWriter(err).errors((str(lost),))
         return exit_codes.TASK_FAILED
+
+
+def _command_for(prompt: str, options: HeadlessOptions) -> NewTask | RunSlashCommand:
+    is_command = typed_command(prompt) is not None
+    return RunSlashCommand(line=prompt) if is_command else NewTask(text=prompt, images=options.images)
 
 
 class HeadlessRun:
@@ -72,10 +78,11 @@ class HeadlessRun:
         self._lost: OutputLost | None = None
         self._handing_over: asyncio.Task[None] | None = None
         self._refusal: Refused | None = None
+        self._command_outcome: CommandOutcome | None = None  # of a slash command that is done
         self._newest_before: int | None = None
         self._prompt_ts: int | None = None
 
-    async def until_end(self, task: NewTask) -> None:
+    async def until_end(self, task: NewTask | RunSlashCommand) -> None:
         """Return when the task has ended, or somebody wants to leave without waiting for that."""
         following = asyncio.create_task(self._follow(task))
         try:
@@ -104,7 +111,7 @@ class HeadlessRun:
         self._printer.finish(result_of(outcome, self._tally))
         return outcome.exit_code
 
-    async def _follow(self, task: NewTask) -> None:
+    async def _follow(self, task: NewTask | RunSlashCommand) -> None:
         events = self._session.events()
         try:
             # The first event is there once we are subscribed; a prompt handed over before could outrun us.
@@ -121,7 +128,7 @@ class HeadlessRun:
             if isinstance(events, AsyncGenerator):
                 await events.aclose()
 
-    async def _hand_over(self, task: NewTask) -> None:
+    async def _hand_over(self, task: NewTask | RunSlashCommand) -> None:
         try:
             receipt = await self._session.submit(task)
         except Exception as error:  # noqa: BLE001 - a border: whoever waits for the end must hear of it
@@ -129,6 +136,9 @@ class HeadlessRun:
             return
         if isinstance(receipt, Refused):
             self._refusal = receipt
+            self._leave()
+        elif receipt.outcome is not None and not isinstance(receipt.outcome, CommandStarted):
+            self._command_outcome = receipt.outcome
             self._leave()
 
     async def _follow_task(self, events: AsyncIterator[Event]) -> None:
@@ -199,7 +209,9 @@ class HeadlessRun:
 
     def _outcome(self) -> RunOutcome:
         if self._refusal is not None and self._interruption is None:
-            return refused(self._refusal.message)
+            return refused(self._refusal)
+        if self._command_outcome is not None:
+            return command_done(self._command_outcome)
         return outcome_of(
             # Without a row of ours, the last message belongs to an earlier run of the session.
             tuple(self._view.rows) if self._prompt_ts is not None else (),

@@ -19,7 +19,9 @@ from robota.protocol.asks.ask import (
     ResumeAsk,
 )
 from robota.protocol.asks.seed import ask_of
+from robota.protocol.commands import Refused
 from robota.protocol.message import Message
+from robota.protocol.slash_commands import CommandOutcome
 from robota.protocol.state import is_request_row
 
 SUCCESS: Final = "success"
@@ -29,6 +31,11 @@ ERROR: Final = "error_during_execution"
 
 NO_ANSWER: Final = "The task ended without a complete answer. Its session is kept; run the prompt again."
 TO_A_PERSON: Final = "Say how to go on, or start a new task."
+WRONG_COMMANDS: Final = {
+    "unknown_command": exit_codes.USAGE,
+    "wrong_arguments": exit_codes.USAGE,
+    "no_provider": exit_codes.CONFIGURATION,
+}
 ANSWERS: Final = frozenset({"text", "completion_result"})
 
 
@@ -94,9 +101,23 @@ def aborted_during(view: ViewModel) -> str:
     return "aborted_tools" if in_tools else "aborted_streaming"
 
 
-def refused(message: str) -> RunOutcome:
-    """The engine did not take the prompt."""
-    return RunOutcome(exit_code=exit_codes.TASK_FAILED, terminal_reason="turn_setup_failed", errors=(message,))
+def refused(refusal: Refused) -> RunOutcome:
+    """The session did not take the prompt or the slash command."""
+    code = WRONG_COMMANDS.get(refusal.code, exit_codes.TASK_FAILED)
+    return RunOutcome(exit_code=code, terminal_reason="turn_setup_failed", errors=(refusal.message,))
+
+
+def command_done(outcome: CommandOutcome) -> RunOutcome:
+    """A slash command answered without the model."""
+    from robota.clients.render.command_text import command_text
+
+    return RunOutcome(
+        exit_code=exit_codes.DONE,
+        terminal_reason="completed",
+        subtype=SUCCESS,
+        is_error=False,
+        result=command_text(outcome) or "Done.",
+    )
 
 
 def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message, partial: str) -> RunOutcome:

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -10,7 +10,6 @@ import msgspec
 from robota.clients.plain.answers import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.plain.approval_lines import choice_lines, cut, reason_lines, subject_lines
 from robota.clients.plain.prompter import Prompter
-from robota.clients.plain.slash_commands import Quit, ShowContext, SlashCommand, Tell, slash_command_in
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.plain.transcript import Transcript
@@ -39,18 +38,24 @@ from robota.protocol.commands import (
     AskResponse,
     CancelTask,
     Command,
-    CondenseContext,
-    ContextRequest,
     NewTask,
     QueueMessage,
     Refused,
-    RetryNow,
-    SetPermissionMode,
-    SwitchMode,
+    RunSlashCommand,
 )
-from robota.protocol.events import ContextUpdate, Event, MessageCreated, TaskAborted, TaskAskResponded
+from robota.protocol.events import Event, MessageCreated, State, TaskAborted, TaskAskResponded
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
+from robota.protocol.slash_commands import (
+    ClientClosed,
+    CommandChoice,
+    CommandList,
+    CommandOutcome,
+    CommandShown,
+    CommandStarted,
+    ContextShown,
+    typed_command,
+)
 from robota.protocol.views import TerminalView
 
 # The Ctrl-C that ended an editor may be heard of after its end.
@@ -120,7 +125,6 @@ class Conversation:
         self._over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._pressed = False
         self._is_editing = False
-        self._context_wish: ShowContext | None = None
         self._asked: Ask | NextTask | None = NextTask()  # what the person is asked now
         self._asked_ts: int | None = None  # the row of it, if it is the engine that asks
 
@@ -184,17 +188,11 @@ class Conversation:
                 self._pressed = False
                 if ts == self._asked_ts:
                     self._withdraw()
-            case ContextUpdate() if event.entries and self._context_wish is not None:
-                self._show_context(event, self._context_wish)
             case TaskAborted() if self._has_failed:
                 self._put(self._next_task())  # it ended by an error, so nothing more will be asked
+            case State(state=state) if state.current_task_id is None and self._asked_ts is not None:
+                self._put(self._next_task())  # the task that asked was cleared
         self.prompter.show_again()
-
-    def _show_context(self, event: ContextUpdate, wish: ShowContext) -> None:
-        self._context_wish = None
-        self._lines.gap()
-        for line in ledger_lines(event, self._lines.width, whole=wish.whole):
-            self._lines.line(line.text, line.colour)
 
     @property
     def _has_failed(self) -> bool:
@@ -266,12 +264,10 @@ class Conversation:
     def _show_changed(self, asked: ApprovalAsk, text: str) -> None:
         """A command as it will run; what becomes of a changed file is told when it is written."""
         if isinstance(asked.view, TerminalView):
-            for line in whole_view(TerminalView(command=text, output="")):
-                self._lines.line(line.text, line.colour)
+            self._show_lines(whole_view(TerminalView(command=text, output="")))
 
     def _show(self, asked: ApprovalAsk, subject: tuple[Line, ...]) -> None:
-        for line in subject:
-            self._lines.line(line.text, line.colour)
+        self._show_lines(subject)
         for line in (*reason_lines(asked.verdict), *choice_lines(asked)):
             self._lines.prose(line.text, line.colour)
 
@@ -301,45 +297,58 @@ class Conversation:
             await asyncio.Future()  # until this is cancelled with everything else
         self._pressed = False
         assert typed is not None
-        order = slash_command_in(typed)
-        if order is None:
+        if typed_command(typed) is None or not await self._run_command(typed):
             return typed
-        await self._obey(order)
         return None
 
-    async def _obey(self, order: SlashCommand) -> None:
-        match order:
-            case Quit():
+    async def _run_command(self, line: str) -> bool:
+        """Run a slash command and show what it gave back. False if several lines only looked like one."""
+        receipt = await self._session.submit(RunSlashCommand(line=line))
+        if isinstance(receipt, Refused):
+            is_prose = receipt.code == "unknown_command" and "\n" in line.strip()
+            if not is_prose:
+                self._tell_refusal(receipt)
+            return not is_prose
+        await self._show_outcome(receipt.outcome)
+        return True
+
+    async def _show_outcome(self, outcome: CommandOutcome | None) -> None:
+        match outcome:
+            case CommandShown(view=view):
+                self._show_lines(whole_view(view))
+            case ContextShown():
+                self._show_lines(ledger_lines(outcome.update, self._lines.width, whole=outcome.is_whole))
+            case CommandChoice() as choice:
+                await self._choose(choice)
+            case CommandStarted() if self._asked is not None:
+                self._asked = None  # something runs now, which Ctrl-C stops
+                await asyncio.Future()  # until something is asked again
+            case ClientClosed():
                 self._leave(0)
-            case Tell(words):
-                self._lines.line(words)
-            case SetPermissionMode():
-                if await self._submit(order) is not None:
-                    self._lines.line(f"    permission mode: {order.permission_mode}", DIM)
-            case CondenseContext():
-                await self._condense(order)
-            case ShowContext():
-                self._context_wish = order
-                if await self._submit(ContextRequest()) is None:
-                    self._context_wish = None
-            case RetryNow() if self._view.retry is None:
-                self._lines.prose("! Nothing waits to be tried again.", RED, indent="  ")
-            case SwitchMode() | RetryNow():
-                await self._submit(order)
+            case CommandStarted() | CommandList() | None:
+                return
             case never:
                 assert_never(never)
 
-    async def _condense(self, order: CondenseContext) -> None:
-        accepted = await self._submit(order)
-        if accepted is None:
+    async def _choose(self, choice: CommandChoice) -> None:
+        """Let the person pick one by its number; while the agent works they only see what to type."""
+        self._lines.prose(choice.title, indent="  ")
+        for number, option in enumerate(choice.options, start=1):
+            self._lines.prose(f"  {number} {option.label}  {option.detail}".rstrip(), indent="      ")
+        if self._asked is None:
+            self._lines.prose(f"Type {choice.options[0].line} and the like to choose.", DIM)
             return
-        if accepted.is_deferred:
-            self._lines.line("    the conversation is shortened before the next request", DIM)
-        elif self._asked is not None:
-            self._asked = None  # something runs now, which Ctrl-C stops
-            await asyncio.Future()  # until the same is asked again, which is when it is done
+        self._lines.prose("A number chooses, Enter leaves it as it is.", DIM)
+        typed = (await self.prompter.answer() or "").strip()
+        if typed.isascii() and typed.isdecimal() and 1 <= int(typed) <= len(choice.options):
+            await self._run_command(choice.options[int(typed) - 1].line)
+
+    def _show_lines(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self._lines.line(line.text, line.colour)
 
     async def _next_task(self, prompt: str | None = None) -> None:
+        self._asked_ts = None
         while True:
             self._asked = NextTask()
             typed = prompt if prompt is not None else await self._typed()
@@ -354,23 +363,28 @@ class Conversation:
         receipt = await self._session.submit(command)
         if isinstance(receipt, Accepted):
             return receipt
-        why = NO_TASK_YET if receipt.code == "no_active_task" else receipt.message
-        self._lines.prose(f"! {why}", RED, indent="  ")
+        self._tell_refusal(receipt)
         return None
+
+    def _tell_refusal(self, refusal: Refused) -> None:
+        why = NO_TASK_YET if refusal.code == "no_active_task" else refusal.message
+        self._lines.prose(f"! {why}", RED, indent="  ")
 
     def _queue(self, line: str | None) -> None:
         """Words typed while the agent works wait their turn; Ctrl-D does not."""
         if line is None:
             self._leave(0)
             return
-        order = slash_command_in(line)
-        if order is not None:
-            self._start(self._obey(order))
-        elif line.strip():
-            words = " ".join(line.split())
-            told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
-            self._lines.prose(f"(queued, for when the agent can be told: {told})", DIM)
-            self._start(self._submit(QueueMessage(text=line)))
+        if line.strip():
+            self._start(self._command_or_queued(line))
+
+    async def _command_or_queued(self, line: str) -> None:
+        if typed_command(line) is not None and await self._run_command(line):
+            return
+        words = " ".join(line.split())
+        told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
+        self._lines.prose(f"(queued, for when the agent can be told: {told})", DIM)
+        await self._submit(QueueMessage(text=line))
 
     def _start(self, job: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.create_task(job)

@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final, assert_never
 
+import msgspec
+
 from robota.clients.render.diff import TAB, short_diff, whole_diff
 from robota.clients.terminal.line import BOLD, DIM, INSET, RED, Line
+from robota.clients.terminal.width import columns_of
 from robota.protocol.message import TodoItem
 from robota.protocol.views import (
     DiffsView,
@@ -54,9 +57,9 @@ def whole_view(view: View | None, *, choosable_hunks: int = 0) -> Iterable[Line]
         case TextView():
             return _text(view.text)
         case TableView():
-            return _text("\n".join("  ".join(row) for row in (view.columns, *view.rows)))
+            return _table(view)
         case TodoView():
-            return _text("\n".join(str(item.get("content", "")) for item in view.items))
+            return todo_lines(msgspec.convert(view.items, tuple[TodoItem, ...]))
         case None:
             return ()
         case never:
@@ -97,6 +100,15 @@ def _named(field: NamedText) -> Iterator[Line]:
     first, *more = visible_lines(field.text)
     yield Line(f"{INSET}{visible(field.name, TAB)}: {first}")
     yield from (Line(f"{INSET}  {line}") for line in more)
+
+
+def _table(view: TableView) -> Iterator[Line]:
+    """Columns as wide as their widest cell; the last one is left as it is."""
+    rows = [[visible(cell, TAB) for cell in row] for row in (view.columns, *view.rows)]
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        padded = (cell + " " * (width - columns_of(cell)) for cell, width in zip(row, widths, strict=True))
+        yield Line(f"{INSET}{'  '.join(padded)}".rstrip(), DIM if number == 0 else None)
 
 
 def _short_output(view: TerminalView) -> Iterator[Line]:

@@ -74,9 +74,9 @@ class Requester:
         self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
 
-    def retry_now(self) -> None:
-        """End the pause before the next try."""
-        self._request_retry.retry_now()
+    def retry_now(self) -> bool:
+        """End the pause before the next try; False if there is none."""
+        return self._request_retry.retry_now()
 
     async def reply(self) -> Reply:
         """The next reply, complete and not empty."""
@@ -208,13 +208,16 @@ class RequestRetry:
         self._rows = runtime.rows
         self._bus = runtime.bus
         self._models = (runtime.options.model, *runtime.options.fallback_models)
-        self._retry_now = asyncio.Event()
+        self._retry_now: asyncio.Event | None = None  # while a pause lasts
         self.model = runtime.options.model
         self.empty_replies = 0
 
-    def retry_now(self) -> None:
-        """End the pause before the next try."""
+    def retry_now(self) -> bool:
+        """End the pause before the next try; False if there is none."""
+        if self._retry_now is None:
+            return False
         self._retry_now.set()
+        return True
 
     async def persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """What an attempt returns, or the fault after which there is nothing left to try."""
@@ -265,13 +268,14 @@ class RequestRetry:
             )
         )
         started = monotonic()
-        self._retry_now.clear()
+        self._retry_now = asyncio.Event()
         try:
             async with asyncio.timeout(seconds):
                 await self._retry_now.wait()
         except TimeoutError:
             pass
         finally:
+            self._retry_now = None
             self._rows.change(row, text=header, partial=False)
         return monotonic() - started
 

@@ -32,17 +32,20 @@ from robota.protocol.commands import (
     CondenseContext,
     ContextRequest,
     EditQueuedMessage,
+    ListSlashCommands,
     NewTask,
     QueueMessage,
     Receipt,
     Refused,
     RemoveQueuedMessage,
     RetryNow,
+    RunSlashCommand,
     SetPermissionMode,
     SwitchMode,
     TerminalOperation,
 )
 from robota.protocol.events import (
+    ContextUpdate,
     Event,
     Notice,
     QueuedMessagesUpdated,
@@ -51,6 +54,7 @@ from robota.protocol.events import (
     State,
     TaskAborted,
     TaskCreated,
+    TokenUsage,
 )
 from robota.protocol.message import QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
@@ -102,6 +106,8 @@ class Session:
             CondenseContext: self._condense,
             ContextRequest: self._tell_context,
             RetryNow: self._retry_now,
+            RunSlashCommand: self._has_no_commands,
+            ListSlashCommands: self._has_no_commands,
         }
         self._journal.write(_header(options))
 
@@ -113,7 +119,43 @@ class Session:
             task.runtime.rows.flush()
         current = self._runner.current
         usage = current.runtime.usage_events if current is not None and current.runtime.meter.requests else ()
-        return self._bus.subscribe(State(state=self._state()), *usage, *self._journal.warning)
+        return self._bus.subscribe(State(state=self.state()), *usage, *self._journal.warning)
+
+    def state(self) -> SessionState:
+        """Everything a client needs to start drawing, as it is now."""
+        task, options = self._runner.current, self._options
+        return SessionState(
+            session_id=options.session_id,
+            cwd=str(options.cwd),
+            model=options.model,
+            mode=task.runtime.mode if task else options.mode,
+            permission_mode=options.permission_mode,
+            cline_messages=tuple(task.runtime.rows.messages) if task else (),
+            current_task_id=task.runtime.task_id if task else None,
+            message_queue=self._queue.entries,
+            todos=task.todos if task else (),
+            tools=tuple(tool.name for tool in self._services.tools.all),
+            mcp_servers=tuple(self._services.tools.servers),
+            name=options.name,
+            log_path=str(self._journal.path),
+            sandbox=self._sandbox.kind if self._sandbox else None,
+        )
+
+    def usage(self) -> TokenUsage:
+        """What the task has used so far."""
+        task = self._runner.current
+        return task.runtime.meter.totals if task is not None else TokenUsage()
+
+    def context(self) -> ContextUpdate | Refused:
+        """What fills the model's window, thing by thing; refused without a task."""
+        task = self._runner.current
+        return NO_TASK if task is None else task.context_update()
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a task runs that does more than wait to be talked to."""
+        pending = self._asks.newest
+        return self._runner.is_running and (pending is None or pending.message.ask not in GIVES_WAY)
 
     def tell_sandbox(self, kind: str, reason: str) -> None:
         """What confines commands has been found out."""
@@ -231,12 +273,14 @@ class Session:
         return Refused(code="no_command", message="No command is running.")
 
     async def _switch_mode(self, command: SwitchMode) -> Receipt:
-        task = self._runner.current
-        if task is None:
-            return NO_TASK
+        """Without a task it is the mode of the next one."""
         if command.text not in self._services.modes.roles:
             return self._no_such_mode()
-        if command.text != task.runtime.mode:
+        task = self._runner.current
+        if task is None:
+            self._options = msgspec.structs.replace(self._options, mode=command.text)
+            self._send_state()
+        elif command.text != task.runtime.mode:
             task.runtime.switch_mode(command.text)
             task.remind(f"The user switched the task to {command.text} mode. Your role and tools are now those of it.")
         return Accepted()
@@ -271,18 +315,22 @@ class Session:
         return Accepted(is_deferred=True)
 
     async def _tell_context(self, command: ContextRequest) -> Receipt:
-        task = self._runner.current
-        if task is None:
-            return NO_TASK
-        self._bus.emit(task.context_update())
+        update = self.context()
+        if isinstance(update, Refused):
+            return update
+        self._bus.emit(update)
         return Accepted()
 
     async def _retry_now(self, command: RetryNow) -> Receipt:
         task = self._runner.current
         if task is None:
             return NO_TASK
-        task.requester.retry_now()
+        if not task.requester.retry_now():
+            return Refused(code="nothing_to_retry", message="Nothing waits to be tried again.")
         return Accepted()
+
+    async def _has_no_commands(self, command: RunSlashCommand | ListSlashCommands) -> Receipt:
+        return Refused(code="no_commands", message="This session has no slash commands.")
 
     def _new_subtask(self, parent: Task, mode: str) -> Task:
         options = msgspec.structs.replace(self._options, mode=mode, completion=Completion.EXPLICIT)
@@ -318,26 +366,7 @@ class Session:
         self._bus.emit(QueuedMessagesUpdated(task_id=task.runtime.task_id if task else "", queue=queue))
 
     def _send_state(self) -> None:
-        self._bus.emit(State(state=self._state()))
-
-    def _state(self) -> SessionState:
-        task, options = self._runner.current, self._options
-        return SessionState(
-            session_id=options.session_id,
-            cwd=str(options.cwd),
-            model=options.model,
-            mode=task.runtime.mode if task else options.mode,
-            permission_mode=options.permission_mode,
-            cline_messages=tuple(task.runtime.rows.messages) if task else (),
-            current_task_id=task.runtime.task_id if task else None,
-            message_queue=self._queue.entries,
-            todos=task.todos if task else (),
-            tools=tuple(tool.name for tool in self._services.tools.all),
-            mcp_servers=tuple(self._services.tools.servers),
-            name=options.name,
-            log_path=str(self._journal.path),
-            sandbox=self._sandbox.kind if self._sandbox else None,
-        )
+        self._bus.emit(State(state=self.state()))
 
 
 def _condense_at(options: Options, model: ModelInfo) -> int | None:

@@ -36,6 +36,11 @@ class TaskRunner:
     def current(self) -> Task | None:
         return self.stack[-1] if self.stack else None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a task that has not ended, be it that it waits for a person."""
+        return self._driver is not None and not self._driver.done()
+
     async def has_ended(self, *, wait: bool = False) -> bool:
         """Whether no task runs. One that has finished its work, or is known to be about to, is waited for."""
         if self._driver is None:

@@ -1,0 +1,33 @@
+"""What a slash command gave back, as text without colours."""
+
+from typing import assert_never
+
+from robota.clients.render.context_ledger import ledger_lines
+from robota.clients.render.view_lines import whole_view
+from robota.clients.terminal.line import INSET
+from robota.protocol.slash_commands import (
+    ClientClosed,
+    CommandChoice,
+    CommandList,
+    CommandOutcome,
+    CommandShown,
+    CommandStarted,
+    ContextShown,
+)
+
+
+def command_text(outcome: CommandOutcome) -> str:
+    """Everything a reader of plain text can use of it; a choice is the lines that choose."""
+    match outcome:
+        case CommandShown(view=view):
+            return "\n".join(line.text.removeprefix(INSET) for line in whole_view(view))
+        case CommandChoice(title=title, options=options):
+            return "\n".join((title, *(f"{option.line}  {option.detail}".rstrip() for option in options)))
+        case ContextShown(update=update, is_whole=is_whole):
+            return "\n".join(line.text for line in ledger_lines(update, whole=is_whole))
+        case CommandList(commands=commands):
+            return "\n".join(f"/{command.name}  {command.description}" for command in commands)
+        case CommandStarted() | ClientClosed():
+            return ""
+        case never:
+            assert_never(never)

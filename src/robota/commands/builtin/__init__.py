@@ -1,0 +1,1 @@
+"""The built-in slash commands, a module for each family."""

@@ -1,0 +1,67 @@
+"""Commands about the conversation itself: help, a new one, leaving, trying again."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from robota.commands.command import SlashCommand, told
+from robota.engine.session.session import Session
+from robota.protocol.commands import ClearTask, Refused, RetryNow
+from robota.protocol.slash_commands import (
+    ClientClosed,
+    CommandOutcome,
+    CommandShown,
+    CommandStarted,
+    SlashCommandInfo,
+)
+from robota.protocol.views import TableView
+
+
+def conversation_commands(
+    session: Session, all_commands: Callable[[], Sequence[SlashCommand]]
+) -> Iterable[SlashCommand]:
+    """`/help`, `/clear`, `/retry` and `/exit`. `all_commands` gives what there is to help with."""
+
+    async def help(arguments: str) -> CommandOutcome:
+        infos = [command.info for command in all_commands()]
+        wanted = arguments.removeprefix("/")
+        return _help(info for info in infos if not wanted or wanted in (info.name, *info.aliases))
+
+    async def clear(arguments: str) -> CommandOutcome | Refused:
+        receipt = await session.submit(ClearTask())
+        return receipt if isinstance(receipt, Refused) else told("The model starts afresh with your next words.")
+
+    async def retry(arguments: str) -> CommandOutcome | Refused:
+        receipt = await session.submit(RetryNow())
+        return receipt if isinstance(receipt, Refused) else CommandStarted()
+
+    async def leave(arguments: str) -> CommandOutcome:
+        return ClientClosed()
+
+    yield SlashCommand(
+        info=SlashCommandInfo(
+            name="help", aliases=("?",), argument_hint="[COMMAND]", description="what can be typed, or more about one"
+        ),
+        run=help,
+    )
+    yield SlashCommand(
+        info=SlashCommandInfo(
+            name="clear",
+            aliases=("new",),
+            description="start afresh: the model forgets this conversation, the log keeps it",
+            while_working=False,
+        ),
+        run=clear,
+    )
+    yield SlashCommand(
+        info=SlashCommandInfo(name="retry", description="try a failed request again now instead of waiting"), run=retry
+    )
+    yield SlashCommand(
+        info=SlashCommandInfo(name="exit", aliases=("quit",), description="leave (also Ctrl-D)"), run=leave
+    )
+
+
+def _help(infos: Iterable[SlashCommandInfo]) -> CommandShown:
+    rows: list[tuple[str, str]] = []
+    for info in infos:
+        rows.append((f"/{info.name} {info.argument_hint}".strip(), info.description))
+        rows.extend((f"  {sub.name} {sub.argument_hint}".rstrip(), sub.description) for sub in info.subcommands)
+    return CommandShown(view=TableView(columns=("command", "what it does"), rows=tuple(rows)))

@@ -1,0 +1,82 @@
+"""Commands about modes: what the agent is there for, and how much it asks."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.contracts.services import ModeService
+from robota.engine.session.session import Session
+from robota.protocol.commands import Refused, SetPermissionMode, SwitchMode
+from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+
+MEANINGS: Final = {
+    PermissionMode.PLAN: "only reads; nothing is changed",
+    PermissionMode.DEFAULT: "reads; everything else is asked",
+    PermissionMode.ACCEPT_EDITS: "also edits files of the workspace",
+    PermissionMode.BYPASS: "everything but what is always forbidden",
+}
+
+
+def mode_commands(session: Session, modes: ModeService) -> Iterable[SlashCommand]:
+    """`/mode` and `/permissions`."""
+    mode_info = SlashCommandInfo(
+        name="mode",
+        argument_hint="[MODE]",
+        description="the mode of the task (code, architect, …), or how much is asked (plan, default, …)",
+        subcommands=(*_task_modes(modes), *_permission_modes()),
+    )
+    permission_info = SlashCommandInfo(
+        name="permissions",
+        aliases=("permission",),
+        argument_hint="[MODE]",
+        description="how much is asked before the agent acts",
+        subcommands=_permission_modes(),
+    )
+
+    async def mode(arguments: str) -> CommandOutcome | Refused:
+        if not arguments:
+            return _choice(f"The mode is {session.state().mode}.", "mode", _task_modes(modes))
+        # A mode of one's own may be called like a permission mode, which /permissions still reaches.
+        if arguments in modes.roles or arguments not in set(PermissionMode):
+            receipt = await session.submit(SwitchMode(text=arguments))
+            return receipt if isinstance(receipt, Refused) else told(f"mode: {arguments}")
+        return await permissions(arguments)
+
+    async def permissions(arguments: str) -> CommandOutcome | Refused:
+        if not arguments:
+            now = session.state().permission_mode
+            return _choice(f"The permission mode is {now}.", "permissions", _permission_modes())
+        if arguments not in set(PermissionMode):
+            return wrong_arguments(
+                permission_info, f"There is no permission mode {arguments}. They are {', '.join(PermissionMode)}."
+            )
+        receipt = await session.submit(SetPermissionMode(permission_mode=PermissionMode(arguments)))
+        return receipt if isinstance(receipt, Refused) else told(f"permission mode: {arguments}")
+
+    yield SlashCommand(info=mode_info, run=mode)
+    yield SlashCommand(info=permission_info, run=permissions)
+
+
+def _task_modes(modes: ModeService) -> tuple[SubcommandInfo, ...]:
+    return tuple(SubcommandInfo(name=slug, description=modes.uses.get(slug, "")) for slug in modes.roles)
+
+
+def _permission_modes() -> tuple[SubcommandInfo, ...]:
+    return tuple(SubcommandInfo(name=mode, description=MEANINGS[mode]) for mode in PermissionMode)
+
+
+def _choice(title: str, command: str, choices: Iterable[SubcommandInfo]) -> CommandChoice:
+    return CommandChoice(
+        title=title,
+        options=tuple(
+            CommandOption(label=choice.name, line=f"/{command} {choice.name}", detail=choice.description)
+            for choice in choices
+        ),
+    )

@@ -1,0 +1,48 @@
+"""What a slash command is: how it is offered, and what runs."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import CommandOutcome, CommandShown, CommandSource, SlashCommandInfo
+from robota.protocol.views import FieldsView, NamedText, TextView
+
+Run = Callable[[str], Awaitable[CommandOutcome | Refused]]
+
+
+class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command. `run` takes the words behind its name, without blanks around them."""
+
+    info: SlashCommandInfo
+    run: Run
+
+
+class CommandProvider(Protocol):
+    """Where commands come from: what is built in, files, skills, plugins, MCP servers."""
+
+    @property
+    def source(self) -> CommandSource: ...
+
+    def commands(self) -> Iterable[SlashCommand]:
+        """The commands there are now."""
+        ...
+
+
+def told(text: str) -> CommandShown:
+    """Plain words for the person."""
+    return CommandShown(view=TextView(text=text))
+
+
+def fields(heading: str, *named: tuple[str, str]) -> CommandShown:
+    """Named values under a heading."""
+    return CommandShown(
+        view=FieldsView(heading=heading, fields=tuple(NamedText(name=name, text=text) for name, text in named))
+    )
+
+
+def wrong_arguments(info: SlashCommandInfo, problem: str) -> Refused:
+    """What was wrong with the words behind a command, and how it is used."""
+    usage = f"/{info.name} {info.argument_hint}".strip()
+    return Refused(code="wrong_arguments", message=f"{problem} Usage: {usage}. Nothing was changed.")

@@ -1,0 +1,53 @@
+"""A session that also runs slash commands: what clients hold."""
+
+from collections.abc import AsyncIterator
+
+from robota.commands.registry import CommandRegistry
+from robota.engine.session.session import Session
+from robota.protocol.commands import Accepted, Command, ListSlashCommands, Receipt, Refused, RunSlashCommand
+from robota.protocol.events import Event
+from robota.protocol.slash_commands import CommandList, typed_command
+
+NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, such as /help.")
+
+
+class CommandSession:
+    """Runs slash commands by the registry and hands everything else to the engine."""
+
+    def __init__(self, session: Session, registry: CommandRegistry, *, has_model: bool) -> None:
+        """Without a model only commands run that need none."""
+        self._session = session
+        self._registry = registry
+        self._has_model = has_model
+
+    async def submit(self, command: Command) -> Receipt:
+        match command:
+            case RunSlashCommand(line=line):
+                return await self._run(line)
+            case ListSlashCommands():
+                infos = tuple(command.info for command in self._registry.all())
+                return Accepted(outcome=CommandList(commands=infos))
+            case _:
+                return await self._session.submit(command)
+
+    def events(self) -> AsyncIterator[Event]:
+        return self._session.events()
+
+    async def _run(self, line: str) -> Receipt:
+        typed = typed_command(line)
+        if typed is None:
+            return NO_COMMAND
+        command = self._registry.find(typed.name)
+        if isinstance(command, Refused):
+            return command
+        if command.info.needs_model and not self._has_model:
+            return Refused(
+                code="no_provider", message=f"/{command.info.name} needs a model, and no provider is configured."
+            )
+        if self._session.is_working and not command.info.while_working:
+            return Refused(
+                code="task_busy",
+                message=f"/{command.info.name} has to wait until the task is done or stopped. Nothing was changed.",
+            )
+        outcome = await command.run(typed.arguments)
+        return outcome if isinstance(outcome, Refused) else Accepted(outcome=outcome)

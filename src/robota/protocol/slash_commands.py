@@ -1,0 +1,110 @@
+"""Slash commands: what a client needs to offer them, and what running one gives back for the client to draw."""
+
+from enum import StrEnum
+
+import msgspec
+
+from robota.protocol.events import ContextUpdate
+from robota.protocol.views import View
+from robota.protocol.wire import OpenValue, Value
+
+
+class TypedCommand(msgspec.Struct, frozen=True):
+    """The name of a command and the words behind it, as somebody typed them."""
+
+    name: str
+    arguments: str
+
+
+def typed_command(line: str) -> TypedCommand | None:
+    """The command in a line; None if these are words for the model, such as `/etc/hosts is odd`."""
+    name, *rest = line.strip().split(maxsplit=1) or ("",)
+    if not name.startswith("/") or "/" in name[1:]:
+        return None
+    return TypedCommand(name[1:], rest[0] if rest else "")
+
+
+class CommandSource(StrEnum):
+    """Who brought a command."""
+
+    BUILT_IN = "builtin"
+    PROJECT = "project"
+    USER = "user"
+    SKILL = "skill"
+    PLUGIN = "plugin"
+    MCP = "mcp"
+
+
+class SubcommandInfo(Value, frozen=True, kw_only=True):
+    """A word that may follow the name of a command."""
+
+    name: str
+    description: str = ""
+    argument_hint: str = ""
+
+
+class SlashCommandInfo(OpenValue, frozen=True, kw_only=True):
+    """A command as it is offered: without the slash, with what may follow it.
+
+    `while_working` says that it may run while a task runs; `needs_model`, that it makes requests to the model;
+    `model_may_call`, that the model may run it by itself.
+    """
+
+    name: str
+    description: str
+    source: CommandSource = CommandSource.BUILT_IN
+    aliases: tuple[str, ...] = ()
+    argument_hint: str = ""
+    subcommands: tuple[SubcommandInfo, ...] = ()
+    while_working: bool = True
+    needs_model: bool = False
+    model_may_call: bool = False
+
+
+class CommandOutcomeValue(OpenValue, frozen=True, kw_only=True, tag_field="kind"):
+    """What a command gave back. An outcome of an unknown kind has no more to show than that it came."""
+
+
+class CommandShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="shown"):
+    """Something to read."""
+
+    view: View
+
+
+class CommandOption(Value, frozen=True, kw_only=True):
+    """One of several things to choose from; `line` is the command that chooses it."""
+
+    label: str
+    line: str
+    detail: str = ""
+
+
+class CommandChoice(CommandOutcomeValue, frozen=True, kw_only=True, tag="choice"):
+    """A choice to make: the client runs the `line` of what was chosen, or nothing."""
+
+    title: str
+    options: tuple[CommandOption, ...]
+
+
+class CommandStarted(CommandOutcomeValue, frozen=True, kw_only=True, tag="started"):
+    """Work has begun; the session's events tell the rest."""
+
+
+class ContextShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="context"):
+    """What fills the context window: the largest things in it, or each one."""
+
+    update: ContextUpdate
+    is_whole: bool = False
+
+
+class CommandList(CommandOutcomeValue, frozen=True, kw_only=True, tag="commands"):
+    """Every command of the session."""
+
+    commands: tuple[SlashCommandInfo, ...]
+
+
+class ClientClosed(CommandOutcomeValue, frozen=True, kw_only=True, tag="leave"):
+    """The person wants to leave; the session stays as it is."""
+
+
+CommandOutcome = CommandShown | CommandChoice | CommandStarted | ContextShown | CommandList | ClientClosed

@@ -1,0 +1,38 @@
+"""`robota -p "/command"`: answered without a model where none is needed, never sent to one by mistake."""
+
+import json
+
+from tests.cli.scripts import script
+from tests.harness.cli import Robota
+
+
+def test_a_command_answers_without_a_provider(robota: Robota) -> None:
+    done = robota("-p", "/cost")
+    assert done.code == 0 and "tokens in: 0" in done.stdout
+
+
+def test_as_json_the_answer_is_the_result(robota: Robota) -> None:
+    done = robota("-p", "/help", "--output-format", "json")
+    result = json.loads(done.stdout)
+    assert done.code == 0 and not result["is_error"] and "/compact [WORDS]" in result["result"]
+
+
+def test_an_unknown_command_is_wrong_usage_and_not_a_prompt(robota: Robota) -> None:
+    script(robota, {"text": "never said"})
+    done = robota("-p", "/fly away")
+    assert done.code == 2 and "There is no command /fly." in done.stderr and done.stdout == ""
+
+
+def test_wrong_arguments_are_wrong_usage(robota: Robota) -> None:
+    done = robota("-p", "/permissions everything")
+    assert done.code == 2 and "Usage: /permissions [MODE]" in done.stderr
+
+
+def test_a_command_that_needs_a_model_says_so(robota: Robota) -> None:
+    done = robota("-p", "/compact")
+    assert done.code == 3 and "/compact needs a model" in done.stderr
+
+
+def test_a_path_at_the_beginning_is_a_prompt(robota: Robota) -> None:
+    script(robota, {"text": "A file."})
+    assert robota("-p", "/etc/hosts is what?").stdout == "A file.\n"

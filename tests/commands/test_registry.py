@@ -1,0 +1,63 @@
+"""Names of commands: who wins, what is found, and which lines are commands at all."""
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.commands.command import SlashCommand, told
+from robota.commands.registry import CommandRegistry
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo, typed_command
+
+
+class Fixed:
+    """A provider of commands with the given names."""
+
+    def __init__(self, source: CommandSource, *names: str) -> None:
+        self.source = source
+        self._names = names
+
+    def commands(self) -> Iterable[SlashCommand]:
+        for name in self._names:
+            info = SlashCommandInfo(name=name, description=name, source=self.source, aliases=(f"{name}-alias",))
+            yield SlashCommand(info=info, run=say)
+
+
+async def say(arguments: str) -> CommandOutcome:
+    return told(arguments)
+
+
+def source_of(registry: CommandRegistry, name: str) -> CommandSource | str:
+    found = registry.find(name)
+    return found.message if isinstance(found, Refused) else found.info.source
+
+
+def test_a_custom_name_never_hides_a_built_in_one() -> None:
+    registry = CommandRegistry(
+        [Fixed(CommandSource.PROJECT, "help", "mine"), Fixed(CommandSource.BUILT_IN, "help", "exit")]
+    )
+    assert source_of(registry, "help") is CommandSource.BUILT_IN
+    assert source_of(registry, "mine") is CommandSource.PROJECT
+    assert [command.info.name for command in registry.all()] == ["help", "exit", "mine"]
+
+
+def test_an_alias_never_hides_a_name() -> None:
+    registry = CommandRegistry([Fixed(CommandSource.BUILT_IN, "help"), Fixed(CommandSource.USER, "help-alias")])
+    assert source_of(registry, "help-alias") is CommandSource.BUILT_IN
+
+
+def test_names_are_found_in_any_case_and_a_near_miss_is_named() -> None:
+    registry = CommandRegistry([Fixed(CommandSource.BUILT_IN, "permissions")])
+    assert source_of(registry, "Permissions") is CommandSource.BUILT_IN
+    assert source_of(registry, "permision") == "There is no command /permision. Did you mean /permissions?"
+    assert source_of(registry, "zzz") == "There is no command /zzz. /help lists them."
+
+
+@given(st.text())
+def test_every_line_is_words_or_a_command_that_keeps_its_words(line: str) -> None:
+    typed = typed_command(line)
+    if typed is None:
+        return
+    assert line.split() == [f"/{typed.name}", *typed.arguments.split()]
+    assert "/" not in typed.name
