@@ -184,7 +184,7 @@ class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
 
 
 class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced"):
-    """The model is shown less from now on. `how` is condensed or truncated, `trigger` auto or manual."""
+    """The model is shown less from now on. `how` is condensed, truncated or cut, `trigger` auto or manual."""
 
     how: str
     trigger: str

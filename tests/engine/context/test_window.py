@@ -131,7 +131,7 @@ def test_three_forced_reductions_then_the_person_is_asked_and_what_is_left_is_va
         await stage.until_ask("completion_result")
 
     reads = [reading(f"{name}.txt") for name in "abacababc"]
-    turns = [*reads, TOO_LONG, EMPTY, TOO_LONG, TOO_LONG, TOO_LONG, DONE]
+    turns = [*reads, TOO_LONG, TOO_LONG, EMPTY, TOO_LONG, TOO_LONG, DONE]
     play_in_small_window(workspace, turns, story)
 
 

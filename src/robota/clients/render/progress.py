@@ -30,6 +30,7 @@ RETRY_CAUSES: Final = {
     "stream_cut": "The answer broke off",
     "empty_reply": "The model gave an empty answer",
 }
+REDUCTIONS: Final = {"condensed": "conversation condensed", "cut": "old outputs of tools left out"}
 
 
 class Progress:
@@ -111,9 +112,9 @@ class Progress:
 
     def _context_reduced(self, event: ContextReduced) -> None:
         self._turn_to(event.task_id)
-        done = "condensed" if event.how == "condensed" else "shortened"
+        done = REDUCTIONS.get(event.how, "conversation shortened")
         sizes = f"{event.prev_context_tokens:,} to {event.new_context_tokens:,} tokens"
-        self._line(f"{INSET}conversation {done}: {sizes}", DIM)
+        self._line(f"{INSET}{done}: {sizes}", DIM)
 
     def _retry(self, event: RetryScheduled) -> None:
         self._turn_to(event.task_id)

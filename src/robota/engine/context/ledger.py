@@ -107,9 +107,10 @@ def _reply(number: int, turn: AssistantTurn) -> LedgerItem:
 
 def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, ToolUseBlock]) -> Iterator[LedgerItem]:
     stands_for = _told_of(piece)
-    identity = None if piece.reduction is None else reduction_id(piece.reduction)
+    put_by = None if piece.reduction is None else reduction_id(piece.reduction)
     for block in turn.content:
         kind, title = _kind_and_title(block, calls)
+        call_id = block.tool_use_id if isinstance(block, ToolResultBlock) else None
         if kind is LedgerKind.REMINDER and stands_for:
             kind, title = LedgerKind.CONDENSATION, stands_for
         yield LedgerItem(
@@ -117,8 +118,8 @@ def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, ToolUseBlock]) -> 
             title=title,
             characters=characters_of_block(block),
             turn=piece.number,
-            call_id=block.tool_use_id if isinstance(block, ToolResultBlock) else None,
-            reduction_id=identity,
+            call_id=call_id,
+            reduction_id=piece.cuts.get(call_id or "", put_by),
         )
 
 

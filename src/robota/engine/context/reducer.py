@@ -6,18 +6,20 @@ from typing import Final
 import msgspec
 
 from robota.engine.context.kept import TouchedFiles, kept_turn, words_of
+from robota.engine.context.old_outputs import NOTE_LENGTH, OUTPUT_READER, OldOutput, old_outputs, shown_instead
 from robota.engine.context.span import (
     Span,
     all_but_head,
     all_but_last_exchange,
     can_condense,
     oldest_exchanges,
+    pinned_pairs,
     shortened_results,
 )
 from robota.engine.context.window import Gauge
 from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
+from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
 from robota.protocol.conversation import UserTurn
 from robota.protocol.message import TodoItem
 
@@ -46,6 +48,14 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     sizes: Sizes
 
 
+class CutOutputs(msgspec.Struct, frozen=True, kw_only=True):
+    """How many outputs are shown in short now."""
+
+    cut_id: str
+    count: int
+    sizes: Sizes
+
+
 class Reducer:
     """Shortens the history of one task. What it hides from the model stays in the log."""
 
@@ -55,6 +65,11 @@ class Reducer:
         self._gauge = gauge
         self._todos = todos
         self._files = TouchedFiles(runtime.options.cwd, runtime.services.tools.all)
+
+    @property
+    def _kept(self) -> frozenset[int]:
+        """The turns that stay because a person pinned them."""
+        return pinned_pairs(self._history.pieces, self._history.pins)
 
     @property
     def can_condense(self) -> bool:
@@ -71,6 +86,30 @@ class Reducer:
         self._shorten_last_results(condense_id, round(LAST_EXCHANGE_SHARE * room))
         return self._sizes(before)
 
+    def cut_outputs(self, least: float, room: float) -> CutOutputs | None:
+        """Show old outputs in short, if that frees at least so many tokens: a small step would only spoil the cache.
+
+        `room` is how many tokens the conversation may have.
+        """
+        history, before = self._history, self._history.characters
+        outputs = old_outputs(history.pieces, self._kept, self.characters_for(room))
+        freed = sum(len(output.result.content) - NOTE_LENGTH for output in outputs)
+        if not outputs or self._gauge.tokens(before) - self._gauge.tokens_after(before, before - freed) < least:
+            return None
+        identity = f"cut-{self._runtime.journal.next_ts()}"
+        results = tuple(self._cut(output) for output in outputs)
+        history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
+        return CutOutputs(cut_id=identity, count=len(results), sizes=self._sizes(before))
+
+    def _cut(self, output: OldOutput) -> CutResult:
+        """A file can be read again; anything else is kept beside the log, where the model can look into it."""
+        can_look = any(tool.name == OUTPUT_READER for tool in self._runtime.services.tools.all)
+        kept_as = None
+        if can_look and not output.is_of_file:
+            kept_as = self._runtime.journal.keep(output.result.content.encode("utf-8", "replace"))
+        put = shown_instead(output, kept_as)
+        return CutResult(turn=output.turn, call_id=output.result.tool_use_id, put=put)
+
     def drop(self, limit: float, target: float) -> Dropped | None:
         """Sliding window: leave out the oldest exchanges, down to `target` tokens. None if it did not get shorter.
 
@@ -79,12 +118,13 @@ class Reducer:
         history, before = self._history, self._history.characters
         identity = f"truncation-{self._runtime.journal.next_ts()}"
         room = self.characters_for(limit)
-        oldest = oldest_exchanges(history.pieces, history.recorded, before - self.characters_for(target))
+        excess = before - self.characters_for(target)
+        oldest = oldest_exchanges(history.pieces, history.recorded, excess, self._kept)
         removed = self._drop_span(identity, oldest, room)
         if history.characters > room:
             self._shorten_last_results(identity, room // 2)
         if history.characters > room:
-            removed += self._drop_span(identity, all_but_head(history.pieces, history.recorded), room)
+            removed += self._drop_span(identity, all_but_head(history.pieces, history.recorded, self._kept), room)
         if history.characters >= before:
             return None
         return Dropped(truncation_id=identity, messages_removed=removed, sizes=self._sizes(before))
@@ -93,7 +133,9 @@ class Reducer:
         if not summary:
             raise CannotCondense("the model gave an empty summary.")
         pieces, recorded = self._history.pieces, self._history.recorded
-        span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room))
+        span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room), self._kept)
+        if span is None:
+            raise CannotCondense("all of it is pinned.")
         put = self._stand_in(span, f"# Summary of the conversation so far\n\n{summary}", room)
         if characters_of(put) >= span.characters:
             raise CannotCondense("the summary is longer than what it would replace.")
@@ -104,6 +146,7 @@ class Reducer:
             first=span.first,
             end=span.end,
             put=put,
+            keep=span.keep,
             read_files=self._files.read,
             changed_files=self._files.changed,
         )
@@ -116,18 +159,22 @@ class Reducer:
         put = self._stand_in(span, told, room)
         if characters_of(put) >= span.characters:
             return 0
-        self._truncate(identity, span, put)
+        self._history.reduce(
+            TruncateRecord(
+                task_id=self._runtime.task_id,
+                truncation_id=identity,
+                first=span.first,
+                end=span.end,
+                put=put,
+                keep=span.keep,
+            )
+        )
         return len(span.turns)
 
     def _shorten_last_results(self, identity: str, room: int) -> None:
-        for span, short in shortened_results(self._history.pieces, room):
-            self._truncate(identity, span, short)
-
-    def _truncate(self, identity: str, span: Span, put: UserTurn) -> None:
-        task = self._runtime.task_id
-        self._history.reduce(
-            TruncateRecord(task_id=task, truncation_id=identity, first=span.first, end=span.end, put=put)
-        )
+        results = shortened_results(self._history.pieces, room, self._kept)
+        if results:
+            self._history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
 
     def _stand_in(self, span: Span, told: str, room: int) -> UserTurn:
         """The turn that takes the place of a span."""

@@ -67,6 +67,17 @@ class Shortening:
         self._runtime.tell_usage()
         return True
 
+    def cut_outputs(self, least: float, room: float) -> bool:
+        """Show old outputs in short if that frees at least so many tokens. Whether it was done."""
+        cut = self._reducer.cut_outputs(least, room)
+        if cut is None:
+            return False
+        told = {"truncationId": cut.cut_id, "outputsCut": cut.count, **msgspec.to_builtins(cut.sizes)}
+        self._runtime.rows.say("tool_outputs_cut", context_truncation=told)
+        self._reduced("cut", "auto", cut.sizes)
+        self._runtime.tell_usage()
+        return True
+
     async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:
         """Nothing is waited for once the summary is there, so that no interruption can leave it half done."""
         runtime, cost = self._runtime, self._runtime.meter.cost

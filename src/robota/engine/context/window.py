@@ -20,6 +20,8 @@ FORCED_REDUCTIONS: Final = 3
 FORCED_SHARE: Final = 0.75
 # Turns are left out until so much of the room is filled: a little each time would spoil the prompt cache.
 DROPPED_SHARE: Final = 0.5
+# Cutting old outputs must free this share of the room, or it is not worth a cache that holds no longer.
+CUT_SHARE: Final = 0.2
 # The next try waits until the conversation has grown by this share of the room: a try that does not help is not free.
 GROWTH_SHARE: Final = 0.05
 
@@ -50,10 +52,14 @@ class Gauge:
     def tokens(self, characters: int) -> int:
         return max(0, self._tokens + (characters - self._characters) // CHARACTERS_A_TOKEN)
 
-    def reduced(self, before: int, after: int) -> int:
-        """The conversation has shrunk; its tokens are taken to have shrunk as its characters did."""
+    def tokens_after(self, before: int, after: int) -> int:
+        """How many tokens it would have after it changed so; they are taken to change as its characters do."""
         share = (after + self._overhead) / max(1, before + self._overhead)
-        self._tokens, self._characters = round(self.tokens(before) * share), after
+        return round(self.tokens(before) * share)
+
+    def reduced(self, before: int, after: int) -> int:
+        """The conversation has changed so."""
+        self._tokens, self._characters = self.tokens_after(before, after), after
         return self._tokens
 
     def characters_for(self, tokens: float, characters: int) -> int:
@@ -77,6 +83,7 @@ class Context:
         self._requested_focus: str | None = None
         self._next_try_at = 0.0
         self._forced = 0
+        self._was_forced_to_condense = False
 
     @property
     def tokens(self) -> int:
@@ -98,28 +105,39 @@ class Context:
     def answered(self, usage: Usage) -> None:
         """The model has answered: its count holds for the history with that answer."""
         self._gauge.count(usage.context_tokens, self._runtime.history.characters)
-        self._forced = 0
+        self._reset_force()
 
     async def make_room(self) -> None:
         """Before a request: condense if asked to or the window is nearly full; drop turns if it is over-full."""
         if self._requested_focus is not None:
             await self.condense_now(self._requested_focus)
         threshold = self._runtime.meter.condense_at
-        if threshold is not None and self.tokens >= max(threshold, self._next_try_at):
+        if threshold is not None and self.tokens >= max(threshold, self._next_try_at) and not self._cut_outputs():
             await self._condense_by_itself(self._room)
-        if self.tokens > self._room:
+        if self.tokens > self._room and not self._cut_outputs(self.tokens - self._room):
             self._shortening.drop(self._room, DROPPED_SHARE * self._room)
 
     async def make_room_by_force(self) -> bool:
         """The provider found the request too long. Whether it is shorter now and worth another try."""
         if self._forced >= FORCED_REDUCTIONS:
-            self._forced = 0
+            self._reset_force()
             return False
         self._forced += 1
         target = FORCED_SHARE * self.tokens
-        if self._forced == 1 and await self._condense_by_itself(target) and self.tokens <= target:
+        if self._cut_outputs(self.tokens - target):
             return True
+        if not self._was_forced_to_condense:
+            self._was_forced_to_condense = True
+            if await self._condense_by_itself(target) and self.tokens <= target:
+                return True
         return self._shortening.drop(target, target)
+
+    def _reset_force(self) -> None:
+        self._forced, self._was_forced_to_condense = 0, False
+
+    def _cut_outputs(self, least: float = 0.0) -> bool:
+        """Whether showing old outputs in short was enough: it costs no request, but spoils the provider's cache."""
+        return self._shortening.cut_outputs(max(least, CUT_SHARE * self._room), self._room)
 
     async def condense_now(self, focus: str) -> None:
         """Because a person wants it."""

@@ -1,11 +1,11 @@
 """The conversation with the model: append only, always valid to send, each turn prepared for the wire once."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final, Protocol, assert_never
 
 from robota.engine.record.journal import Journal
 from robota.log.kinds.calls import ResultRecord
-from robota.log.kinds.conversation import Reduction, TurnRecord
+from robota.log.kinds.conversation import PinRecord, Reduction, TurnRecord
 from robota.log.replay.context import ModelContext, Piece, interrupted_result, unanswered, with_results
 from robota.protocol.conversation import (
     AssistantBlock,
@@ -97,6 +97,17 @@ class History:
         """Answer calls that were left open, as after an interruption."""
         last, kept = self.turns[-1] if self.turns else None, self._kept_calls
         self.add_user([interrupted_result(call.id) for call in unanswered(last) if call.id not in kept])
+
+    @property
+    def pins(self) -> Set[int]:
+        """The numbers of the turns that must not be taken out."""
+        return self._conversation.pins
+
+    def pin(self, turn: int, is_pinned: bool) -> None:
+        """Keep a turn from being taken out, or no longer."""
+        record = PinRecord(task_id=self._task_id, turn=turn, is_pinned=is_pinned)
+        self._journal.write(record)
+        self._conversation.pin(record)
 
     def reduce(self, reduction: Reduction) -> None:
         """Show the model less from now on. One record does it, so that no crash can leave it half done."""

@@ -53,7 +53,10 @@ class TurnRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("condense")
 class CondenseRecord(Payload, frozen=True, kw_only=True):
-    """The turns of a task numbered `first` up to `end` are shown to the model as a summary from now on."""
+    """The turns of a task numbered `first` up to `end` are shown to the model as a summary from now on.
+
+    Those in `keep` stay as they are, after it.
+    """
 
     task_id: str
     condense_id: str
@@ -61,6 +64,7 @@ class CondenseRecord(Payload, frozen=True, kw_only=True):
     first: int
     end: int
     put: UserTurn
+    keep: tuple[int, ...] = ()
     read_files: tuple[str, ...] = ()
     changed_files: tuple[str, ...] = ()
 
@@ -69,7 +73,8 @@ class CondenseRecord(Payload, frozen=True, kw_only=True):
 class TruncateRecord(Payload, frozen=True, kw_only=True):
     """The turns numbered `first` up to `end` are no longer shown to the model; `put` stands in their place.
 
-    Records with the same id belong together; an id may also be that of a condensation.
+    Those in `keep` stay as they are, after it. Records with the same id belong together; an id may also be that of a
+    condensation.
     """
 
     task_id: str
@@ -77,14 +82,41 @@ class TruncateRecord(Payload, frozen=True, kw_only=True):
     first: int
     end: int
     put: UserTurn
+    keep: tuple[int, ...] = ()
+
+
+class CutResult(Value, frozen=True, kw_only=True):
+    """What is shown in place of the result of a call in a turn."""
+
+    turn: int
+    call_id: str
+    put: str
+
+
+@record_kind("cut")
+class CutRecord(Payload, frozen=True, kw_only=True):
+    """These results of calls are shown to the model in short from now on."""
+
+    task_id: str
+    cut_id: str
+    results: tuple[CutResult, ...]
 
 
 @record_kind("restore")
 class RestoreRecord(Payload, frozen=True, kw_only=True):
-    """A condensation or truncation no longer holds: what it hid is shown again."""
+    """A condensation, truncation or cut no longer holds: what it hid is shown again."""
 
     task_id: str
     id: str
 
 
-Reduction = CondenseRecord | TruncateRecord
+@record_kind("pin")
+class PinRecord(Payload, frozen=True, kw_only=True):
+    """A turn stays word for word whatever else is taken out of the context; or no longer."""
+
+    task_id: str
+    turn: int
+    is_pinned: bool
+
+
+Reduction = CondenseRecord | TruncateRecord | CutRecord

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import count
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
-from robota.log.kinds.conversation import CondenseRecord, Reduction
+from robota.log.kinds.conversation import CondenseRecord, CutRecord, PinRecord, Reduction, TruncateRecord
 from robota.protocol.conversation import (
     AssistantTurn,
     ImageBlock,
@@ -227,11 +227,15 @@ class Reduced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded turn with its number; or what a reduction put in place of some, with the number of the first."""
+    """A recorded turn with its number; or what a reduction put in place of some, with the number of the first.
+
+    `cuts` has the cuts by the call whose result each shortened.
+    """
 
     number: int
     turn: Turn
-    reduction: Reduction | None = None
+    reduction: CondenseRecord | TruncateRecord | None = None
+    cuts: dict[str, str] = {}
 
 
 class ModelContext:
@@ -244,6 +248,7 @@ class ModelContext:
         self.recorded = 0
         self.pieces: list[Piece] = []
         self.turns: list[Turn] = []
+        self.pins: set[int] = set()
 
     def add(self, turn: Turn) -> int:
         """Take in the next turn. Returns how many turns before it are still the same objects.
@@ -269,12 +274,50 @@ class ModelContext:
         return kept
 
     def reduce(self, reduction: Reduction) -> None:
-        """Show what the reduction puts there instead of the turns that it hides."""
-        before = [piece for piece in self.pieces if piece.number < reduction.first]
-        after = [piece for piece in self.pieces if piece.number >= reduction.end]
-        put = Piece(number=reduction.first, turn=reduction.put, reduction=reduction)
-        self.pieces = [*before, put, *after]
+        """Show what the reduction puts there instead of what it hides."""
+        if isinstance(reduction, CutRecord):
+            self.pieces = _cut(self.pieces, reduction)
+        else:
+            self.pieces = _replaced(self.pieces, reduction)
         self.turns = list(mend([piece.turn for piece in self.pieces]).turns)
+
+    def pin(self, record: PinRecord) -> None:
+        """Keep a turn from being taken out, or no longer."""
+        if record.is_pinned:
+            self.pins.add(record.turn)
+        else:
+            self.pins.discard(record.turn)
+
+
+def _replaced(pieces: Sequence[Piece], reduction: CondenseRecord | TruncateRecord) -> list[Piece]:
+    before = [piece for piece in pieces if piece.number < reduction.first]
+    kept = [piece for piece in pieces if reduction.first <= piece.number < reduction.end]
+    after = [piece for piece in pieces if piece.number >= reduction.end]
+    put = Piece(number=reduction.first, turn=reduction.put, reduction=reduction)
+    # What a reduction put there has the number of the first turn that it hid, but is not that turn.
+    return [*before, put, *(each for each in kept if each.number in reduction.keep and each.reduction is None), *after]
+
+
+def _cut(pieces: Sequence[Piece], record: CutRecord) -> list[Piece]:
+    """The pieces with some results in short. A result that is not shown any more is passed over."""
+    put: dict[int, dict[str, str]] = {}
+    for each in record.results:
+        put.setdefault(each.turn, {})[each.call_id] = each.put
+    return [_with_cut_results(piece, put.get(piece.number, {}), record.cut_id) for piece in pieces]
+
+
+def _with_cut_results(piece: Piece, put: dict[str, str], cut_id: str) -> Piece:
+    turn = piece.turn
+    if not put or not isinstance(turn, UserTurn):
+        return piece
+    content = tuple(
+        msgspec.structs.replace(block, content=put[block.tool_use_id], images=())
+        if isinstance(block, ToolResultBlock) and block.tool_use_id in put
+        else block
+        for block in turn.content
+    )
+    cuts = {**piece.cuts, **dict.fromkeys(put, cut_id)}
+    return msgspec.structs.replace(piece, turn=UserTurn(content=content), cuts=cuts)
 
 
 def model_context_of(
@@ -305,4 +348,12 @@ def open_context_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> Mod
 
 def reduction_id(reduction: Reduction) -> str:
     """The id by which a restore names the reduction."""
-    return reduction.condense_id if isinstance(reduction, CondenseRecord) else reduction.truncation_id
+    match reduction:
+        case CondenseRecord():
+            return reduction.condense_id
+        case TruncateRecord():
+            return reduction.truncation_id
+        case CutRecord():
+            return reduction.cut_id
+        case _:
+            assert_never(reduction)

@@ -8,8 +8,11 @@ import msgspec
 from robota.log.kinds.calls import AnswerRecord, FileStampsRecord, ResultRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import (
     CondenseRecord,
+    CutRecord,
     MessageRecord,
     MessageTextRecord,
+    PinRecord,
+    Reduction,
     RestoreRecord,
     TruncateRecord,
     TurnRecord,
@@ -41,7 +44,9 @@ TaskPayload = (
     | TurnRecord
     | CondenseRecord
     | TruncateRecord
+    | CutRecord
     | RestoreRecord
+    | PinRecord
     | TodosRecord
     | AnswerRecord
     | ToolStartRecord
@@ -78,6 +83,7 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] = ()
     turns: tuple[Turn, ...] = ()
     reductions: tuple[Reduced, ...] = ()
+    pins: frozenset[int] = frozenset()
     todos: tuple[TodoItem, ...] = ()
     outcome: str | None = None
     answers: dict[int, AnswerRecord] = {}
@@ -119,11 +125,15 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     def conversation(self) -> ModelContext:
         """What the model is shown of the turns."""
-        return model_context_of(self.turns, self.reductions, self.results)
+        conversation = model_context_of(self.turns, self.reductions, self.results)
+        conversation.pins = set(self.pins)
+        return conversation
 
     def open_conversation(self) -> ModelContext:
         """The same for a task that goes on: calls without a result may still get one."""
-        return open_context_of(self.turns, self.reductions)
+        conversation = open_context_of(self.turns, self.reductions)
+        conversation.pins = set(self.pins)
+        return conversation
 
     @property
     def totals(self) -> TaskTotals:
@@ -235,7 +245,9 @@ class _Fold:
                 | TurnRecord()
                 | CondenseRecord()
                 | TruncateRecord()
+                | CutRecord()
                 | RestoreRecord()
+                | PinRecord()
                 | TodosRecord()
                 | AnswerRecord()
                 | ToolStartRecord()
@@ -279,6 +291,7 @@ class _OpenTask:
         self.messages: dict[int, Message] = {}
         self.turns: list[Turn] = []
         self.reductions: list[Reduced] = []
+        self.pins: frozenset[int] = frozenset()
         self.todos: tuple[TodoItem, ...] = ()
         self.outcome: str | None = None
         self.answers: dict[int, AnswerRecord] = {}
@@ -295,16 +308,25 @@ class _OpenTask:
                 self._grow(payload.ts, payload.added)
             case TurnRecord():
                 self._add(payload.turn)
-            case CondenseRecord() | TruncateRecord():
-                self.reductions.append(Reduced(after=len(self.turns), reduction=payload))
-            case RestoreRecord():
-                self.reductions = [each for each in self.reductions if reduction_id(each.reduction) != payload.id]
+            case CondenseRecord() | TruncateRecord() | CutRecord() | RestoreRecord() | PinRecord():
+                self._take_reduction(payload)
             case TodosRecord():
                 self.todos = payload.todos
             case AnswerRecord():
                 self.answers[payload.ts] = payload
             case ToolStartRecord() | ToolEndRecord() | ResultRecord() | FileStampsRecord():
                 self._take_call(payload)
+            case _:
+                assert_never(payload)
+
+    def _take_reduction(self, payload: Reduction | RestoreRecord | PinRecord) -> None:
+        match payload:
+            case RestoreRecord():
+                self.reductions = [each for each in self.reductions if reduction_id(each.reduction) != payload.id]
+            case PinRecord():
+                self.pins = self.pins | {payload.turn} if payload.is_pinned else self.pins - {payload.turn}
+            case CondenseRecord() | TruncateRecord() | CutRecord():
+                self.reductions.append(Reduced(after=len(self.turns), reduction=payload))
             case _:
                 assert_never(payload)
 
@@ -344,6 +366,7 @@ class _OpenTask:
             messages=_closed([self.messages[ts] for ts in sorted(self.messages)]),
             turns=tuple(self.turns),
             reductions=tuple(self.reductions),
+            pins=self.pins,
             todos=self.todos,
             outcome=self.outcome,
             answers=self.answers,

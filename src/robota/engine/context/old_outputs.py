@@ -1,0 +1,90 @@
+"""Which outputs of tools can be cut when room is needed, and what the model is shown in their place."""
+
+from collections.abc import Sequence, Set
+from typing import Final
+
+import msgspec
+
+from robota.engine.context.kept import ANSWER_BEGIN
+from robota.engine.context.ledger import FILE_READERS, call_in_words
+from robota.engine.record.history import characters_of_block
+from robota.log.replay.context import Piece
+from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, UserTurn
+
+# The model still works with these: the newest exchanges, and the newest outputs up to a share of the room.
+NEWEST_EXCHANGES: Final = 4
+NEWEST_SHARE: Final = 0.25
+# What is shorter is not worth a note about it.
+SMALL: Final = 1_000
+BEGINNING: Final = 100
+NOTE_LENGTH: Final = 400  # about
+OUTPUT_READER: Final = "read_command_output"
+
+
+class OldOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a call that can be cut, with the number of its turn."""
+
+    turn: int
+    result: ToolResultBlock
+    call: ToolUseBlock
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether reading the file again shows it again."""
+        return self.call.name in FILE_READERS
+
+
+def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int) -> list[OldOutput]:
+    """The outputs that can go, the oldest first: not the newest, no small ones, none that were cut, none in `kept`.
+
+    `room` is what the model can read, in characters.
+    """
+    found: list[OldOutput] = []
+    for piece, reply in _older_results(pieces, round(NEWEST_SHARE * room)):
+        results = {block.tool_use_id: block for block in piece.turn.content if isinstance(block, ToolResultBlock)}
+        for call in reply.tool_uses if piece.number not in kept else ():
+            result = results.get(call.id)
+            if result is not None and call.id not in piece.cuts and _can_be_cut(result):
+                found.append(OldOutput(turn=piece.number, result=result, call=call))
+    return found
+
+
+def shown_instead(output: OldOutput, kept_as: str | None) -> str:
+    """What was there, and how the model can see it again; `kept_as` names the artifact that has it."""
+    content = output.result.content
+    images = f" and {len(output.result.images)} images" if output.result.images else ""
+    beginning = " ".join(content[: 4 * BEGINNING].split())[:BEGINNING]
+    what = f"the content of {output.call.input.get('path', 'the file')}" if output.is_of_file else "the output"
+    again = "Read the file again if you need it." if output.is_of_file else "Make the call again if you need it."
+    if kept_as is not None:
+        again = f'It is kept: look into it with {OUTPUT_READER} {{"artifact_id": "{kept_as}"}}.'
+    return (
+        f"[Left out to make room: {what} of {call_in_words(output.call)}, {len(content):,} characters{images}, "
+        f"which began: {beginning} …]\n{again}"
+    )
+
+
+def _can_be_cut(result: ToolResultBlock) -> bool:
+    return characters_of_block(result) > SMALL and not result.content.startswith(ANSWER_BEGIN)
+
+
+def _older_results(pieces: Sequence[Piece], newest: int) -> list[tuple[Piece, AssistantTurn]]:
+    """Turns with results and the replies that asked for them, but for those that the model still works with."""
+    starts = [place for place, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
+    older = starts[:-NEWEST_EXCHANGES]
+    if not older:
+        return []
+    newest -= sum(map(_results_length, pieces[starts[-NEWEST_EXCHANGES] :]))
+    pairs: list[tuple[Piece, AssistantTurn]] = []
+    for place in reversed(older):
+        reply, following = pieces[place].turn, pieces[place + 1]
+        newest -= _results_length(following)
+        if newest < 0 and isinstance(reply, AssistantTurn):
+            pairs.append((following, reply))
+    return pairs[::-1]
+
+
+def _results_length(piece: Piece) -> int:
+    if not isinstance(piece.turn, UserTurn):
+        return 0
+    return sum(characters_of_block(block) for block in piece.turn.content if isinstance(block, ToolResultBlock))
