@@ -3,7 +3,7 @@
 # No import here, not even of typing: `--version` is done before the time that would take.
 SUBCOMMANDS = {
     "demo": ("robota.cli.commands.demo", "run a real task on the built-in scripted model: no key, no network"),
-    "sessions": ("robota.cli.commands.sessions", "list sessions, verify the chain of a session's log"),
+    "sessions": ("robota.cli.commands.sessions.command", "list, show, name, delete and check sessions"),
     "context": ("robota.cli.commands.context", "show what filled the context window of the model in a session"),
     "rewind": ("robota.cli.commands.rewind", "show what a session changed in the workspace, and take it back"),
     "tool": ("robota.cli.commands.tool", "list the tools, run one by hand"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.cli.commands.sessions import main
+from robota.cli.commands.sessions.command import main
 from robota.log.record import seal
 from tests.engine.stage import Stage, play
 

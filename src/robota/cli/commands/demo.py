@@ -13,7 +13,7 @@ from typing import Final
 
 from robota.app.session import OpenSession, open_session
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands import sessions
+from robota.cli.commands.sessions import command as sessions
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.config.launch_options import LaunchOptions

@@ -11,16 +11,29 @@ HEADS: Final = "heads"
 
 
 class ChainHead(msgspec.Struct, frozen=True):
-    """Number and hash of a record that was on the disk."""
+    """Number and hash of a record that was on the disk, and the directory of its session."""
 
     seq: int
     hash: str
+    directory: str = ""
 
 
 def head_path(user_directory: Path, session_directory: Path) -> Path:
     """Where the head of a session's log is noted; its place counts, because ids may be used twice."""
-    place = os.fsencode(os.path.realpath(session_directory))
-    return user_directory / HEADS / f"{session_directory.name}-{sha256(place).hexdigest()[:12]}"
+    return user_directory / HEADS / note_name(Path(os.path.realpath(session_directory)))
+
+
+def note_name(real_directory: Path) -> str:
+    """The name of the note about the session in a directory that is given without symbolic links."""
+    return f"{real_directory.name}-{sha256(os.fsencode(real_directory)).hexdigest()[:12]}"
+
+
+def note_names(user_directory: Path) -> frozenset[str]:
+    """The names of all notes on this machine."""
+    try:
+        return frozenset(note.name for note in os.scandir(user_directory / HEADS))
+    except OSError:
+        return frozenset()
 
 
 def note_head(path: Path, head: ChainHead) -> None:
@@ -47,3 +60,13 @@ def noted_head(path: Path) -> ChainHead | None:
         return msgspec.json.decode(path.read_bytes(), type=ChainHead)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def noted_directories(user_directory: Path) -> dict[str, str]:
+    """The sessions of this machine: the directory of each by the name of its note; empty in notes of older versions."""
+    try:
+        notes = list(os.scandir(user_directory / HEADS))
+    except OSError:
+        return {}
+    heads = ((note.name, noted_head(Path(note.path))) for note in notes)
+    return {name: head.directory for name, head in heads if head is not None}

@@ -74,6 +74,7 @@ class SessionLog:
         self._redactor = redactor or Redactor()
         self._descriptor = descriptor
         self._directory = directory
+        self._place = os.fsencode(directory.absolute()).decode("utf-8", "replace")
         self._now_ms = now_ms
         self._seq = loaded.last_seq
         self._head = loaded.head_hash
@@ -104,14 +105,16 @@ class SessionLog:
         return log
 
     @classmethod
-    def open(cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None) -> "tuple[SessionLog, Loaded]":
+    def open(
+        cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None, *, head_file: Path | None = None
+    ) -> "tuple[SessionLog, Loaded]":
         """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does."""
         path = directory / LOG_NAME
         descriptor = _open_locked(path, 0)
         try:
             loaded = load(path)
             repaired = repair(descriptor, directory, loaded)
-            log = cls(descriptor, directory, now_ms, loaded, redactor)
+            log = cls(descriptor, directory, now_ms, loaded, redactor, head_file=head_file)
             if repaired is not None:
                 log._durability.wrote_beside(directory)
                 log.append(repaired)
@@ -151,7 +154,7 @@ class SessionLog:
             self._take_back_torn_line()
             raise self._write_error(error) from error
         self._seq, self._head, self._end = seq, digest, self._end + len(line)
-        self._durability.wrote(ChainHead(seq, digest), self._end)
+        self._durability.wrote(ChainHead(seq, digest, self._place), self._end)
         return Appended(seq=seq, is_clean=data is plain)
 
     async def sync(self) -> None:

@@ -67,3 +67,28 @@ class RepairRecord(Payload, frozen=True, kw_only=True):
     reason: str
     removed_bytes: int
     saved_as: str | None = None
+
+
+@record_kind("name")
+class NameRecord(Payload, frozen=True, kw_only=True):
+    """The session was given another name, or none; the newest one holds, also over that of the header."""
+
+    name: str | None = None
+
+
+@record_kind("origin")
+class OriginRecord(Payload, frozen=True, kw_only=True):
+    """The records of this log began their life elsewhere: in another session, on another machine, in another program.
+
+    `source` says where: `fork`, `bundle`, `claude-code`, `codex`. `session_id` and `cwd` are what the session had
+    there, `head` is the hash of the last record that was taken over, if it had one. Nothing that was approved there is
+    approved here. With `redacted`, paths, names and keys were covered: the records are not those of the original chain.
+    """
+
+    source: str
+    session_id: str
+    cwd: str = ""
+    head: str = ""
+    at_ms: int = 0
+    turn: int | None = None
+    redacted: bool = False

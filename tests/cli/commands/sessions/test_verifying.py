@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.cli.commands.sessions import main
+from robota.cli.commands.sessions.command import main
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.session import EndRecord
 from robota.log.store import session_directory

@@ -1,0 +1,90 @@
+"""`robota sessions`: the parser of all actions, and which module does each."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from robota.cli.command_parser import CommandParser
+from robota.config.errors import ConfigError
+from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
+
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_NOT_FOUND: Final = 3
+SESSION_HELP: Final = "an id or the beginning of one, a name, or words of its first prompt"
+# Each module has a function `run` that takes the parsed options and returns the exit code.
+MODULES: Final = {
+    "list": "listing",
+    "show": "showing",
+    "rename": "renaming",
+    "delete": "deleting",
+    "prune": "pruning",
+    "verify": "verifying",
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota sessions …`; the arguments begin after `sessions`."""
+    options = _parser().read(argv)
+    module = import_module(f"robota.cli.commands.sessions.{MODULES[options.action]}")
+    try:
+        code: int = module.run(options)
+    except SessionAmbiguous as error:
+        return _failed(error, EXIT_USAGE)
+    except SessionNotFound as error:
+        return _failed(error, EXIT_NOT_FOUND)
+    except (LogError, ConfigError) as error:
+        return _failed(error, EXIT_NOT_FOUND if options.action == "verify" else EXIT_FAILED)
+    return code
+
+
+def _failed(error: Exception, code: int) -> int:
+    print(f"robota: {error}", file=sys.stderr)
+    return code
+
+
+def _parser() -> CommandParser:
+    shared = CommandParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    shared.add_argument("--all", action="store_true", help="the sessions of all projects, not only of this one")
+    parser = CommandParser(prog="robota sessions", description="The sessions of a workspace, or of all.")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    def action(name: str, help: str, *, session: str | None = SESSION_HELP) -> ArgumentParser:
+        added = actions.add_parser(name, parents=[shared], help=help)
+        if session is not None:
+            added.add_argument("session", metavar="SESSION", help=session)
+        return added
+
+    listing = action("list", "show the sessions, the newest first", session=None)
+    listing.add_argument("--limit", type=_count, metavar="N", help="only the newest N")
+    _add_show(action("show", "print a whole conversation"))
+    renaming = action("rename", "give a session another name")
+    renaming.add_argument("name", metavar="NAME", help="the new name; an empty one takes the name away")
+    deleting = action("delete", "move a session to the trash")
+    deleting.add_argument("--undo", action="store_true", help="put it back from the trash")
+    pruning = action("prune", "empty the trash; nothing else is ever removed", session=None)
+    pruning.add_argument("--older-than", metavar="AGE", help="only what was deleted so long ago: 30d, 12h, 2w")
+    pruning.add_argument("--dry-run", action="store_true", help="show what would be removed")
+    action("verify", "check that a session's log was not changed", session=f"{SESSION_HELP}; or a path")
+    return parser
+
+
+def _add_show(parser: ArgumentParser) -> None:
+    parser.add_argument("--last", type=_count, metavar="N", help="only the last N entries")
+    parser.add_argument("--output", action="store_true", help="the whole output of every call, not only its end")
+    parser.add_argument("--no-pager", action="store_true", help="do not stop after each screen")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+_count.__name__ = "number from 1"

@@ -1,0 +1,44 @@
+"""`robota sessions delete`: to the trash, and back."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from robota.cli.commands.sessions.selection import chosen_places, chosen_session
+from robota.cli.output import print_json
+from robota.log.catalogue.places import session_directories
+from robota.log.catalogue.trash import delete_session, find_trashed, trashed_sessions, undelete_session
+from robota.log.chain.writer import wall_clock_ms
+from robota.log.errors import SessionNotFound
+
+
+def run(options: argparse.Namespace) -> int:
+    """Move one session to the trash, or with `--undo` back."""
+    if options.undo:
+        back = find_trashed(trashed_sessions(chosen_places(options)), options.session)
+        directory = undelete_session(back)
+        _tell(options, {"id": back.id, "path": str(directory)}, f"{back.id} is back.")
+        return 0
+    trashed = delete_session(_directory(options), wall_clock_ms())
+    way_back = f"`robota sessions delete --undo {trashed.id}` brings it back"
+    text = f"{trashed.id} is in the trash. {way_back}, `robota sessions prune` removes it."
+    _tell(options, {"id": trashed.id, "path": str(trashed.directory)}, text)
+    return 0
+
+
+def _directory(options: argparse.Namespace) -> Path:
+    """The directory of the session; one without a log has nothing but its id to be named by."""
+    try:
+        return chosen_session(options).directory
+    except SessionNotFound:
+        for place in chosen_places(options):
+            if options.session in session_directories(place):
+                return place.directory / str(options.session)
+        raise
+
+
+def _tell(options: argparse.Namespace, value: dict[str, Any], text: str) -> None:
+    if options.json:
+        print_json(value)
+    else:
+        print(text)

@@ -1,0 +1,98 @@
+"""`robota sessions list`."""
+
+import argparse
+import time
+from typing import Any, Final
+
+from robota.cli.commands.sessions.selection import chosen_places, chosen_sessions
+from robota.cli.output import print_columns, print_json
+from robota.log.catalogue.catalogue import CataloguedSession
+from robota.log.catalogue.places import SessionsPlace, session_directories
+from robota.log.chain.reader import LOG_NAME
+from robota.text.visible import single_line
+
+TITLE_SHOWN: Final = 60
+HEADINGS: Final = ("ID", "WRITTEN", "TURNS", "COST", "STATE", "MODEL", "NAME OR FIRST PROMPT")
+DIRECTORY: Final = "DIRECTORY"
+FOREIGN: Final = "(not from here) "
+UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def run(options: argparse.Namespace) -> int:
+    """List the sessions, the one last written first."""
+    sessions = chosen_sessions(options)
+    shown = sessions[: options.limit]
+    if options.json:
+        print_json([session_json(each) for each in shown])
+        return 0
+    if not shown:
+        print("There are no sessions." if options.all else f"There are no sessions in {options.cwd.resolve()}.")
+    else:
+        now_ms = time.time_ns() // 1_000_000
+        rows = [_row(each, now_ms, with_directory=options.all) for each in shown]
+        headings = (*HEADINGS[:-1], DIRECTORY, HEADINGS[-1]) if options.all else HEADINGS
+        print_columns([headings, *rows])
+    if len(shown) < len(sessions):
+        print(f"{len(sessions) - len(shown)} older ones are not shown.")
+    for directory in _without_log(chosen_places(options), {each.directory for each in sessions}):
+        print(f"There is no log in {single_line(directory, 300)}; `robota sessions delete` moves it to the trash.")
+    return 0
+
+
+def session_json(session: CataloguedSession) -> dict[str, Any]:
+    """A session for scripts."""
+    summary = session.summary
+    return {
+        "id": session.id,
+        "path": str(session.directory / LOG_NAME),
+        "name": session.name or None,
+        "title": summary.title,
+        "state": session.state,
+        "turns": summary.turns,
+        "costUsd": summary.cost if summary.is_cost_known else None,
+        "tokens": summary.tokens,
+        "model": session.model,
+        "models": list(summary.models),
+        "tools": summary.tools,
+        "cwd": session.cwd,
+        "createdMs": summary.first_ts,
+        "modifiedMs": session.modified_ms,
+        "size": session.size,
+        "isOwn": session.is_own,
+        "isLive": session.is_live,
+        "origin": summary.origin,
+        "header": summary.header,
+    }
+
+
+def age(then_ms: int, now_ms: int) -> str:
+    """How long ago something was, in its largest unit."""
+    seconds = max(0, now_ms - then_ms) // 1000
+    return next((f"{seconds // size} {unit}" for size, unit in UNITS if seconds >= size), "now")
+
+
+def told_cost(session: CataloguedSession) -> str:
+    """What a session cost, for a person."""
+    summary = session.summary
+    if not summary.is_cost_known:
+        return f"${summary.cost:.2f}+" if summary.cost else "?"
+    return f"${summary.cost:.2f}" if summary.cost else "-"
+
+
+def _row(session: CataloguedSession, now_ms: int, *, with_directory: bool) -> tuple[str, ...]:
+    title = single_line(session.name or session.summary.title, TITLE_SHOWN)
+    cells = (
+        session.id,
+        age(session.modified_ms, now_ms),
+        str(session.summary.turns),
+        told_cost(session),
+        session.state,
+        single_line(session.model or "?", TITLE_SHOWN),
+    )
+    directory = (single_line(session.cwd, TITLE_SHOWN),) if with_directory else ()
+    return (*cells, *directory, title if session.is_own else FOREIGN + title)
+
+
+def _without_log(places: tuple[SessionsPlace, ...], known: set[Any]) -> list[str]:
+    found = [place.directory / name for place in places for name in session_directories(place)]
+    return [str(directory) for directory in sorted(found) if directory not in known]

@@ -1,0 +1,45 @@
+"""`robota sessions prune`: what is in the trash goes for good."""
+
+import argparse
+import re
+import time
+from typing import Final
+
+from robota.cli.commands.sessions.listing import age
+from robota.cli.commands.sessions.selection import chosen_places
+from robota.cli.output import print_columns, print_json
+from robota.config.errors import ConfigError
+from robota.log.catalogue.trash import TrashedSession, remove_for_good, trashed_sessions
+
+AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
+UNIT_MS: Final = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Empty the trash, or show what would go."""
+    now_ms = time.time_ns() // 1_000_000
+    latest = now_ms - age_ms(options.older_than) if options.older_than else now_ms
+    chosen = [each for each in trashed_sessions(chosen_places(options)) if each.deleted_ms <= latest]
+    if not options.dry_run:
+        for each in chosen:
+            remove_for_good(each)
+    if options.json:
+        print_json([_json(each, is_removed=not options.dry_run) for each in chosen])
+    elif not chosen:
+        print("There is nothing to remove from the trash.")
+    else:
+        verb = "would be removed" if options.dry_run else "removed"
+        print_columns([(each.id, f"deleted {age(each.deleted_ms, now_ms)} ago", verb) for each in chosen])
+    return 0
+
+
+def age_ms(text: str) -> int:
+    """A length of time such as `30d` in milliseconds."""
+    found = AGE.fullmatch(text.strip().lower())
+    if found is None:
+        raise ConfigError(f"{text!r} is no length of time. Write it like 45m, 12h, 30d or 2w. Nothing was changed.")
+    return int(found[1]) * UNIT_MS[found[2]]
+
+
+def _json(session: TrashedSession, *, is_removed: bool) -> dict[str, object]:
+    return {"id": session.id, "path": str(session.directory), "deletedMs": session.deleted_ms, "removed": is_removed}

@@ -1,0 +1,49 @@
+"""Which sessions an action is about, from the options that all actions share."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from robota.config.errors import ConfigError
+from robota.config.paths import user_directory
+from robota.log.catalogue.catalogue import CataloguedSession, catalogue
+from robota.log.catalogue.find import find_catalogued
+from robota.log.catalogue.places import SessionsPlace, all_places, project_places
+from robota.text.visible import single_line
+
+FROM_ELSEWHERE: Final = "was not written on this machine at this place; somebody else may have made it."
+
+
+def chosen_places(options: argparse.Namespace) -> tuple[SessionsPlace, ...]:
+    """The directories to look for sessions in."""
+    root = options.cwd.resolve()
+    user = person_directory()
+    return all_places(root, user) if options.all else project_places(root, user)
+
+
+def chosen_sessions(options: argparse.Namespace) -> tuple[CataloguedSession, ...]:
+    """The sessions to choose from, the newest first."""
+    return catalogue(chosen_places(options), person_directory(), tell)
+
+
+def chosen_session(options: argparse.Namespace) -> CataloguedSession:
+    """The one session that is named. A person is told if it came from elsewhere."""
+    session = find_catalogued(chosen_sessions(options), options.session)
+    if not session.is_own:
+        tell(f"The session {session.id} {FROM_ELSEWHERE}")
+    return session
+
+
+def person_directory() -> Path | None:
+    """The user's directory; None if there is no home."""
+    try:
+        return user_directory(os.environ)
+    except ConfigError:
+        return None
+
+
+def tell(text: str) -> None:
+    """Say something that is no part of the output."""
+    print(f"robota: {single_line(text, 1000)}", file=sys.stderr)

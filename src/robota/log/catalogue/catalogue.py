@@ -1,0 +1,180 @@
+"""The sessions of one project or of all, each with its summary, read from an index where the log did not change."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.catalogue.index_file import INDEX_DIRECTORY, Notify, with_index
+from robota.log.catalogue.live import held_logs
+from robota.log.catalogue.places import SessionsPlace, session_directories
+from robota.log.catalogue.summary import SessionStatus, SummaryFold
+from robota.log.chain.growth import LogPosition, continues, records_since
+from robota.log.chain.reader import LOG_NAME
+from robota.log.errors import LogError
+
+INDEX_NAME: Final = "sessions.sqlite"
+INDEX_VERSION: Final = 1
+SCHEMA: Final = "CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID"
+
+
+class LogStamp(msgspec.Struct, frozen=True, array_like=True):
+    """What tells that a log has not changed. The time of its change cannot be set by a program, as its date can."""
+
+    size: int
+    changed_ns: int
+    inode: int
+
+
+class CatalogueEntry(msgspec.Struct, frozen=True, array_like=True):
+    """What the index keeps of a log."""
+
+    stamp: LogStamp
+    position: LogPosition
+    fold: SummaryFold
+
+
+class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as lists show it.
+
+    `is_own` says that its log was written on this machine, at this place; a repository can bring others along.
+    """
+
+    id: str
+    directory: Path
+    modified_ms: int
+    size: int
+    is_own: bool
+    is_live: bool
+    summary: SummaryFold
+
+    @property
+    def name(self) -> str:
+        """The name it was given last; empty if it has none."""
+        header = self.summary.header
+        return self.summary.name if self.summary.name is not None else (header.name if header else None) or ""
+
+    @property
+    def cwd(self) -> str:
+        """The directory that it worked in."""
+        return self.summary.header.cwd if self.summary.header is not None else ""
+
+    @property
+    def model(self) -> str:
+        """The model that it was started, or last taken up, with."""
+        return self.summary.header.model if self.summary.header is not None else ""
+
+    @property
+    def state(self) -> str:
+        """What it does, or what became of it."""
+        status = self.summary.status
+        return "running" if self.is_live and status is not SessionStatus.WAITING else str(status)
+
+
+def catalogue(
+    places: Sequence[SessionsPlace], user_directory: Path | None, notify: Notify
+) -> tuple[CataloguedSession, ...]:
+    """The sessions of these places, the one last written first."""
+    found = [_Found(place, name) for place in places for name in session_directories(place)]
+    present = [each for each in found if each.stamp is not None]
+
+    def refreshed(connection: sqlite3.Connection) -> dict[str, CatalogueEntry]:
+        return _refreshed(connection, places, present)
+
+    if user_directory is None:
+        entries = {each.key: _read(each, None) for each in present}
+    else:
+        path = user_directory / INDEX_DIRECTORY / INDEX_NAME
+        entries = with_index(path, SCHEMA, INDEX_VERSION, refreshed, notify)
+    live = held_logs(each.log for each in present)
+    sessions = [each.catalogued(entries[each.key].fold, is_live=each.log in live) for each in present]
+    return tuple(sorted(sessions, key=lambda each: (-each.modified_ms, each.id)))
+
+
+class _Found:
+    """A session directory, and its log as it is now; `stamp` is None if there is no log."""
+
+    def __init__(self, place: SessionsPlace, name: str) -> None:
+        self.place = place
+        self.directory = place.directory / name
+        self.log = self.directory / LOG_NAME
+        self.key = os.fsencode(self.directory).decode("utf-8", "backslashreplace")
+        self.stamp: LogStamp | None = None
+        self.modified_ms = 0
+        try:
+            status = self.log.lstat()
+        except OSError:
+            return
+        if stat.S_ISREG(status.st_mode):
+            self.stamp = LogStamp(status.st_size, status.st_ctime_ns, status.st_ino)
+            self.modified_ms = status.st_mtime_ns // 1_000_000
+
+    def catalogued(self, fold: SummaryFold, *, is_live: bool) -> CataloguedSession:
+        assert self.stamp is not None
+        return CataloguedSession(
+            id=self.directory.name,
+            directory=self.directory,
+            modified_ms=self.modified_ms,
+            size=self.stamp.size,
+            is_own=self.directory.name in self.place.own,
+            is_live=is_live,
+            summary=fold,
+        )
+
+
+def _refreshed(
+    connection: sqlite3.Connection, places: Sequence[SessionsPlace], found: Sequence[_Found]
+) -> dict[str, CatalogueEntry]:
+    """The entries of these sessions; those of logs that changed are read and kept, those of logs that went go."""
+    entries: dict[str, CatalogueEntry] = {}
+    changed: list[tuple[str, bytes]] = []
+    for each in found:
+        known = _known(connection, each.key)
+        if known is not None and known.stamp == each.stamp:
+            entries[each.key] = known
+            continue
+        entries[each.key] = _read(each, known)
+        changed.append((each.key, msgspec.msgpack.encode(entries[each.key])))
+    gone = [(key,) for key in _keys_below(connection, places) if key not in entries]
+    if changed or gone:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("INSERT OR REPLACE INTO session VALUES(?, ?)", changed)
+            connection.executemany("DELETE FROM session WHERE path = ?", gone)
+    return entries
+
+
+def _known(connection: sqlite3.Connection, key: str) -> CatalogueEntry | None:
+    row = connection.execute("SELECT entry FROM session WHERE path = ?", (key,)).fetchone()
+    try:
+        return None if row is None else msgspec.msgpack.decode(row[0], type=CatalogueEntry)
+    except (msgspec.DecodeError, TypeError):
+        return None
+
+
+def _keys_below(connection: sqlite3.Connection, places: Iterable[SessionsPlace]) -> list[str]:
+    keys: list[str] = []
+    for place in places:
+        prefix = os.fsencode(place.directory).decode("utf-8", "backslashreplace") + "/"
+        rows = connection.execute("SELECT path FROM session WHERE path >= ? AND path < ?", (prefix, prefix[:-1] + "0"))
+        keys += [row[0] for row in rows]
+    return keys
+
+
+def _read(found: _Found, known: CatalogueEntry | None) -> CatalogueEntry:
+    """The summary of a log, read on from where it was read before if that is still the same log."""
+    assert found.stamp is not None
+    fold, position = SummaryFold(), LogPosition()
+    try:
+        if known is not None and continues(found.log, known.position):
+            fold, position = known.fold, known.position
+        for grown in records_since(found.log, position):
+            fold.take(grown.record)
+            position = grown.position
+    except (OSError, LogError):
+        pass  # What could be read of it is shown; `show` and `verify` say what is wrong.
+    return CatalogueEntry(found.stamp, position, fold)

@@ -1,0 +1,48 @@
+"""Which session is meant by what a person typed: an id, the beginning of one, a name, or words of its first prompt."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from robota.log.catalogue.catalogue import CataloguedSession
+from robota.log.errors import SessionAmbiguous, SessionNotFound
+from robota.text.visible import single_line
+
+SHOWN: Final = 5
+TITLE_SHOWN: Final = 50
+
+Match = Callable[[CataloguedSession], bool]
+
+
+def find_catalogued(sessions: Sequence[CataloguedSession], wanted: str) -> CataloguedSession:
+    """The one session that is meant. What names it more exactly goes first: id, name, beginning of an id, words.
+
+    A name or words find a session that came with a repository only if no session of this machine fits.
+    """
+    words = wanted.lower().split()
+    ways: tuple[tuple[str, Match], ...] = (
+        ("have the id", lambda each: each.id == wanted),
+        ("have the name", lambda each: each.name == wanted),
+        ("have the name", lambda each: each.name.lower() == wanted.lower()),
+        ("begin with", lambda each: each.id.startswith(wanted)),
+        ("are about", lambda each: all(word in _words_of(each) for word in words)),
+    )
+    for how, matches in ways if words else ():
+        found = [each for each in sessions if matches(each)]
+        own = [each for each in found if each.is_own]
+        found = found if how in ("have the id", "begin with") else own or found
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise SessionAmbiguous(
+                f"{len(found)} sessions {how} {wanted!r}: {_told(found)}. Nothing was changed. Give more of the id."
+            )
+    raise SessionNotFound(f"There is no session {wanted!r} here. `robota sessions list` shows those there are.")
+
+
+def _words_of(session: CataloguedSession) -> str:
+    return f"{session.name} {session.summary.title}".lower()
+
+
+def _told(found: Sequence[CataloguedSession]) -> str:
+    told = [f"{each.id} ({single_line(each.name or each.summary.title, TITLE_SHOWN)})" for each in found[:SHOWN]]
+    return ", ".join(told) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")

@@ -1,0 +1,95 @@
+"""Opening an index: an SQLite file that can be thrown away, because everything in it stands in the logs."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+INDEX_DIRECTORY: Final = "index"
+# How long another process may write before we go on without the file.
+BUSY_SECONDS: Final = 5.0
+# Not a database, damaged, or of another shape than its version says.
+DAMAGED: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+PRIMARY_CODE: Final = 0xFF
+
+Result = TypeVar("Result")
+Notify = Callable[[str], None]
+
+
+def with_index(
+    path: Path, schema: str, version: int, work: Callable[[sqlite3.Connection], Result], notify: Notify
+) -> Result:
+    """Do `work` on the index. A damaged one is made anew; one that cannot be used is replaced by one in memory.
+
+    `notify` is told either. `work` may be called twice, so what it does must not add up.
+    """
+    for _ in range(2):
+        try:
+            return _on_file(path, schema, version, work)
+        except sqlite3.DatabaseError as error:
+            if _code(error) not in DAMAGED:
+                notify(f"The index {path} cannot be used now ({error}); the logs are read instead.")
+                break
+            notify(f"The index {path} was damaged ({error}) and is made anew from the logs.")
+            if not _removed(path):
+                break
+        except OSError as error:
+            notify(f"The index {path} cannot be used ({error.strerror}); the logs are read instead.")
+            break
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.executescript(schema)
+        return work(connection)
+    finally:
+        connection.close()
+
+
+def _on_file(path: Path, schema: str, version: int, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        # A loss of power may undo the newest changes; the logs still have them.
+        connection.execute("PRAGMA synchronous=NORMAL")
+        _prepare(connection, schema, version)
+        return work(connection)
+    finally:
+        connection.close()
+
+
+def _prepare(connection: sqlite3.Connection, schema: str, version: int) -> None:
+    """Make the tables, unless they are there. Tables of another version are those of a damaged index."""
+    found = _version(connection)
+    if found == version:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    found = _version(connection)  # another process may have been faster
+    if found not in (0, version):
+        connection.execute("ROLLBACK")
+        error = sqlite3.DatabaseError(f"it is of version {found}, not {version}")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+    if found == 0:
+        for statement in schema.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={version}")
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _code(error: sqlite3.DatabaseError) -> int:
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & PRIMARY_CODE
+
+
+def _removed(path: Path) -> bool:
+    try:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True

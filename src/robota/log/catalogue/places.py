@@ -1,0 +1,73 @@
+"""The directories that hold sessions: those of one project, and of every project that this machine knows of."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.chain.head import note_name, note_names, noted_directories
+from robota.log.store import PROJECT_DIRECTORY, SESSIONS, fallback_directory, is_valid_session_id
+
+PROJECTS: Final = "projects"
+
+
+class SessionsPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """A `sessions` directory, and the names of those in it that were written on this machine."""
+
+    directory: Path
+    own: frozenset[str] = frozenset()
+
+
+def project_places(root: Path, user_directory: Path | None) -> tuple[SessionsPlace, ...]:
+    """Where the sessions of one project are: in the project, and in the user's directory if it could not hold them."""
+    places = [root / PROJECT_DIRECTORY / SESSIONS]
+    if user_directory is not None:
+        places.append(fallback_directory(user_directory, root) / SESSIONS)
+    notes = note_names(user_directory) if user_directory is not None else frozenset()
+    return tuple(_place(path, notes) for path in places)
+
+
+def all_places(root: Path, user_directory: Path | None) -> tuple[SessionsPlace, ...]:
+    """Where sessions of any project are, as far as this machine has noted them, this project's first."""
+    known = {place.directory: place for place in project_places(root, user_directory)}
+    if user_directory is None:
+        return tuple(known.values())
+    noted = noted_directories(user_directory)
+    notes = frozenset(noted)
+    directories = {Path(directory).parent for directory in noted.values() if directory}
+    for directory in sorted(directories | set(_fallbacks(user_directory))):
+        if directory not in known and directory.name == SESSIONS:
+            known[directory] = _place(directory, notes)
+    return tuple(known.values())
+
+
+def session_directories(place: SessionsPlace) -> list[str]:
+    """The names of the session directories in a place. A symbolic link on the way is not followed."""
+    try:
+        if place.directory.is_symlink() or place.directory.parent.is_symlink():
+            return []
+        with os.scandir(place.directory) as entries:
+            return [
+                entry.name
+                for entry in entries
+                if is_valid_session_id(entry.name) and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+
+
+def _place(directory: Path, notes: frozenset[str]) -> SessionsPlace:
+    place = SessionsPlace(directory=directory)
+    if not notes:
+        return place
+    real = Path(os.path.realpath(directory))
+    own = (name for name in session_directories(place) if note_name(real / name) in notes)
+    return SessionsPlace(directory=directory, own=frozenset(own))
+
+
+def _fallbacks(user_directory: Path) -> list[Path]:
+    try:
+        return [project / SESSIONS for project in (user_directory / PROJECTS).iterdir()]
+    except OSError:
+        return []

@@ -1,0 +1,211 @@
+"""A session in a few fields, folded from its records one by one so that a log that grew is only read on."""
+
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
+from robota.log.kinds.requests import RequestRecord
+from robota.log.kinds.session import EndRecord, NameRecord, OriginRecord, SessionHeader, TaskRecord
+from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUMABLE_ASKS
+
+TITLE_LENGTH: Final = 200
+# Names of tools and models come from logs; a hostile one must not make the index grow without end.
+MOST_NAMES: Final = 200
+# The fields of calls, ours and those of other agents, that name files.
+FILE_FIELDS: Final = ("path", "file_path", "filePath", "notebook_path")
+FILES_FIELDS: Final = ("paths", "files")
+MOST_FILES: Final = 2_000
+READ_KINDS: Final = frozenset({"session", "task", "answer", "toolStart", "request", "end", "name", "origin"})
+
+
+class SessionStatus(StrEnum):
+    """What became of a session, as its log tells it."""
+
+    EMPTY = "empty"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+class RowGlance(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """What a summary needs of a row; the rest of it is not decoded."""
+
+    ts: int
+    ask: str | None = None
+    say: str | None = None
+    text: str | None = None
+    partial: bool | None = None
+    is_answered: bool | None = None
+    interrupted: bool | None = None
+
+
+class _RowRecord(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    task_id: str
+    message: RowGlance
+
+
+class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """The summary after the records so far, and what is needed to go on. It is kept in the index as JSON."""
+
+    header: SessionHeader | None = None
+    name: str | None = None
+    origin: OriginRecord | None = None
+    title: str = ""
+    first_ts: int = 0
+    last_ts: int = 0
+    turns: int = 0
+    cost: float = 0.0
+    is_cost_known: bool = True
+    tokens: int = 0
+    request_ts: int = 0
+    request_cost: float = 0.0
+    request_tokens: int = 0
+    models: dict[str, int] = {}
+    tools: dict[str, int] = {}
+    files: dict[str, int] = {}
+    open_tasks: set[str] = set()
+    subtasks: set[str] = set()
+    begun: set[str] = set()
+    outcome: str | None = None
+    last_prompt_ts: int = 0
+    last_row: RowGlance | None = None
+    answered_ts: int = 0
+
+    @property
+    def status(self) -> SessionStatus:
+        """What became of the session, if nobody runs it now."""
+        row = self.last_row
+        if row is None:
+            return SessionStatus.EMPTY
+        is_open = not row.is_answered and not row.interrupted and row.ts > self.answered_ts
+        if is_open and not row.partial and row.ask in INTERACTIVE_ASKS | RESUMABLE_ASKS:
+            return SessionStatus.WAITING
+        if self.open_tasks or self.outcome is None:
+            return SessionStatus.INTERRUPTED
+        return SessionStatus.COMPLETED if self.outcome == "completed" else SessionStatus.FAILED
+
+    def take(self, record: Record) -> None:
+        """Take in the next record. One that cannot be read is passed over."""
+        self.first_ts = self.first_ts or record.ts
+        self.last_ts = max(self.last_ts, record.ts)
+        if record.kind == "message":
+            self._take_row(record)
+        elif record.kind in READ_KINDS:
+            try:
+                payload = payload_of(record)
+            except PayloadError:
+                return
+            self._take_life(payload)
+            self._take_call(payload)
+
+    def _take_life(self, payload: Payload | None) -> None:
+        """What happened to the session and its tasks."""
+        match payload:
+            case SessionHeader():
+                self.header = payload
+                count(self.models, payload.model, 0)
+            case NameRecord():
+                self.name = payload.name or ""
+            case OriginRecord():
+                self.origin = payload
+            case TaskRecord():
+                self._begin(payload)
+            case EndRecord():
+                self.open_tasks.discard(payload.task_id)
+                if payload.task_id not in self.subtasks:
+                    self.outcome = payload.outcome
+            case _:
+                pass
+
+    def _take_call(self, payload: Payload | None) -> None:
+        """What was asked of models, tools and the person."""
+        match payload:
+            case AnswerRecord():
+                self.answered_ts = max(self.answered_ts, payload.ts)
+            case RequestRecord():
+                count(self.models, payload.model)
+            case ToolStartRecord():
+                count(self.tools, payload.tool)
+                for path in files_named(payload.input):
+                    count(self.files, path, most=MOST_FILES)
+            case _:
+                pass
+
+    def _begin(self, record: TaskRecord) -> None:
+        if len(self.open_tasks) < MOST_NAMES:
+            self.open_tasks.add(record.task_id)
+        if record.parent_task_id is not None and len(self.subtasks) < MOST_FILES:
+            self.subtasks.add(record.task_id)
+
+    def _take_row(self, record: Record) -> None:
+        try:
+            read = msgspec.json.decode(record.payload, type=_RowRecord)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        row = read.message
+        if row.say == "api_req_started":
+            self._take_request(row)
+        elif read.task_id not in self.subtasks and not row.partial:
+            self._take_prompt(read.task_id, row)
+        if self.last_row is None or row.ts >= self.last_row.ts:
+            self.last_row = msgspec.structs.replace(row, text=None)
+
+    def _take_prompt(self, task_id: str, row: RowGlance) -> None:
+        """The first text of a task is what the person asked; later texts are the model's, but for feedback."""
+        is_first = row.say == "text" and task_id not in self.begun
+        if (not is_first and row.say != "user_feedback") or row.ts <= self.last_prompt_ts:
+            return
+        if len(self.begun) < MOST_FILES:
+            self.begun.add(task_id)
+        self.last_prompt_ts = row.ts
+        self.turns += 1
+        if not self.title:
+            self.title = " ".join((row.text or "")[: TITLE_LENGTH * 4].split())[:TITLE_LENGTH]
+
+    def _take_request(self, row: RowGlance) -> None:
+        """A request row comes twice or more, the last time with its cost."""
+        info = request_info(row.text)
+        if row.ts < self.request_ts or info is None or "cost" not in info:
+            return
+        if row.ts > self.request_ts:
+            self.request_ts, self.request_cost, self.request_tokens = row.ts, 0.0, 0
+        cost = info["cost"]
+        if not isinstance(cost, int | float):
+            self.is_cost_known = False
+            return
+        self.cost += cost - self.request_cost
+        self.request_cost = float(cost)
+        tokens = sum(value for value in (info.get("tokensIn"), info.get("tokensOut")) if isinstance(value, int))
+        self.tokens += tokens - self.request_tokens
+        self.request_tokens = tokens
+
+
+def files_named(call_input: dict[str, Any]) -> list[str]:
+    """The files that the input of a call names in a field for files."""
+    single = [call_input.get(field) for field in FILE_FIELDS]
+    lists = [call_input.get(field) for field in FILES_FIELDS]
+    several = [_path_in(item) for value in lists if isinstance(value, list) for item in value[:MOST_FILES]]
+    return [path for path in (*single, *several) if isinstance(path, str) and 0 < len(path) < 4096]
+
+
+def request_info(text: str | None) -> dict[str, Any] | None:
+    """The JSON object in a request row."""
+    try:
+        info = msgspec.json.decode(text or "{}")
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return info if isinstance(info, dict) else None
+
+
+def count(names: dict[str, int], name: str, by: int = 1, most: int = MOST_NAMES) -> None:
+    """Count a name, unless too many others were counted already."""
+    if name in names or len(names) < most:
+        names[name] = names.get(name, 0) + by
+
+
+def _path_in(item: Any) -> Any:
+    return item.get("path") if isinstance(item, dict) else item

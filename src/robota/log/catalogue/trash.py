@@ -1,0 +1,119 @@
+"""Deleting a session moves it to a trash beside the sessions; only emptying the trash removes anything for good."""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.catalogue.places import SessionsPlace
+from robota.log.chain.reader import LOG_NAME
+from robota.log.errors import LogExists, LogInUse, LogWriteError, SessionAmbiguous, SessionNotFound
+
+# Within the directory of the sessions, so that moving is one rename, and whatever hides these from git hides it.
+TRASH: Final = ".trash"
+TRASHED_NAME: Final = re.compile(r"(?P<at>\d{1,15})-(?P<id>[A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session in the trash, and when it was put there."""
+
+    id: str
+    directory: Path
+    deleted_ms: int
+
+
+def delete_session(directory: Path, now_ms: int) -> TrashedSession:
+    """Move a session to the trash. One that a process writes is refused."""
+    trash = directory.parent / TRASH
+    target = trash / f"{now_ms}-{directory.name}"
+    lock = _locked(directory)
+    try:
+        trash.mkdir(mode=0o700, exist_ok=True)
+        if trash.is_symlink():
+            raise OSError(0, "the trash is a symbolic link, which is not followed")
+        directory.rename(target)
+    except OSError as error:
+        raise LogWriteError(
+            f"The session {directory} could not be moved to the trash: {error.strerror}. It is where it was."
+        ) from error
+    finally:
+        if lock is not None:
+            os.close(lock)
+    return TrashedSession(id=directory.name, directory=target, deleted_ms=now_ms)
+
+
+def undelete_session(trashed: TrashedSession) -> Path:
+    """Put a session back where it was."""
+    target = trashed.directory.parent.parent / trashed.id
+    if target.exists():
+        raise LogExists(f"There is a session {trashed.id} again. The one in the trash stays there.")
+    try:
+        trashed.directory.rename(target)
+    except OSError as error:
+        raise LogWriteError(
+            f"{trashed.directory} could not be put back: {error.strerror}. It is still in the trash."
+        ) from error
+    return target
+
+
+def trashed_sessions(places: Iterable[SessionsPlace]) -> tuple[TrashedSession, ...]:
+    """What is in the trash of these places, the oldest first."""
+    found = [each for place in places for each in _trashed_in(place.directory / TRASH)]
+    return tuple(sorted(found, key=lambda each: (each.deleted_ms, each.id)))
+
+
+def find_trashed(trashed: Iterable[TrashedSession], wanted: str) -> TrashedSession:
+    """The one in the trash whose id begins so; the newest of those with the same id."""
+    found = {each.id: each for each in trashed if wanted and each.id.startswith(wanted)}
+    if not found:
+        raise SessionNotFound(f"There is no session {wanted!r} in the trash.")
+    if len(found) > 1 and wanted not in found:
+        raise SessionAmbiguous(f"{len(found)} sessions in the trash begin with {wanted!r}: {', '.join(found)}.")
+    return found.get(wanted) or next(iter(found.values()))
+
+
+def remove_for_good(trashed: TrashedSession) -> None:
+    """Remove a session from the trash. If this is stopped in the middle, the rest is still in the trash."""
+    try:
+        shutil.rmtree(trashed.directory)
+    except OSError as error:
+        raise LogWriteError(
+            f"{trashed.directory} could not be removed whole: {error.strerror}. What is left of it is still there."
+        ) from error
+
+
+def _trashed_in(trash: Path) -> list[TrashedSession]:
+    try:
+        if any(path.is_symlink() for path in (trash, trash.parent, trash.parent.parent)):
+            return []
+        with os.scandir(trash) as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    matches = (TRASHED_NAME.fullmatch(name) for name in names)
+    return [
+        TrashedSession(id=match["id"], directory=trash / match[0], deleted_ms=int(match["at"]))
+        for match in matches
+        if match is not None
+    ]
+
+
+def _locked(directory: Path) -> int | None:
+    """The log, locked so that nobody begins to write it meanwhile; None if there is none."""
+    try:
+        descriptor = os.open(directory / LOG_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise LogInUse(f"The session {directory.name} is running. It was not deleted. Close it first.") from error
+    except OSError:
+        pass  # A file system without locks.
+    return descriptor

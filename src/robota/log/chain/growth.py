@@ -1,0 +1,73 @@
+"""What a log has gained since it was read last, line by line and in bounded memory."""
+
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.chain.reader import open_log
+from robota.log.record import HASH_LENGTH, Record, unseal
+
+# No record that Robota writes is longer; what is longer is skipped like any other damaged line.
+LONGEST_LINE: Final = 64 * 1024 * 1024
+SEAL_END: Final = b'"}\n'
+
+
+class LogPosition(msgspec.Struct, frozen=True):
+    """The end of a sound record: where it is in the file, and the hash of that record."""
+
+    offset: int = 0
+    hash: str = ""
+
+
+class GrownRecord(msgspec.Struct, frozen=True, gc=False):
+    """A record and the position behind it."""
+
+    record: Record
+    position: LogPosition
+
+
+def records_since(path: Path, position: LogPosition) -> Iterator[GrownRecord]:
+    """The sound records behind a position that `continues` confirmed. A line that is not finished is left for later.
+
+    Raises `LogUnreadable` if the file cannot be opened, OSError if it cannot be read.
+    """
+    with open_log(path) as stream:
+        stream.seek(position.offset)
+        yield from _records(stream, position.offset)
+
+
+def continues(path: Path, position: LogPosition) -> bool:
+    """Whether the log still holds the record before the position, so that it can be read on from there."""
+    if position.offset == 0:
+        return True
+    with open_log(path) as stream:
+        ending = position.hash.encode() + SEAL_END
+        stream.seek(max(0, position.offset - HASH_LENGTH - len(SEAL_END)))
+        return stream.read(len(ending)) == ending
+
+
+def _records(stream: BufferedReader, offset: int) -> Iterator[GrownRecord]:
+    while True:
+        line = stream.readline(LONGEST_LINE)
+        if not line.endswith(b"\n"):
+            if len(line) < LONGEST_LINE:
+                return
+            offset += len(line) + _skip_line(stream)
+            continue
+        offset += len(line)
+        record = unseal(line[:-1])
+        if isinstance(record, Record):
+            yield GrownRecord(record, LogPosition(offset, record.hash))
+
+
+def _skip_line(stream: BufferedReader) -> int:
+    """Read to the end of an overlong line; returns how much that was."""
+    skipped = 0
+    while piece := stream.readline(LONGEST_LINE):
+        skipped += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return skipped

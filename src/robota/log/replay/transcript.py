@@ -1,0 +1,207 @@
+"""From the records of a log to the conversation as a person reads it, entry by entry and in bounded memory."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord
+from robota.log.kinds.conversation import (
+    CondenseRecord,
+    MessageRecord,
+    MessageTextRecord,
+    TruncateRecord,
+    TurnRecord,
+)
+from robota.log.kinds.session import OriginRecord, RepairRecord, TaskRecord
+from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserTurn
+from robota.protocol.message import Message
+from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replied, Transcript
+
+REPLIES: Final = frozenset({"text", "completion_result"})
+ERRORS: Final = frozenset({"error", "condense_context_error"})
+QUESTIONS: Final = frozenset({"followup"})
+CALL_ROWS: Final = frozenset({"tool", "command", "use_mcp_server"})
+INTERRUPTED: Final = "interrupted"
+
+
+def transcript(records: Iterable[Record]) -> Iterator[Transcript]:
+    """The entries in their order. Calls come with their results; what was cut off comes last."""
+    fold = _Fold()
+    for record in records:
+        try:
+            payload = payload_of(record)
+        except PayloadError:
+            continue
+        if payload is not None:
+            yield from fold.take(record.ts, payload)
+    yield from fold.rest()
+
+
+class _OpenCall(msgspec.Struct, kw_only=True):
+    """A call that has no result yet."""
+
+    ts: int
+    task_id: str
+    tool: str
+    input: dict[str, Any]
+    status: str = INTERRUPTED
+    diff: str | None = None
+    duration_ms: int = 0
+    answer: str | None = None
+
+
+class _Fold:
+    """What is not finished after the records so far."""
+
+    def __init__(self) -> None:
+        self._depths: dict[str, int] = {}
+        self._begun: set[str] = set()
+        self._done: set[int] = set()
+        self._streaming: dict[int, MessageRecord] = {}
+        self._calls: dict[str, _OpenCall] = {}
+        self._asked: dict[int, str] = {}
+
+    def take(self, ts: int, payload: Payload) -> Iterator[Transcript]:
+        match payload:
+            case TaskRecord():
+                parent = payload.parent_task_id
+                self._depths.setdefault(payload.task_id, 0 if parent is None else self._depths.get(parent, 0) + 1)
+            case MessageRecord():
+                yield from self._row(payload)
+            case MessageTextRecord():
+                self._grow(payload)
+            case TurnRecord(turn=AssistantTurn() as reply):
+                self._reply_calls(ts, payload.task_id, reply)
+            case TurnRecord(turn=UserTurn() as told):
+                yield from self._results(told)
+            case _:
+                yield from self._take_rarer(ts, payload)
+
+    def _take_rarer(self, ts: int, payload: Payload) -> Iterator[Transcript]:
+        match payload:
+            case ToolStartRecord():
+                if (call := self._calls.get(payload.call_id)) is not None:
+                    call.input = payload.input
+            case ToolEndRecord():
+                if (call := self._calls.get(payload.call_id)) is not None:
+                    call.status, call.duration_ms = payload.status, payload.duration_ms
+            case AnswerRecord():
+                yield from self._answer(ts, payload)
+            case CondenseRecord():
+                yield Noted(ts=ts, text="The conversation was condensed for the model.")
+            case TruncateRecord():
+                yield Noted(ts=ts, text="Older parts of the conversation were no longer shown to the model.")
+            case RepairRecord():
+                yield Noted(ts=ts, text="The end of the log was damaged; its bytes were put aside.")
+            case OriginRecord():
+                yield Noted(ts=ts, text=_origin(payload))
+            case _:
+                pass
+
+    def rest(self) -> Iterator[Transcript]:
+        """What was under way when the log ended."""
+        for record in self._streaming.values():
+            yield from self._said(record, interrupted=True)
+        for call_id, call in self._calls.items():
+            yield self._called(call_id, call, "", INTERRUPTED)
+
+    def _row(self, record: MessageRecord) -> Iterator[Transcript]:
+        row = record.message
+        if row.ts in self._done:
+            return
+        if row.partial:
+            self._streaming[row.ts] = record
+            return
+        self._streaming.pop(row.ts, None)
+        self._done.add(row.ts)
+        yield from self._said(record, interrupted=bool(row.interrupted))
+
+    def _grow(self, added: MessageTextRecord) -> None:
+        record = self._streaming.get(added.ts)
+        if record is not None:
+            text = (record.message.text or "") + added.added
+            self._streaming[added.ts] = msgspec.structs.replace(
+                record, message=msgspec.structs.replace(record.message, text=text)
+            )
+
+    def _said(self, record: MessageRecord, *, interrupted: bool) -> Iterator[Transcript]:
+        row, depth = record.message, self._depths.get(record.task_id, 0)
+        text = row.text or ""
+        is_first = record.task_id not in self._begun and row.say == "text"
+        self._begun.add(record.task_id)
+        if is_first or row.say == "user_feedback":
+            yield Prompted(ts=row.ts, depth=depth, text=text, images=len(row.images or ()))
+        elif row.say in REPLIES and text:
+            yield Replied(ts=row.ts, depth=depth, text=text, interrupted=interrupted)
+        elif row.say == "reasoning" and text:
+            yield Reasoned(ts=row.ts, depth=depth, text=text)
+        elif row.say in ERRORS and row.call_id is None:
+            yield Noted(ts=row.ts, depth=depth, text=f"Error: {text}")
+        elif row.ask in QUESTIONS:
+            self._asked[row.ts] = ""
+            yield Noted(ts=row.ts, depth=depth, text=f"Question: {_question(row)}")
+        elif (row.ask or row.say) in CALL_ROWS and row.call_id is not None:
+            self._look_at_call_row(row)
+
+    def _look_at_call_row(self, row: Message) -> None:
+        call = self._calls.get(row.call_id or "")
+        if call is None:
+            return
+        call.diff = _json_object(row.text).get("diff", call.diff)
+        if row.ask is not None:
+            self._asked[row.ts] = row.call_id or ""
+
+    def _answer(self, ts: int, answer: AnswerRecord) -> Iterator[Transcript]:
+        call = self._calls.get(self._asked.get(answer.ts, ""))
+        if call is not None:
+            call.answer = answer.response + (f": {answer.text}" if answer.text else "")
+        elif answer.ts in self._asked and answer.text:
+            yield Noted(ts=ts, text=f"Answer: {answer.text}")
+
+    def _reply_calls(self, ts: int, task_id: str, turn: AssistantTurn) -> None:
+        for use in turn.tool_uses:
+            self._calls[use.id] = _OpenCall(ts=ts, task_id=task_id, tool=use.name, input=use.input)
+
+    def _results(self, turn: UserTurn) -> Iterator[Transcript]:
+        for block in turn.content:
+            if not isinstance(block, ToolResultBlock):
+                continue
+            call = self._calls.pop(block.tool_use_id, None)
+            if call is not None:
+                status = call.status if call.status != INTERRUPTED else "error" if block.is_error else "success"
+                yield self._called(block.tool_use_id, call, block.content, status)
+
+    def _called(self, call_id: str, call: _OpenCall, output: str, status: str) -> Called:
+        return Called(
+            ts=call.ts,
+            depth=self._depths.get(call.task_id, 0),
+            call_id=call_id,
+            tool=call.tool,
+            input=call.input,
+            status=status,
+            output=output,
+            diff=call.diff if isinstance(call.diff, str) else None,
+            duration_ms=call.duration_ms,
+            answer=call.answer,
+        )
+
+
+def _origin(origin: OriginRecord) -> str:
+    if origin.source == "fork":
+        return f"Forked from session {origin.session_id}. What was approved there is not approved here."
+    return f"Imported ({origin.source}); there it was session {origin.session_id}."
+
+
+def _question(row: Message) -> str:
+    text = row.text or ""
+    return str(_json_object(text).get("question", text))
+
+
+def _json_object(text: str | None) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(text or "{}")
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
