@@ -12,7 +12,6 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import SessionLog
 from robota.log.store import session_directory
 from robota.policy.decide import SessionPolicy
-from robota.workspace.process.environment import without_loader_settings
 
 
 def hooks_of_session(
@@ -24,6 +23,7 @@ def hooks_of_session(
     from robota.hooks.definitions import parse_hooks
     from robota.hooks.runner import Hooks, HookSessionInfo
     from robota.policy.rule_match import matches_call, problem_with_rule
+    from robota.workspace.process.environment import without_loader_settings
 
     found = parse_hooks(settings.values.hooks, lambda rule: problem_with_rule(rule, policy))
     notices = tuple(problem.message for problem in found.problems)
@@ -51,6 +51,7 @@ def hooks_outside_session(settings: Settings, root: Path, session_id: str) -> Li
         return None
     from robota.hooks.definitions import parse_hooks
     from robota.hooks.runner import Hooks, HookSessionInfo
+    from robota.workspace.process.environment import without_loader_settings
 
     log = session_directory(root, session_id) / LOG_NAME if session_id else ""
     return Hooks(

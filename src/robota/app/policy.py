@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import home_directory
@@ -18,12 +18,12 @@ from robota.policy.rules.sources import rules_of_options, rules_of_settings, rul
 from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.files.found_files import files_below
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
-from robota.workspace.git.configured_programs import configured_programs
-from robota.workspace.git.repository_safety import git_place
-from robota.workspace.git.tracked_files import TrackedFiles
+from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
 from robota.workspace.problems import FileProblem
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
-from robota.workspace.shell.expansion import files_matching
+
+if TYPE_CHECKING:
+    from robota.workspace.git.tracked_files import TrackedFiles
 
 # No file lies deeper, and every directory on the way is looked at.
 DEEPEST: Final = 100
@@ -42,8 +42,8 @@ def session_policy(
         names=names,
         trusted=settings.is_trusted,
         files=kept_files(root),
-        git_place=partial(git_place, root),
-        git_programs=cache(partial(configured_programs, root, env)),
+        git_place=partial(_git_place, root),
+        git_programs=cache(partial(_git_programs, root, env)),
         sandbox_works=None if sandbox is None else sandbox.works,
         keep_rules=lambda scope, granted: keep_rules(scope, granted, project, env),
     )
@@ -67,8 +67,8 @@ def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -
         names=names,
         trusted=settings.is_trusted,
         files=kept_files(root),
-        git_place=partial(git_place, root),
-        git_programs=cache(partial(configured_programs, root, env)),
+        git_place=partial(_git_place, root),
+        git_programs=cache(partial(_git_programs, root, env)),
         sandbox_works=_sandbox_probe(settings, root, env),
     )
 
@@ -79,18 +79,43 @@ def tool_names() -> dict[str, str]:
 
 
 def _resolver(root: Path, env: Mapping[str, str]) -> PathResolver:
-    return PathResolver(root=root, home=home_directory(env), real=os.path.realpath, matching=files_matching)
+    return PathResolver(root=root, home=home_directory(env), real=os.path.realpath, matching=_files_matching)
+
+
+# What looks at repositories and patterns is loaded with the first command that is judged.
+def _files_matching(directory: str, pattern: str) -> tuple[str, ...]:
+    from robota.workspace.shell.expansion import files_matching
+
+    return files_matching(directory, pattern)
+
+
+def _git_place(root: Path, directory: str) -> GitPlace:
+    from robota.workspace.git.repository_safety import git_place
+
+    return git_place(root, directory)
+
+
+def _git_programs(root: Path, env: Mapping[str, str]) -> ConfiguredPrograms:
+    from robota.workspace.git.configured_programs import configured_programs
+
+    return configured_programs(root, env)
 
 
 def kept_files(root: Path) -> KeptFiles:
     """What policy may know of the files in a workspace."""
     ignored = IgnoreFiles(root, KEPT_FROM_THE_MODEL)
-    tracked = TrackedFiles(root)
+
+    @cache
+    def tracked_files() -> "TrackedFiles":
+        from robota.workspace.git.tracked_files import TrackedFiles
+
+        return TrackedFiles(root)
+
     return KeptFiles(
         is_ignored=partial(_is_ignored, ignored),
-        ignores_any=lambda: _has_ignore_file(root, tracked.names()),
+        ignores_any=lambda: _has_ignore_file(root, tracked_files().names()),
         below=partial(files_below, str(root)),
-        tracked=tracked.names,
+        tracked=lambda: tracked_files().names(),
     )
 
 

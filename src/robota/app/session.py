@@ -11,7 +11,6 @@ import msgspec
 
 from robota.app.checkpoints import session_checkpoints
 from robota.app.hooks import hooks_of_session
-from robota.app.kept_from_commands import files_kept_from_commands
 from robota.app.mcp import configured_servers
 from robota.app.modes import task_modes
 from robota.app.options import session_options
@@ -75,6 +74,13 @@ async def _within_limit(step: Awaitable[None]) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(STEP_SECONDS):
             await step
+
+
+def _kept_from_commands(policy: SessionPolicy) -> tuple[str, ...] | None:
+    # Loaded with the first command.
+    from robota.app.kept_from_commands import files_kept_from_commands
+
+    return files_kept_from_commands(policy)
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,7 +173,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         session.tell_sandbox("off", "the settings or the permission mode say so")
     else:
         sandbox.on_detected(session.tell_sandbox)
-        sandbox.keep_from_commands(lambda: files_kept_from_commands(choices.policy))
+        sandbox.keep_from_commands(lambda: _kept_from_commands(choices.policy))
         sandbox.remove_leftovers(os.environ.get("TMPDIR", ""))
     return OpenSession(
         session=session,

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -93,7 +94,8 @@ def _parser() -> _Parser:
         description="A coding agent for the terminal. It talks with you there; with -p it prints one answer.\n"
         "Piped input comes before the prompt.",
         epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        # It is made for every option that is added; to measure the terminal each time, argparse would load shutil.
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=80),
         allow_abbrev=False,
     )
     parser.add_argument("prompt", nargs="*", help="what to do")
@@ -102,6 +104,7 @@ def _parser() -> _Parser:
     _add_task_options(parser.add_argument_group("task"))
     _add_provider_options(parser.add_argument_group("set up a provider"))
     _add_upkeep_options(parser.add_argument_group("upkeep"))
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser
 
 

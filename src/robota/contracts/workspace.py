@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from robota.workspace.files.files import EditableFiles, FileData
 from robota.workspace.files.listing import Listing
-from robota.workspace.process.background import BackgroundProcess
-from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.session_ports import SessionPorts
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess
+
+if TYPE_CHECKING:
+    # What runs commands is loaded with the first one.
+    from robota.workspace.process.background import BackgroundProcess
+    from robota.workspace.process.foreground import CommandOutcome
+    from robota.workspace.process.session_ports import SessionPorts
 
 
 class Files(EditableFiles, Protocol):
@@ -60,7 +63,7 @@ class Processes(Protocol):
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
-    ) -> CommandOutcome:
+    ) -> "CommandOutcome":
         """Run a shell command to its end or to the time limit."""
         ...
 
@@ -74,11 +77,11 @@ class Processes(Protocol):
         unsandboxed: bool = False,
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
-    ) -> CommandOutcome | BackgroundProcess:
+    ) -> "CommandOutcome | BackgroundProcess":
         """The same, but at the time limit the command goes on in the background."""
         ...
 
-    def start_background(self, command: str, cwd: Path) -> BackgroundProcess:
+    def start_background(self, command: str, cwd: Path) -> "BackgroundProcess":
         """Start a command that can be written to and that nobody waits for."""
         ...
 
@@ -88,16 +91,16 @@ class Processes(Protocol):
         ...
 
     @property
-    def ports(self) -> SessionPorts | None:
+    def ports(self) -> "SessionPorts | None":
         """The ports of background processes; None where a person reaches these anyway, or there are none."""
         ...
 
     @property
-    def background(self) -> tuple[BackgroundProcess, ...]:
+    def background(self) -> "tuple[BackgroundProcess, ...]":
         """All of this session, also those that have ended, in the order of their start."""
         ...
 
-    def find_background(self, name: str) -> BackgroundProcess | None:
+    def find_background(self, name: str) -> "BackgroundProcess | None":
         """One of them by its id."""
         ...
 

@@ -20,7 +20,6 @@ from robota.policy.protected.path_resolver import (
 from robota.policy.rules.rule import READ, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion, only_at_the_root
-from robota.policy.unattended import unattended
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
 
@@ -77,6 +76,9 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
         """The denial that takes the place of a question when nobody is there to answer it."""
+        # Only where a question would have been asked.
+        from robota.policy.unattended import unattended
+
         return unattended(verdict, subject)
 
     def remember(self, scope: str, rules: Sequence[str]) -> str:

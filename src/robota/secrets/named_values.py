@@ -11,14 +11,17 @@ VARIABLE_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 
 # A word of a name, as in MYSQL_PWD, NPM_CONFIG__AUTH or npm_config_//host/:_authToken.
 WORD: Final = re.compile(r"[A-Za-z0-9]+")
-SECRET_WORD: Final = re.compile(
-    r"keys?|pwd|auth|dsn|pat|creds?|cookie|jwt|bearer|pass|passwd|passphrase"
-    r"|.*(?:token|apikey|authkey|accesskey|secretkey|privatekey|signingkey|passkey)|.*secrets?.*|.*passw(?:or)?d.*"
-    r"|.*credentials?.*",
-    re.IGNORECASE,
+SECRET_WORDS: Final = frozenset(
+    ("key", "keys", "pwd", "auth", "dsn", "pat", "cred", "creds", "cookie", "jwt", "bearer", "pass", "passphrase")
 )
+SECRET_ENDS: Final = (
+    *("token", "apikey", "authkey", "accesskey"),
+    *("secretkey", "privatekey", "signingkey", "passkey"),
+)
+WITHIN_SECRET_WORDS: Final = ("secret", "password", "passwd", "credential")
 # Ordinary names that would count as secret by one of their words.
-HARMLESS_NAME: Final = re.compile(r"(?i)(?:old)?pwd|git_author_.*|tokenizers_.*")
+HARMLESS_NAMES: Final = frozenset({"pwd", "oldpwd"})
+HARMLESS_BEGINNINGS: Final = ("git_author_", "tokenizers_")
 HARMLESS_VARIABLE: Final = r"(?i)_(?:file|path|dir|name|id|url|host|user|type|ttl|env)$"
 
 MASK: Final = "***"
@@ -29,9 +32,14 @@ PASSWORD_IN_URL: Final = r"(?<=://)[^/@\s]+@"
 
 def names_secret(name: str) -> bool:
     """Whether the name of a variable says that it holds a credential."""
-    if HARMLESS_NAME.fullmatch(name):
+    lowered = name.lower()
+    if lowered in HARMLESS_NAMES or lowered.startswith(HARMLESS_BEGINNINGS):
         return False
-    return any(SECRET_WORD.fullmatch(word) for word in WORD.findall(name))
+    return any(_is_secret(word) for word in WORD.findall(lowered))
+
+
+def _is_secret(word: str) -> bool:
+    return word in SECRET_WORDS or word.endswith(SECRET_ENDS) or any(each in word for each in WITHIN_SECRET_WORDS)
 
 
 def secret_variables(environment: Mapping[str, str]) -> list[str]:

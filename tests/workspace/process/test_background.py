@@ -9,7 +9,7 @@ import pytest
 
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.background import BackgroundProcess, InputNotSent
-from robota.workspace.process.command_process import Ending, StopReason
+from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import MOST_IN_BACKGROUND, LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits

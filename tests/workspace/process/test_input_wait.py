@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.process.command_process import StopReason
+from robota.workspace.process.ending import StopReason
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 from tests.workspace.process.commanding import leaving_nothing, run, with_processes

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.command_process import Ending, StopReason
+from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from tests.workspace.process.commanding import Witness, leaving_nothing, run

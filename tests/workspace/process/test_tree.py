@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.process.command_process import Ending, StopReason
+from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits

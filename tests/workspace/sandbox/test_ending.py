@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.process.command_process import StopReason
+from robota.workspace.process.ending import StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.backend import SandboxKind

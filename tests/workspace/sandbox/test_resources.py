@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robota.tools.command.report import how_it_ended
-from robota.workspace.process.command_process import StopReason
+from robota.workspace.process.ending import StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits, memory_in_use, memory_of, whole_memory

@@ -12,7 +12,6 @@ from robota.contracts.hook import EMPTY_HOOK_RESULT, HookContext, HookEvent, Hoo
 from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.runtime.notification import notification_of
 from robota.engine.runtime.options import Options
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
@@ -261,6 +260,9 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         """Tell hooks that a person is waited for, while we wait."""
         if self.services.hooks.lifecycle is None or not self.options.attended:
             return
+        # Only for those who have hooks.
+        from robota.engine.runtime.notification import notification_of
+
         told = notification_of(asked)
         job = asyncio.create_task(self.fire(HookEvent.NOTIFICATION, told["notification_type"], **told))
         self.background.add(job)

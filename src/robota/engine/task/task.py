@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, assert_never
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
 
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
 from robota.contracts.tool import ChangeMode, Complete, Control, Delegate, Plan, Question, ToolCall, ToolResult
-from robota.engine.calls.call_stopped import halted_by_hook
-from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
@@ -26,6 +25,9 @@ from robota.protocol.conversation import TextBlock, UserBlock
 from robota.protocol.events import ContextUpdate, TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
 from robota.protocol.message import TodoItem
 from robota.protocol.permission_mode import PermissionMode
+
+if TYPE_CHECKING:
+    from robota.engine.calls.executor import Executed, ToolExecutor
 
 STOP_HOOK_LIMIT: Final = 8
 COST_UNKNOWN: Final = "The model server does not say what its replies cost, so the budget cannot be kept."
@@ -102,7 +104,13 @@ class Task:
         gauge = Gauge(overhead_of(head.system, call_format.offered(head.specs)))
         self.context = Context(runtime, request_retry, gauge, lambda: self.todos)
         self.requester = Requester(runtime, call_format, head, request_retry, self.context)
-        self._executor = ToolExecutor(runtime, self._handle)
+
+    @cached_property
+    def _executor(self) -> "ToolExecutor":
+        # Loaded with the first call: a question may be answered without any.
+        from robota.engine.calls.executor import ToolExecutor
+
+        return ToolExecutor(self.runtime, self._handle)
 
     def hear(self, text: str, images: Sequence[str] = (), *, is_prompt: bool = True) -> None:
         """Words for the model's next turn; those of the person are shown to hooks first."""
@@ -148,6 +156,8 @@ class Task:
             return Ended()
         was_refused = await self._listen()
         if self._halted is not None:
+            from robota.engine.calls.call_stopped import halted_by_hook
+
             reason, self._halted = self._halted, None
             return Halted(halted_by_hook(reason))
         if was_refused and self._requests == 0 and not self.runtime.history.awaits_reply:
@@ -193,7 +203,7 @@ class Task:
             return Halted(halted)
         return AskModel() if completed is None else HandBack(completed)
 
-    def _count_mistakes(self, executed: Sequence[Executed]) -> None:
+    def _count_mistakes(self, executed: "Sequence[Executed]") -> None:
         """A reply that achieved nothing and was at fault counts once, however many calls it held."""
         if any(each.status == "success" for each in executed):
             self._mistakes = 0

@@ -10,7 +10,6 @@ import msgspec
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
 from robota.policy.protected.path_resolver import PathResolver, problem_with_pattern
-from robota.policy.rules.command_match import problem_with_words
 
 RULE: Final = re.compile(r"([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?", re.DOTALL)
 DOMAIN: Final = "domain:"
@@ -130,7 +129,12 @@ def _problem_with_spec(rule: Rule) -> str | None:
         return None
     if rule.spec.startswith(DOMAIN):
         return None if rule.spec.removeprefix(DOMAIN).strip(".*") else "the domain is empty"
-    return problem_with_words(rule.spec) if rule.is_about_commands else problem_with_pattern(rule.spec)
+    if not rule.is_about_commands:
+        return problem_with_pattern(rule.spec)
+    # Only for those who have rules about commands.
+    from robota.policy.rules.command_match import problem_with_words
+
+    return problem_with_words(rule.spec)
 
 
 def names_tool(rule: Rule, tool: str, label: str, effects: frozenset[Effect]) -> bool:

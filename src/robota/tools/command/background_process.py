@@ -1,6 +1,6 @@
 """Start, read, write to, stop and list commands that go on in the background."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -22,7 +22,9 @@ from robota.protocol.views import TableView, TerminalView, TextView
 from robota.text.visible import printable_name, single_line
 from robota.tools.command.report import MAX_CHARACTERS, how_it_ended, how_to_look, keep_output, last_lines, shortened
 from robota.tools.presentation import SayTool, description_beside, tool_ask
-from robota.workspace.process.background import BackgroundProcess, InputNotSent
+
+if TYPE_CHECKING:
+    from robota.workspace.process.background import BackgroundProcess
 
 MAX_WAIT_S = 120
 DEFAULT_WAIT_S = 1.0
@@ -122,18 +124,20 @@ async def _start(params: BackgroundProcessParams, context: ToolContext) -> ToolR
     return await _news(process, context, _wait(params, DEFAULT_WAIT_S), lead)
 
 
-async def _read(process: BackgroundProcess, params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+async def _read(process: "BackgroundProcess", params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
     if params.tail is None:
         return await _news(process, context, _wait(params, 0))
     text = last_lines(process.last_text, params.tail)
     return _result(process, [*await _state(process, context), f"Last lines:\n{text}" if text else "No output."], text)
 
 
-async def _send(process: BackgroundProcess, params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
+async def _send(process: "BackgroundProcess", params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
     if params.input is None and not params.end_input:
         raise ToolError("send needs input, or end_input to close it. Nothing was sent.")
     if process.ending is not None:
         raise ToolError(f"{process.id} has ended, so nothing was sent. Read it to see how.")
+    from robota.workspace.process.background import InputNotSent
+
     text = "" if params.input is None else params.input if params.input.endswith("\n") else f"{params.input}\n"
     try:
         await process.send(text.encode("utf-8", "surrogateescape"), then_close=params.end_input)
@@ -142,7 +146,7 @@ async def _send(process: BackgroundProcess, params: BackgroundProcessParams, con
     return await _news(process, context, _wait(params, DEFAULT_WAIT_S), "Sent.")
 
 
-async def _stop(process: BackgroundProcess, context: ToolContext) -> ToolResult:
+async def _stop(process: "BackgroundProcess", context: ToolContext) -> ToolResult:
     if process.ending is None:
         await process.stop()
     return await _news(process, context, 0)
@@ -175,7 +179,7 @@ def _list(context: ToolContext) -> ToolResult:
     return ToolResult(content="\n".join("  ".join(row) for row in rows), view=view)
 
 
-async def _news(process: BackgroundProcess, context: ToolContext, wait_s: float, lead: str = "") -> ToolResult:
+async def _news(process: "BackgroundProcess", context: ToolContext, wait_s: float, lead: str = "") -> ToolResult:
     news = await process.new_output(wait_s)
     output = shortened(news.head, news.tail, news.total_characters)
     lines = [lead] if lead else []
@@ -186,7 +190,7 @@ async def _news(process: BackgroundProcess, context: ToolContext, wait_s: float,
     return await _with_new_ports(_result(process, lines, output), process, context)
 
 
-async def _with_new_ports(result: ToolResult, process: BackgroundProcess, context: ToolContext) -> ToolResult:
+async def _with_new_ports(result: ToolResult, process: "BackgroundProcess", context: ToolContext) -> ToolResult:
     """Tell of ports that were opened since the last look, and offer the first one to the person, once."""
     ports = context.processes.ports
     opened = await ports.new_ports() if ports is not None and process.ending is None else ()
@@ -200,7 +204,7 @@ async def _with_new_ports(result: ToolResult, process: BackgroundProcess, contex
     return msgspec.structs.replace(result, content=told + result.content, alternative=alternative)
 
 
-def _result(process: BackgroundProcess, lines: list[str], output: str) -> ToolResult:
+def _result(process: "BackgroundProcess", lines: list[str], output: str) -> ToolResult:
     ending = process.ending
     view = TerminalView(
         command=process.command,
@@ -211,7 +215,7 @@ def _result(process: BackgroundProcess, lines: list[str], output: str) -> ToolRe
     return ToolResult(content="\n".join(lines), view=view)
 
 
-async def _state(process: BackgroundProcess, context: ToolContext) -> list[str]:
+async def _state(process: "BackgroundProcess", context: ToolContext) -> list[str]:
     """Whether it runs or how it ended; a long output of one that ended is kept, once."""
     if process.ending is not None:
         lines = [f"{process.id} has ended.", *how_it_ended(process.ending)]
@@ -222,7 +226,7 @@ async def _state(process: BackgroundProcess, context: ToolContext) -> list[str]:
     return lines
 
 
-async def _keep_whole(process: BackgroundProcess, context: ToolContext) -> list[str]:
+async def _keep_whole(process: "BackgroundProcess", context: ToolContext) -> list[str]:
     if process.kept_as is not None:
         return [how_to_look(process.kept_as)]
     file = process.output_file() if process.total_bytes > MAX_CHARACTERS else None
@@ -234,7 +238,7 @@ async def _keep_whole(process: BackgroundProcess, context: ToolContext) -> list[
     return [sentence]
 
 
-def _process(params: BackgroundProcessParams, context: ToolContext) -> BackgroundProcess:
+def _process(params: BackgroundProcessParams, context: ToolContext) -> "BackgroundProcess":
     if params.id is None:
         raise ToolError(f"{params.action} needs the id of a background process. Nothing was done.")
     process = context.processes.find_background(params.id)
@@ -254,7 +258,7 @@ def _wait(params: BackgroundProcessParams, default_s: float) -> float:
     return default_s if params.wait is None else params.wait
 
 
-def _short_state(process: BackgroundProcess) -> str:
+def _short_state(process: "BackgroundProcess") -> str:
     if process.ending is None:
         return f"running for {process.age_s:.0f} s"
     return how_it_ended(process.ending)[0].rstrip(".")

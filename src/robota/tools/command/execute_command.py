@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -35,11 +35,12 @@ from robota.tools.command.report import (
     was_stopped_by_the_sandbox,
 )
 from robota.tools.presentation import description_beside
-from robota.workspace.process.background import BackgroundProcess
-from robota.workspace.process.command_process import StopReason
-from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.ending import StopReason
 from robota.workspace.process.wrapped_command import SandboxAccess
-from robota.workspace.shell.script import Plain
+
+if TYPE_CHECKING:
+    from robota.workspace.process.background import BackgroundProcess
+    from robota.workspace.process.foreground import CommandOutcome
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -85,6 +86,9 @@ async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepare
 async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     if not params.command.strip() or "\0" in params.command:
         raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
+    # As all that runs commands, it is loaded with the first one: many sessions run none.
+    from robota.workspace.process.foreground import CommandOutcome
+
     timeout_s = params.timeout or DEFAULT_TIMEOUT_S
     processes = context.processes
     run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
@@ -98,9 +102,9 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
         access=_access(params),
         is_chain=_is_chain(params.command),
     )
-    if isinstance(outcome, BackgroundProcess):
-        return _handed_over(outcome, timeout_s)
-    return await _ended(outcome, params, timeout_s, context)
+    if isinstance(outcome, CommandOutcome):
+        return await _ended(outcome, params, timeout_s, context)
+    return _handed_over(outcome, timeout_s)
 
 
 def _access(params: ExecuteCommandParams) -> SandboxAccess:
@@ -121,8 +125,8 @@ def _writes_git_data(command: str) -> bool:
 
 def _is_chain(command: str) -> bool:
     """Whether it consists of several simple commands and nothing else."""
-    # What reads a command is loaded with the first one: many sessions run none.
     from robota.workspace.shell.reading import read_script
+    from robota.workspace.shell.script import Plain
 
     script = read_script(command)
     return isinstance(script, Plain) and len(script.commands) > 1
@@ -139,7 +143,7 @@ def touches(params: ExecuteCommandParams) -> Touches:
 
 
 async def _ended(
-    outcome: CommandOutcome, params: ExecuteCommandParams, timeout_s: float, context: ToolContext
+    outcome: "CommandOutcome", params: ExecuteCommandParams, timeout_s: float, context: ToolContext
 ) -> ToolResult:
     ending = outcome.ending
     output = shortened(outcome.output_head, outcome.output_tail, outcome.total_characters)
@@ -171,7 +175,7 @@ async def _ended(
     )
 
 
-def _second_try(params: ExecuteCommandParams, outcome: CommandOutcome, output: str, root: Path) -> Alternative:
+def _second_try(params: ExecuteCommandParams, outcome: "CommandOutcome", output: str, root: Path) -> Alternative:
     # Only after a failure.
     from robota.tools.command.second_try import FailedCommand, second_try
     from robota.workspace.shell.started_parts import started_parts
@@ -190,7 +194,7 @@ def _second_try(params: ExecuteCommandParams, outcome: CommandOutcome, output: s
     )
 
 
-def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:
+def _handed_over(process: "BackgroundProcess", timeout_s: float) -> ToolResult:
     text = process.output
     output = shortened(text.head, text.tail, text.total)
     lines = [
@@ -201,7 +205,7 @@ def _handed_over(process: BackgroundProcess, timeout_s: float) -> ToolResult:
     return ToolResult(content="\n".join(lines), view=TerminalView(command=process.command, output=output))
 
 
-async def _keep_whole(outcome: CommandOutcome, context: ToolContext) -> str:
+async def _keep_whole(outcome: "CommandOutcome", context: ToolContext) -> str:
     if outcome.output_file is not None:
         _, sentence = await keep_output(outcome.output_file, outcome.total_bytes, context)
         outcome.output_file.unlink(missing_ok=True)

@@ -11,7 +11,6 @@ from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.command.report import MAX_CHARACTERS
 from robota.tools.presentation import SayTool, description_beside, tool_ask
-from robota.workspace.output.capture import plain_terminal_text
 
 if TYPE_CHECKING:
     from robota.workspace.output.page import Page
@@ -100,6 +99,8 @@ def _extent(page: "Page", *, is_all: bool) -> str:
 
 
 def _numbered(page: "Page") -> str:
+    from robota.workspace.output.capture import plain_terminal_text
+
     lines = plain_terminal_text(page.text).split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.tool import ToolContext
-from robota.workspace.process.command_process import Ending, StopReason
+from robota.workspace.process.ending import Ending, StopReason
 
 MAX_CHARACTERS: Final = 30_000
 # A line that does not fit is cut in two only if leaving it out would waste more than this.

@@ -22,13 +22,12 @@ from robota.contracts.workspace import Files
 from robota.protocol.views import DiffsView, View
 from robota.text.visible import printable_name
 from robota.tools.presentation import CLAUDE_CODE_EDITS, DiffStats, SayTool, description_beside, tool_ask
-from robota.workspace.text.syntax import syntax_note
 
 if TYPE_CHECKING:
     from robota.tools.editing.patch_draft import FileDraft
 
 
-NAMED_FILES: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+NAMED_FILES: Final = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 
 
 class ApplyPatchParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +76,7 @@ async def _apply(drafts: "Sequence[FileDraft]", view: View, files: Files) -> Too
 
 
 def _title(arguments: Mapping[str, Any]) -> str:
-    return f"Patch {one_line(', '.join(NAMED_FILES.findall(str(arguments.get('patch')))))}".rstrip()
+    return f"Patch {one_line(', '.join(re.findall(NAMED_FILES, str(arguments.get('patch')))))}".rstrip()
 
 
 def _report(drafts: "Sequence[FileDraft]") -> str:
@@ -90,6 +89,8 @@ def _report(drafts: "Sequence[FileDraft]") -> str:
 
 
 def _entry(draft: "FileDraft") -> dict[str, Any]:
+    from robota.workspace.text.syntax import syntax_note
+
     entry = {"path": printable_name(draft.path), "operation": draft.operation}
     if draft.moved_to is not None:
         entry["movedTo"] = printable_name(draft.moved_to)

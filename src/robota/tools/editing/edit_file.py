@@ -9,12 +9,11 @@ from robota.contracts.workspace import Files
 from robota.text.visible import printable_name
 from robota.tools.presentation import description_beside
 from robota.workspace.problems import Missing
-from robota.workspace.text.encoding import lines_of, plain_newlines
-from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
     from robota.tools.editing.find_text import Ambiguous, FoundText
+    from robota.workspace.text.source import SourceText
 
 
 class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +43,8 @@ def touches(params: EditFileParams) -> Touches:
 def _change(params: EditFileParams, files: Files) -> "FileChange":
     from robota.tools.editing.change import changed_file
     from robota.tools.editing.find_text import FoundText, find_text
+    from robota.workspace.text.encoding import plain_newlines
+    from robota.workspace.text.source import read_source
 
     if params.old_string == params.new_string:
         raise ToolError("old_string and new_string are the same, so there is nothing to change.")
@@ -63,6 +64,7 @@ def _change(params: EditFileParams, files: Files) -> "FileChange":
 
 def _creation(params: EditFileParams, files: Files) -> "FileChange":
     from robota.tools.editing.change import new_file
+    from robota.workspace.text.source import MAX_SOURCE_BYTES
 
     try:
         files.read(params.path, MAX_SOURCE_BYTES)
@@ -80,7 +82,7 @@ def _remark(found: "FoundText") -> str:
     return f"Replaced {found.count} occurrences." if found.count > 1 else ""
 
 
-def _not_replaced(params: EditFileParams, source: SourceText, found: "Ambiguous | None") -> ToolError:
+def _not_replaced(params: EditFileParams, source: "SourceText", found: "Ambiguous | None") -> ToolError:
     if found is None:
         return _not_found(params, source)
     name = printable_name(params.path)
@@ -97,8 +99,9 @@ def _not_replaced(params: EditFileParams, source: SourceText, found: "Ambiguous 
     )
 
 
-def _not_found(params: EditFileParams, source: SourceText) -> ToolError:
+def _not_found(params: EditFileParams, source: "SourceText") -> ToolError:
     from robota.tools.editing.nearest_text import nearest_text
+    from robota.workspace.text.encoding import lines_of, plain_newlines
 
     nearest = nearest_text(source.lines, lines_of(plain_newlines(params.old_string)))
     return ToolError(

@@ -8,7 +8,6 @@ from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext
 from robota.contracts.workspace import Files
 from robota.tools.presentation import description_beside
 from robota.workspace.problems import Missing
-from robota.workspace.text.source import TextSpan, read_source
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
@@ -30,6 +29,7 @@ async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:
 
 def _change(params: WriteToFileParams, files: Files) -> "FileChange":
     from robota.tools.editing.change import changed_file, new_file
+    from robota.workspace.text.source import TextSpan, read_source
 
     try:
         source = read_source(files, params.path, must_be_read=True)

@@ -25,8 +25,6 @@ from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.files.files import FileData
-from robota.workspace.text.encoding import decode, lines_of
-from robota.workspace.text.source import MAX_SOURCE_BYTES
 
 if TYPE_CHECKING:
     from robota.tools.documents.document_child import DocumentFormat
@@ -120,6 +118,8 @@ def touches(params: ReadFileParams) -> Touches:
 
 
 async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
+    from robota.workspace.text.source import MAX_SOURCE_BYTES
+
     file = context.files.read(params.path, MAX_SOURCE_BYTES)
     result = await _content(params, context, file)
     context.files.note_read(file)
@@ -140,6 +140,8 @@ async def _content(params: ReadFileParams, context: ToolContext, file: FileData)
     document = open_document(params.path, file.data)
     if document is not None:
         return await _document(params, document)
+    from robota.workspace.text.encoding import decode, lines_of
+
     lines = lines_of(decode(file.data).readable)
     if not lines:
         return _result(f"File: {printable_name(params.path)}\nNote: the file is empty.", "The file is empty.")

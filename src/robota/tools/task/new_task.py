@@ -18,7 +18,6 @@ from robota.contracts.tool import (
 )
 from robota.protocol.events import CallPurpose
 from robota.tools.presentation import SayTool, description_beside, tool_ask
-from robota.tools.task.checklist import as_rows, parse_checklist
 
 
 class NewTaskParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +28,8 @@ class NewTaskParams(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prepare(params: NewTaskParams, context: ToolContext) -> Prepared:
     """The work to hand over; the engine starts the task."""
+    from robota.tools.task.checklist import as_rows, parse_checklist
+
     todos = parse_checklist(params.todos or "")
     action = SayTool(tool="newTask", mode=params.mode, content=params.message, todos=as_rows(todos))
 

@@ -7,7 +7,6 @@ import msgspec
 from robota.contracts.tool import Effect, Plan, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TodoView
 from robota.tools.presentation import SayTool, description_beside, tool_ask
-from robota.tools.task.checklist import as_rows, parse_checklist
 
 
 class UpdateTodoListParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +15,8 @@ class UpdateTodoListParams(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prepare(params: UpdateTodoListParams, context: ToolContext) -> Prepared:
     """The new list; the engine puts it in the place of the old one."""
+    from robota.tools.task.checklist import as_rows, parse_checklist
+
     items = parse_checklist(params.todos)
     rows = as_rows(items)
     view = TodoView(items=rows)

@@ -1,13 +1,16 @@
 """Fetch a page from the web as text."""
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
 from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TextView
 from robota.tools.presentation import SayTool, description_beside, tool_ask
-from robota.workspace.web.address import AddressRefused, AddressRules, parse_address
+
+if TYPE_CHECKING:
+    # Loaded with the first address.
+    from robota.workspace.web.address import AddressRules
 
 MAX_CHARACTERS: Final = 40_000
 ERROR_CHARACTERS: Final = 2_000
@@ -19,10 +22,12 @@ class WebFetchParams(msgspec.Struct, frozen=True, kw_only=True):
     url: Annotated[str, msgspec.Meta(description="The address, beginning with https:// or http://.")]
 
 
-def web_fetch_tool(rules: AddressRules) -> Tool[WebFetchParams]:
-    """The tool, allowed to reach what `rules` allow."""
+def web_fetch_tool(rules: "AddressRules | None" = None) -> Tool[WebFetchParams]:
+    """The tool, allowed to reach what `rules` allow; by default public addresses only."""
 
     async def prepare(params: WebFetchParams, context: ToolContext) -> Prepared:
+        from robota.workspace.web.address import AddressRefused, parse_address
+
         try:
             # Shown as it will be sent: a host that only looks like another one is seen to differ.
             preview = tool_ask(SayTool(tool="webFetch", content=parse_address(params.url).url))
@@ -46,19 +51,22 @@ def web_fetch_tool(rules: AddressRules) -> Tool[WebFetchParams]:
 
 
 def touches(params: WebFetchParams) -> Touches:
+    from robota.workspace.web.address import AddressRefused, parse_address
+
     try:
         return Touches(host=parse_address(params.url).host)
     except AddressRefused:
         return Touches(host="")  # policy denies what names no host
 
 
-async def _fetch(params: WebFetchParams, context: ToolContext, rules: AddressRules) -> ToolResult:
+async def _fetch(params: WebFetchParams, context: ToolContext, rules: "AddressRules | None") -> ToolResult:
     # An HTTP library takes longer to load than most tasks need for a turn.
+    from robota.workspace.web.address import AddressRefused, AddressRules
     from robota.workspace.web.fetch import Fetcher, FetchFailed, Redirected
     from robota.workspace.web.page import is_text, readable
 
     try:
-        answer = await Fetcher(rules, wants=is_text).fetch(params.url)
+        answer = await Fetcher(rules or AddressRules(), wants=is_text).fetch(params.url)
     except (AddressRefused, FetchFailed) as failure:
         raise ToolError(str(failure)) from failure
     if isinstance(answer, Redirected):
@@ -90,4 +98,4 @@ def _shown(text: str, context: ToolContext) -> str:
     return f"{text[:cut]}\n\n[… {len(text) - cut:,} more characters; read on in {kept} with read_command_output …]"
 
 
-TOOL = web_fetch_tool(AddressRules())
+TOOL = web_fetch_tool()

@@ -5,7 +5,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from pathlib import Path
 from typing import Protocol
 
@@ -155,7 +154,9 @@ class LocalFiles:
 
         So what is judged is what is shown and done. Another place there, or a link in its stead, is refused.
         """
-        held = copy(self)
+        # A shallow copy; the module of that name is a start-up cost for every session.
+        held = LocalFiles.__new__(LocalFiles)
+        held.__dict__.update(self.__dict__)
         held._places = {}
         return held
 

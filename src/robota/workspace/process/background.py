@@ -9,7 +9,8 @@ from typing import Final
 import msgspec
 
 from robota.workspace.output.capture import HeadAndTail, OutputCapture, plain_terminal_text
-from robota.workspace.process.command_process import TIME_LIMITS, CommandProcess, Ending, StopReason, ending_of
+from robota.workspace.process.command_process import CommandProcess, ending_of
+from robota.workspace.process.ending import TIME_LIMITS, Ending, StopReason
 from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.watchdog import CommandLimits, Watchdog
 

@@ -6,13 +6,13 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.environment import CommandEnvironment
 from robota.workspace.process.shell_trace import ShellTrace
 from robota.workspace.process.tree import ProcessTree
@@ -28,30 +28,6 @@ GRACE_S: Final = 2.0
 DRAIN_S: Final = 0.2
 LOOK_S: Final = 0.05
 READ_BYTES: Final = 64 * 1024
-
-
-class StopReason(StrEnum):
-    """Why Robota ended a command that would have gone on."""
-
-    TIME_OUT = "time_out"
-    USER_LIMIT = "user_limit"
-    WAITED_FOR_INPUT = "waited_for_input"
-    TOO_MANY_PROCESSES = "too_many_processes"
-    TOO_MUCH_MEMORY = "too_much_memory"
-    ABORTED = "aborted"  # by the person
-    REQUESTED = "requested"  # by whoever started it
-
-
-TIME_LIMITS: Final = frozenset({StopReason.TIME_OUT, StopReason.USER_LIMIT})
-
-
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """Either `exit_code` or `signal` is set. `left_behind` says that it had left processes running, now ended too."""
-
-    exit_code: int | None = None
-    signal: str | None = None
-    stopped_for: StopReason | None = None
-    left_behind: bool = False
 
 
 class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,14 +7,8 @@ from pathlib import Path
 import msgspec
 
 from robota.workspace.output.capture import OutputCapture, OutputPacer
-from robota.workspace.process.command_process import (
-    TIME_LIMITS,
-    CommandLaunch,
-    CommandProcess,
-    Ending,
-    StopReason,
-    ending_of,
-)
+from robota.workspace.process.command_process import CommandLaunch, CommandProcess, ending_of
+from robota.workspace.process.ending import TIME_LIMITS, Ending, StopReason
 from robota.workspace.process.watchdog import LONGEST_STEP_S, CommandLimits, Watchdog
 
 

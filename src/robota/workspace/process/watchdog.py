@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.process.command_process import StopReason
+from robota.workspace.process.ending import StopReason
 from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.tree import ProcessTree, newest_pid
 
