@@ -1,7 +1,7 @@
 """Commands made up by Hypothesis, and what must hold for each: bash runs no word that was not judged.
 
 `python -m tests.fuzz.shell_fuzz --minutes 10` looks for a counterexample for that long; with `--gate`, for a command
-that runs unasked and does more than look.
+that runs unasked and does more than look; with `--grammar`, for a text that crashes the grammar of bash.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from robota.workspace.shell.expansion import files_matching
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Plain, SimpleCommand
 from robota.workspace.shell.wrappers import Unwrapped, unwrap
+from tests.fuzz import grammar_fuzz
 from tests.fuzz.gate.search import search
 from tests.fuzz.shell_oracle import Ran, ShellOracle
 
@@ -371,8 +372,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--gate", action="store_true", help="really run what policy calls read-only, under strace")
-    parser.add_argument("--seed", type=int, default=1, help="where the commands of --gate begin")
+    parser.add_argument("--grammar", action="store_true", help="look for a text that crashes the grammar of bash")
+    parser.add_argument("--seed", type=int, default=1, help="where the texts of --gate and --grammar begin")
     options = parser.parse_args()
+    if options.grammar:
+        return grammar_fuzz.search(options.minutes, options.seed)
     if options.gate:
         return search(options.minutes, options.seed)
     end = time.monotonic() + options.minutes * 60

@@ -120,7 +120,7 @@ def kept_files(root: Path) -> KeptFiles:
 
 
 def _is_ignored(ignored: IgnoreFiles, place: str) -> bool:
-    parts = Path(place).parts
+    parts = tuple(part for part in place.split("/") if part not in {"", "."})
     try:
         return len(parts) > DEEPEST or ignored.match(parts)
     except FileProblem:

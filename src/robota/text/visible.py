@@ -26,13 +26,13 @@ TAGS: Final = _characters((0xE0000, 0xE007F))
 BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | _characters(
     (0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF)
 )
-BLANK_CHARACTER: Final = re.compile(f"[{''.join(sorted(BLANK))}]")
 LINES_AND_TABS: Final = frozenset("\n\t")
 REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
-NOT_PLAIN_ASCII: Final = re.compile(r"[^ -~]")
 LONG_GAP: Final = re.compile(r"[ \t]{20,}|\n{4,}")
 MANY_LINES: Final = 400
 LONGEST_LINE: Final = 80
+# Up to so many different characters are replaced quicker one after the other than all at once.
+FEW: Final = 20
 
 
 class VisibleText(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,16 +46,19 @@ def visible(text: str, keep: Set[str] = LINES_AND_TABS) -> str:
     """For what a person decides about: every unprintable or blank character but `keep` as `‹U+202E›`."""
     if text.isascii() and text.isprintable():
         return text
-    return NOT_PLAIN_ASCII.sub(lambda found: _spelt_out(found[0], keep), text)
+    spelled = {each: f"‹U+{ord(each):04X}›" for each in _unseen(text, keep)}
+    if len(spelled) > FEW:
+        return text.translate({ord(each): spelling for each, spelling in spelled.items()})
+    for each, spelling in spelled.items():
+        text = text.replace(each, spelling)
+    return text
 
 
 def visible_with_warnings(text: str) -> VisibleText:
     """As `visible`; long gaps become `‹300 blanks›`. Nothing is left out: what is not shown cannot be approved."""
-    hidden = dict.fromkeys(
-        f"U+{ord(each):04X}" for each in NOT_PLAIN_ASCII.findall(text) if _is_unseen(each, LINES_AND_TABS)
-    )
+    hidden = [f"U+{ord(each):04X}" for each in _unseen(text, LINES_AND_TABS)]
     lines = text.count("\n") + 1
-    warnings = [f"It holds characters that cannot be seen: {', '.join(list(hidden)[:10])}."] if hidden else []
+    warnings = [f"It holds characters that cannot be seen: {', '.join(hidden[:10])}."] if hidden else []
     if LONG_GAP.search(text):
         warnings.append("Long gaps in it are shown as ‹…›; read what comes after them.")
     if lines > MANY_LINES:
@@ -78,9 +81,7 @@ def single_line(text: str, limit: int = LONGEST_LINE) -> str:
 
 def first_unprintable(text: str, keep: Set[str] = LINES_AND_TABS) -> str | None:
     """The first unprintable or blank character but `keep`; None if there is none."""
-    if text.isprintable():
-        return next((each[0] for each in BLANK_CHARACTER.finditer(text) if each[0] not in keep), None)
-    return next((each[0] for each in NOT_PLAIN_ASCII.finditer(text) if _is_unseen(each[0], keep)), None)
+    return next(iter(_unseen(text, keep)), None)
 
 
 def without_controls(text: str) -> str:
@@ -95,12 +96,12 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _is_unseen(character: str, keep: Set[str]) -> bool:
-    return character not in keep and (not character.isprintable() or character in BLANK)
-
-
-def _spelt_out(character: str, keep: Set[str]) -> str:
-    return f"‹U+{ord(character):04X}›" if _is_unseen(character, keep) else character
+def _unseen(text: str, keep: Set[str]) -> list[str]:
+    """Each character that cannot be seen once, in the order in which they come: a long text has few different ones."""
+    if text.isascii() and text.isprintable():
+        return []
+    different = dict.fromkeys(text)
+    return [each for each in different if each not in keep and (not each.isprintable() or each in BLANK)]
 
 
 def _escaped(character: str) -> str:

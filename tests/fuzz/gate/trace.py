@@ -29,6 +29,8 @@ CHANGES: Final = tuple(
 )
 TRACED: Final = (*STARTS, *OPENS, *EXECS, *CONNECTS, *CHANGES)
 OPENED_TO_WRITE: Final = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_TMPFILE")
+# By such a descriptor nothing can be read; what is opened from there on is seen by itself.
+OPENED_AS_A_PLACE: Final = "O_PATH"
 
 
 class Wrote(msgspec.Struct, frozen=True, tag=True):
@@ -115,9 +117,10 @@ def _whole_calls(trace: Iterable[str]) -> Iterator[tuple[int, str, str, str, str
 def _effect(name: str, arguments: str, result: str, place: str) -> Effect | None:
     path = _unescaped(found[1]) if (found := STRING.search(arguments)) else arguments
     if name in OPENS:
-        if OPENED_TO_WRITE.search(arguments[arguments.rfind('"') :]):
+        how = arguments[arguments.rfind('"') :]
+        if OPENED_TO_WRITE.search(how):
             return Wrote(place or path, name)
-        return Read(place) if place else None
+        return Read(place) if place and OPENED_AS_A_PLACE not in how else None
     if name in EXECS:
         return None if result.startswith("ENOENT") else Executed(path)
     if name in CONNECTS:

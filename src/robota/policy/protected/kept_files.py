@@ -1,11 +1,12 @@
 """What is kept from the model, and which files there are that a command would come across."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
 
-from robota.policy.protected.path_resolver import secret_pattern
+from robota.policy.protected.path_resolver import Work, secret_pattern
 from robota.workspace.files.secret_names import SECRETS
 
 # What every name that a pattern fits has in it: the longest piece between its stars.
@@ -24,6 +25,17 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
     ignores_any: Callable[[], bool] = lambda: False
     below: Callable[[str], tuple[str, ...] | None] | None = None
     tracked: Callable[[], tuple[str, ...] | None] | None = None
+
+
+def measured_files(files: KeptFiles, work: Work) -> KeptFiles:
+    """The same files for one decision: whether one is ignored is looked up once, and counts."""
+
+    @cache
+    def is_ignored(place: str) -> bool:
+        work.spend(1)
+        return files.is_ignored(place)
+
+    return msgspec.structs.replace(files, is_ignored=is_ignored)
 
 
 def secrets_among(places: Sequence[str]) -> Iterator[str]:

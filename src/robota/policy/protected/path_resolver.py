@@ -24,8 +24,10 @@ ANY_DEPTH: Final = "**"
 LONGEST_PATH: Final = 4_096
 REMEMBERED: Final = 2_000
 # About as long as comparing a path with a pattern of a rule; all of them together take less than a tenth of a second.
-MOST_STEPS: Final = 4_000
+MOST_STEPS: Final = 3_000
 STEPS_OF_LOCATION: Final = 4
+# Where a path leads is asked of the disk name by name.
+NAMES_IN_A_STEP: Final = 3
 # A pattern makes the names of whole directories be read.
 STEPS_OF_PATTERN: Final = 100
 STEPS_OF_COMMAND: Final = 6
@@ -55,7 +57,7 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
         """The absolute paths that a word of a command, run in that directory, could mean."""
         if word == "~" or word.startswith("~/"):
             word = posixpath.join(self._home, word[2:])
-        start = posixpath.join(str(self.root), directory)
+        start = str(self.root) if directory == "." else posixpath.join(str(self.root), directory)
         if len(word) > LONGEST_PATH:
             # Nothing can be opened by such a name, but a pattern may stand for shorter ones.
             return ("/",) if GLOB_SIGNS.intersection(word) else (posixpath.join(start, word[:LONGEST_PATH]),)
@@ -305,7 +307,7 @@ class MeasuredResolver(PathResolver, frozen=True, kw_only=True):
         key = (word, directory)
         found = self.known.get(key)
         if found is None:
-            self.work.spend(STEPS_OF_LOCATION)
+            self.work.spend(STEPS_OF_LOCATION + word.count("/") // NAMES_IN_A_STEP)
             found = self.known[key] = super().locations(word, directory)
         return found
 

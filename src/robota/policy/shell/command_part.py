@@ -75,7 +75,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
         """Each word with each place it could mean."""
         return [
             (word, location)
-            for word in words
+            for word in dict.fromkeys(words)
             for directory in self.directories
             for location in resolver.locations(word, directory)
         ]

@@ -30,7 +30,9 @@ LOOPED: Final = re.compile(r"\bfor\s+([A-Za-z_]\w{0,50})\s+in\s+([^;\n]{0,2000})
 VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 HERE_DOCUMENT: Final = re.compile(r"^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\2$", re.MULTILINE | re.DOTALL)
 SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
+STARTS: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:(rm|rmdir|shred|unlink)|find)(?!\S)")
 MOST_HERE_DOCUMENTS: Final = 20
+MOST_FINDS: Final = 5
 MOST_FOUND: Final = 200
 # What `mktemp` makes lies deep enough.
 TEMPORARY: Final = "/tmp/made/x"
@@ -45,15 +47,28 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
     """The same for a text that a shell would run, as far as that can be seen."""
     if text.count("<<") <= MOST_HERE_DOCUMENTS:
         text = HERE_DOCUMENT.sub(_without_data, text)
+    unquoted = QUOTING.sub("", text)
+    parts = [part for part in dict.fromkeys(SEPARATORS.split(unquoted)) if STARTS.search(part)]
+    if not parts:
+        return None
     values = _values(text, resolver)
-    for part in islice(SEPARATORS.split(QUOTING.sub("", text)), MOST_FOUND):
-        words = part.split()
-        starts = (place for place, word in enumerate(words) if program((word,)) in {*DELETING, "find"})
-        for place in islice(starts, MOST_FOUND):
-            found = _deleted(tuple(words[place:]), resolver, directory, values)
-            if found is not None:
-                return found
+    for argv in (argv for part in parts[:MOST_FOUND] for argv in _deleting(part)):
+        found = _deleted(argv, resolver, directory, values)
+        if found is not None:
+            return found
     return None
+
+
+def _deleting(part: str) -> Iterator[Argv]:
+    """Where programs that delete begin; what follows the first of them is also what follows the others."""
+    finds = 0
+    has_deleting = False
+    for found in STARTS.finditer(part):
+        if (found[1] and has_deleting) or (not found[1] and finds == MOST_FINDS):
+            continue
+        has_deleting = has_deleting or bool(found[1])
+        finds += not found[1]
+        yield tuple(part[found.start() :].split())
 
 
 def _without_data(found: re.Match[str]) -> str:
@@ -79,7 +94,7 @@ def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[st
     if name not in DELETING:
         return None
     is_recursive = any(RECURSIVE.fullmatch(word) for word in words)
-    for word in words:
+    for word in dict.fromkeys(words):
         if not word.startswith("-") and _leads_to_critical(word, resolver, directory, values, unknown=is_recursive):
             return word
     return None
@@ -94,7 +109,7 @@ def _deleted_by_find(
     if "-delete" not in tests and DELETING.isdisjoint(runs):
         return None
     is_narrow = any(NARROWING.fullmatch(word) for word in tests)
-    for word in starts or (".",):
+    for word in dict.fromkeys(starts or (".",)):
         is_workspace = any(resolver.inside(each) == "." for each in resolver.locations(word, directory))
         if not (is_narrow and is_workspace) and _leads_to_critical(word, resolver, directory, values, unknown=True):
             return word

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 import msgspec
 
 from robota.contracts.verdict import Decision, PartVerdict, Subject, Verdict
+from robota.policy.protected.kept_files import measured_files
 from robota.policy.protected.path_resolver import (
     STEPS_OF_COMMAND,
     PathResolver,
@@ -44,7 +45,7 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
     """The strictest verdict about any part is the verdict about the whole."""
     script = read_script(command)
     resolver = measured(context.resolver)
-    context = msgspec.structs.replace(context, resolver=resolver)
+    context = msgspec.structs.replace(context, resolver=resolver, files=measured_files(context.files, resolver.work))
     try:
         match script:
             case Plain():

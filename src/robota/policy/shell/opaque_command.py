@@ -80,7 +80,7 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
 
 
 def _by_what_it_writes(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
-    for word in WRITTEN.findall(command.text):
+    for word in dict.fromkeys(WRITTEN.findall(command.text)):
         locations = context.resolver.locations(word)
         if word not in HARMLESS_FILES and any(context.resolver.inside(location) is None for location in locations):
             return ask(f"It may write to {word!r}, which is outside the workspace. {command.reason}", "outside")
@@ -128,7 +128,7 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
     if rule.paths is None:
         written = (word for word in WRITTEN.findall(command.text) if word not in HARMLESS_FILES)
         return rule.speaks_of_all(EDIT) and any(written)
-    locations = [location for word in _words(command.text) for location in context.resolver.locations(word)]
+    locations = {location: None for word in _words(command.text) for location in context.resolver.locations(word)}
     return any(context.resolver.matches(location, rule.paths, broadly=True) for location in locations)
 
 

@@ -43,6 +43,9 @@ OBJECT: Final = re.compile(r"[0-9a-f]{4,}", re.IGNORECASE)
 SIGNS_OF_GIT: Final = frozenset("*?[\\")
 HIDDEN_TOO: Final = frozenset({"--hidden", "-.", "-u"})
 ANY_FILE: Final = "*"
+# With more of them everything counts as read, rather than comparing every file with every pattern.
+MOST_PATTERNS: Final = 20
+LONGEST_PATTERN: Final = 200
 
 
 class GitLook(msgspec.Struct, frozen=True, kw_only=True):
@@ -297,18 +300,18 @@ def _search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, path
         only = tuple(_as_name(pattern) for pattern in _values(words, "--include"))
         return Search(
             places=paths or (".",),
-            only=only,
+            only=_narrowing(only),
             # Of patterns that contradict one another the last one counts.
-            without=() if only else _values(words, "--exclude"),
-            without_directories=_values(words, "--exclude-dir"),
+            without=() if only else _narrowing(_values(words, "--exclude")),
+            without_directories=_narrowing(_values(words, "--exclude-dir")),
         )
     if name == "rg" and not {"--files", "--type-list"} & set(words.flags):
         globs = (*_values(words, "-g", "--glob"), *(ANY_FILE for _ in _values(words, "--iglob")))
         only = tuple(_as_name(glob) for glob in globs if not glob.startswith("!"))
-        without = () if only else tuple(glob[1:] for glob in globs if glob.startswith("!"))
+        without = () if only else _narrowing(tuple(glob[1:] for glob in globs if glob.startswith("!")))
         return Search(
             places=paths or (".",),
-            only=only,
+            only=_narrowing(only),
             without=without,
             without_directories=without,
             # What a pattern asks for is searched even if it is hidden.
@@ -366,7 +369,13 @@ def _subcommand(argv: Argv) -> str:
 
 
 def _values(words: SortedWords, *flags: str) -> tuple[str, ...]:
-    return tuple(value for flag, value in words.values if flag in flags)
+    return tuple(dict.fromkeys(value for flag, value in words.values if flag in flags))
+
+
+def _narrowing(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Those patterns, or none if they are too much to compare every file with."""
+    is_little = len(patterns) <= MOST_PATTERNS and all(len(each) <= LONGEST_PATTERN for each in patterns)
+    return patterns if is_little else ()
 
 
 def _as_name(glob: str) -> str:

@@ -99,12 +99,13 @@ def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:
     if name not in LONG and name not in SHORT:
         return ()
     skipped = len(command.argv) - len(argv)
+    subcommand = _git_subcommand(argv) if name == "git" else 0
     found = []
     for place, word in enumerate(argv[1:], start=1):
         if word == "--" and name not in DASHES_END_NOTHING:
             break
         may_become_a_flag = skipped + place in command.globs and word[0] in "-*?["
-        if may_become_a_flag or _escapes(name, word) or _escapes_by_place(name, argv, place):
+        if may_become_a_flag or _escapes(name, word) or _escapes_by_place(name, argv, place, subcommand):
             found.append(word)
     return tuple(found)
 
@@ -127,14 +128,13 @@ def _escapes(name: str, word: str) -> bool:
     return bool(flag) and any(long.startswith(flag) for long in LONG.get(name, "").split())
 
 
-def _escapes_by_place(name: str, argv: Argv, place: int) -> bool:
+def _escapes_by_place(name: str, argv: Argv, place: int, subcommand: int) -> bool:
     """What a short flag of git means depends on the sub-command; before that, `-c` sets anything."""
     word = argv[place]
     if name == "tar":
         return place == 1 and TAR_WITHOUT_DASH.fullmatch(word) is not None
     if name != "git":
         return False
-    subcommand = _git_subcommand(argv)
     if place < subcommand:
         return word.startswith("-c")
     return re.fullmatch(GIT_SHORT.get(argv[subcommand], "(?!)"), word, re.DOTALL) is not None

@@ -1,6 +1,5 @@
 """Whether a command that reads whole directories, or what git has kept, would come across files kept from the model."""
 
-import posixpath
 from typing import Final
 
 from robota.contracts.verdict import Verdict
@@ -11,7 +10,7 @@ from robota.policy.shell.readonly import Search
 from robota.policy.stages import PolicyContext, ask
 
 # Beyond, it takes too long to hold every name against every rule.
-MOST_COMPARED: Final = 2_000
+MOST_COMPARED: Final = 1_500
 IGNORE_FILE: Final = ".robotaignore"
 
 
@@ -25,7 +24,7 @@ def kept_in_search(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if search.history:
         return ask(f"It prints what files have held, and among them may be some that {keeper} names.", "kept files")
     found = _all_files(search, part, context)
-    if context.files.below is None or found is None or len(found) > MOST_COMPARED:
+    if context.files.below is None or found is None or len(found) * (len(rules) + 1) > MOST_COMPARED:
         return ask(f"It reads whole directories, where files may be that {keeper} names.", "kept files")
     for place in found:
         rule = next((each for each in rules if context.resolver.matches(place, each.paths or "", broadly=True)), None)
@@ -60,8 +59,9 @@ def _all_files(search: Search, part: CommandPart, context: PolicyContext) -> lis
 
 
 def _starts(search: Search, part: CommandPart, context: PolicyContext) -> list[str]:
-    paths = (posixpath.join(directory, place) for directory in part.directories for place in search.places)
-    return [place for place in map(context.resolver.inside, paths) if place is not None]
+    """Where the search begins: at each place by its name, where that leads, and what a pattern stands for."""
+    paths = (location for _, location in part.locations(search.places, context.resolver))
+    return list(dict.fromkeys(place for place in map(context.resolver.inside, paths) if place is not None))
 
 
 def _files_in(search: Search, start: str, files: KeptFiles) -> list[str] | None:

@@ -29,13 +29,14 @@ def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
         if not SIGNS.intersection(name):
             found = [f"{place}/{name}" for place in found]
             continue
+        wanted = CLASS.sub(lambda found: found[0].replace("[^", "[!", 1), name)
         fitting: list[str] = []
         for place in found:
             names = [*_names(place or "/"), ".", ".."]
             seen += len(names)
             if seen > MOST_ENTRIES:
                 return ANYTHING
-            fitting += [f"{place}/{each}" for each in names if _fits(each, name)]
+            fitting += [f"{place}/{each}" for each in names if _fits(each, wanted)]
         found = fitting
     return tuple(path for path in found if os.path.lexists(path))
 
@@ -48,11 +49,10 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _fits(name: str, wanted: str) -> bool:
     """A name that begins with a dot needs one in the pattern; the directory above is such a name, for older shells."""
-    if name.startswith(".") != pattern.startswith("."):
+    if name.startswith(".") != wanted.startswith("."):
         return False
-    wanted = CLASS.sub(lambda found: found[0].replace("[^", "[!", 1), pattern)
     # Without a language in its environment a shell counts bytes instead of characters.
     return fnmatch.fnmatchcase(name, wanted) or (
         not name.isascii() and fnmatch.fnmatchcase(_in_bytes(name), _in_bytes(wanted))

@@ -31,7 +31,7 @@ MAX_COMMANDS: Final = 600
 # The grammar needs time that grows with the square of these.
 MAX_PIPES: Final = 100
 # It also does for much that is not plain, and there it only gives hints.
-MAX_CHARACTERS_FOR_HINTS: Final = 2_000
+MAX_CHARACTERS_FOR_HINTS: Final = 1_000
 SEPARATOR = re.compile(r"&&|\|\||\||;|\n")
 # A number too large for a descriptor is a word to the shell; nobody needs more than two digits.
 REDIRECTION = re.compile(r"(?:[0-9]{0,2}(?:>>|>\||>|<)|&>>|&>)(?![<>&|(])")
