@@ -21,7 +21,7 @@ def session_checkpoints(
     settings: CheckpointSettings, root: Path, env: Mapping[str, str], log: LogPort
 ) -> CallCheckpoints | None:
     """What saves the workspace before changes; None if the settings, or a home directory as workspace, forbid it."""
-    if not settings.enabled or root == Path(home_directory(env)).resolve():
+    if not has_checkpoints(settings, root, env):
         return None
 
     def open_capture() -> Capture:
@@ -32,6 +32,11 @@ def session_checkpoints(
         return lambda paths, commands: store.capture(named_paths(store.workspace, paths, commands))
 
     return CallCheckpoints(log, open_capture)
+
+
+def has_checkpoints(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> bool:
+    """Whether checkpoints of a workspace are kept: the settings may forbid it, and a home directory is too much."""
+    return settings.enabled and root != Path(home_directory(env)).resolve()
 
 
 def checkpoint_store(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> "CheckpointStore":

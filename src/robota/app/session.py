@@ -16,6 +16,7 @@ from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
 from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
+from robota.app.rewind import session_rewinder
 from robota.app.sandbox import session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
@@ -160,6 +161,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         modes=choices.modes,
         hooks=hooks,
         checkpoint=session_checkpoints(settings.values.checkpoints, choices.root, env, new.log),
+        rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
         files=LocalFiles(
             choices.root,
             is_forbidden=choices.policy.forbids_reading,

@@ -38,6 +38,10 @@ class Files(EditableFiles, Protocol):
         """The model has now been shown this content."""
         ...
 
+    def forget_reads(self) -> None:
+        """The model does not know any more what it read and wrote."""
+        ...
+
     def list(self, path: str, recursive: bool, limit: int) -> Listing:
         """What is in a directory, in tree order, at most `limit` entries."""
         ...

@@ -2,6 +2,7 @@
 
 from robota.protocol.asks.answer import Answer
 from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.rewind import RewindScope
 from robota.protocol.slash_commands import CommandOutcome
 from robota.protocol.wire import OpenValue, Value
 
@@ -110,6 +111,47 @@ class ListSlashCommands(ClientCommand, frozen=True, kw_only=True, tag="slashComm
     """Ask for every slash command there is; they come with the receipt."""
 
 
+class ListRewindPoints(ClientCommand, frozen=True, kw_only=True, tag="rewindList"):
+    """Tell which prompts can be gone back to; answered with `rewindPoints`."""
+
+
+class ShowRewindDiff(ClientCommand, frozen=True, kw_only=True, tag="rewindDiff"):
+    """Tell what the calls of a prompt changed, or all since the first change; answered with `rewindDiff`."""
+
+    number: int | None = None
+
+
+class GoBack(ClientCommand, frozen=True, kw_only=True):
+    """Answered with `rewindPreview` if `is_preview`, and nothing changes; else with `rewound`.
+
+    `state` is that of a preview: if the workspace is not as it was then, nothing changes.
+    """
+
+    is_preview: bool = False
+    state: str = ""
+
+
+class RewindTo(GoBack, frozen=True, kw_only=True, tag="rewind"):
+    """Go back to before a prompt, by its number, or to before a call. `only` are files and directories: no others are
+    restored, and the conversation stays.
+    """
+
+    number: int | None = None
+    call_id: str | None = None
+    scope: RewindScope = RewindScope.BOTH
+    only: tuple[str, ...] = ()
+
+
+class UndoRewind(GoBack, frozen=True, kw_only=True, tag="rewindUndo"):
+    """Take the newest way back in this session back."""
+
+
+class RedoRewind(GoBack, frozen=True, kw_only=True, tag="rewindRedo"):
+    """Go the way again that was undone last."""
+
+
+RewindOrder = RewindTo | UndoRewind | RedoRewind
+
 Command = (
     NewTask
     | ClearTask
@@ -126,6 +168,11 @@ Command = (
     | RetryNow
     | RunSlashCommand
     | ListSlashCommands
+    | ListRewindPoints
+    | ShowRewindDiff
+    | RewindTo
+    | UndoRewind
+    | RedoRewind
 )
 
 

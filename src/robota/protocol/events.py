@@ -9,6 +9,7 @@ from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Usage
 from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.rewind import PromptPoint, RewindResult
 from robota.protocol.views import View
 from robota.protocol.wire import OpenValue, Value
 
@@ -319,6 +320,34 @@ class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
     reason: str = ""
 
 
+class RewindPoints(EngineEvent, frozen=True, kw_only=True, tag="rewindPoints"):
+    """The prompts that can be gone back to, in order."""
+
+    points: tuple[PromptPoint, ...]
+    request_id: str | None = None
+
+
+class RewindDiff(EngineEvent, frozen=True, kw_only=True, tag="rewindDiff"):
+    """What was changed, as a unified diff."""
+
+    diff: str
+    request_id: str | None = None
+
+
+class RewindPreview(EngineEvent, frozen=True, kw_only=True, tag="rewindPreview"):
+    """What going back would change. Nothing has changed."""
+
+    result: RewindResult
+    request_id: str | None = None
+
+
+class Rewound(EngineEvent, frozen=True, kw_only=True, tag="rewound"):
+    """Somebody went back. If the conversation changed, a `state` with its rows came before this."""
+
+    result: RewindResult
+    request_id: str | None = None
+
+
 class UnknownEvent(EngineEvent, frozen=True, kw_only=True, tag="unknown"):
     """An event of a newer engine; `data` is the whole object as it came."""
 
@@ -361,5 +390,9 @@ Event = (
     | TaskToolFailed
     | Notice
     | Sandbox
+    | RewindPoints
+    | RewindDiff
+    | RewindPreview
+    | Rewound
     | UnknownEvent
 )

@@ -5,6 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from robota.protocol.events import ContextUpdate
+from robota.protocol.rewind import RewindResult
 from robota.protocol.views import View
 from robota.protocol.wire import OpenValue, Value
 
@@ -97,6 +98,14 @@ class ContextShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="context"
     is_whole: bool = False
 
 
+class RewindShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="rewind"):
+    """What going back would change; the client runs `line` if the person wants it. If it `is_done`, `rewound` told."""
+
+    result: RewindResult
+    line: str | None = None
+    is_done: bool = False
+
+
 class CommandList(CommandOutcomeValue, frozen=True, kw_only=True, tag="commands"):
     """Every command of the session."""
 
@@ -107,4 +116,4 @@ class ClientClosed(CommandOutcomeValue, frozen=True, kw_only=True, tag="leave"):
     """The person wants to leave; the session stays as it is."""
 
 
-CommandOutcome = CommandShown | CommandChoice | CommandStarted | ContextShown | CommandList | ClientClosed
+CommandOutcome = CommandShown | CommandChoice | CommandStarted | ContextShown | RewindShown | CommandList | ClientClosed

@@ -1,10 +1,13 @@
 """`robota rewind` after real sessions: files and commands are taken back and done again."""
 
+import fcntl
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Finished, Robota
+from tests.harness.terminal import Terminal
 
 
 def worked(robota: Robota) -> None:
@@ -38,7 +41,7 @@ def ok(done: Finished) -> str:
 def test_the_list_says_what_a_request_changed(robota: Robota) -> None:
     worked(robota)
     assert "change things" in ok(robota("rewind", "list"))
-    [request] = json.loads(ok(robota("rewind", "list", "--json")))
+    [request] = json.loads(ok(robota("rewind", "list", "--json")))["prompts"]
     assert request["files"] == ["a.txt", "b.out", "made.txt"]
     assert [each["tool"] for each in request["calls"]] == ["edit_file", "execute_command"]
     assert "-old\n+new" in ok(robota("rewind", "diff", "1"))
@@ -58,7 +61,7 @@ def test_restore_undo_redo(robota: Robota) -> None:
 
 def test_only_some_files_and_only_from_a_call_on(robota: Robota) -> None:
     worked(robota)
-    [request] = json.loads(ok(robota("rewind", "list", "--json")))
+    [request] = json.loads(ok(robota("rewind", "list", "--json")))["prompts"]
     ok(robota("rewind", "restore", "--call", request["calls"][1]["id"], "--yes"))
     assert files(robota) == {"a.txt": "new\n", "b.out": "old\n"}
     ok(robota("rewind", "restore", "1", "--only", "a.txt", "--yes"))
@@ -118,3 +121,79 @@ def test_no_place_for_checkpoints_is_told_and_the_call_runs(robota: Robota) -> N
 
 def stores(robota: Robota) -> list[Path]:
     return list((robota.home / ".robota").glob("projects/*/checkpoints"))
+
+
+def talked(robota: Robota) -> None:
+    """A conversation with two prompts at a terminal, in which the second is taken back and said again otherwise."""
+    (robota.workspace / "a.txt").write_text("old\n")
+    edits = [call("edit_file", path="a.txt", old_string=old, new_string=new) for old, new in (("old", "1"), ("1", "2"))]
+    turns: list[dict[str, Any]] = [{"calls": [edits[0]]}, {"text": "first done"}, {"calls": [edits[1]]}]
+    script(robota, *turns, {"text": "second done"}, {"text": "third done"})
+    with Terminal(robota, "--permission-mode", "bypassPermissions") as terminal:
+        terminal.wait_for("> ")
+        terminal.press("make it one\n")
+        terminal.wait_for("first done")
+        terminal.wait_for("> ")
+        terminal.press("make it two\n")
+        terminal.wait_for("second done")
+        terminal.wait_for("> ")
+        terminal.press("/rewind restore 2\n")
+        terminal.wait_for("-2")
+        terminal.wait_for("> ")
+        terminal.press("y\n")
+        terminal.wait_for("> make it two")
+        assert (robota.workspace / "a.txt").read_text() == "1\n"
+        terminal.press(" or not\n")
+        terminal.wait_for("third done")
+        terminal.wait_for("> ")
+        assert terminal.leave("\x04") == 0
+
+
+def prompts(robota: Robota) -> list[tuple[str, bool]]:
+    listed = json.loads(ok(robota("rewind", "list", "--json")))["prompts"]
+    return [(each["prompt"], each.get("isLive", True)) for each in listed]
+
+
+def test_a_conversation_is_taken_back_and_the_prompt_is_there_to_be_changed(robota: Robota) -> None:
+    talked(robota)
+    assert prompts(robota) == [("make it one", True), ("make it two", False), ("make it two or not", True)]
+
+
+def test_the_branch_that_was_left_can_be_taken_up_when_nobody_has_the_session_open(robota: Robota) -> None:
+    talked(robota)
+    done = json.loads(ok(robota("rewind", "restore", "2", "--yes", "--json")))
+    assert done["leftPrompts"] == [3] and done["draft"] == "make it two or not"
+    ok(robota("rewind", "undo", "--yes"))
+    assert prompts(robota)[2] == ("make it two or not", True)
+    ok(robota("rewind", "undo", "--yes"))
+    assert (robota.workspace / "a.txt").read_text() == "2\n"
+    assert [is_live for _, is_live in prompts(robota)] == [True, True, False]
+    [session] = sessions(robota)
+    assert robota("sessions", "verify", session.name).code == 0
+
+
+def test_one_half_of_it(robota: Robota) -> None:
+    talked(robota)
+    ok(robota("rewind", "restore", "1", "--files", "--yes"))
+    assert (robota.workspace / "a.txt").read_text() == "old\n" and len(prompts(robota)) == 3
+    ok(robota("rewind", "restore", "1", "--conversation", "--yes"))
+    assert [is_live for _, is_live in prompts(robota)] == [False, False, False]
+
+
+def test_a_session_that_is_open_elsewhere_is_left_to_it(robota: Robota) -> None:
+    worked(robota)
+    [session] = sessions(robota)
+    with (session / "log.jsonl").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = robota("rewind", "restore", "1", "--yes")
+        assert done.code == 1 and "/rewind" in done.stderr
+        assert files(robota) == NEW
+        assert "+old" in ok(robota("rewind", "restore", "1", "--dry-run"))
+
+
+def test_the_newest_session_with_checkpoints_is_meant_and_named(robota: Robota) -> None:
+    worked(robota)
+    [session] = sessions(robota)
+    script(robota, {"text": "hello"})
+    ok(robota("-p", "say hello"))
+    assert session.name in robota("rewind", "list").stderr

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.checkpoints.private_git import CheckpointError
-from robota.workspace.checkpoints.rewind import restore
 from robota.workspace.checkpoints.store import CheckpointStore
+from tests.workspace.checkpoints.restoring import restore
 from tests.workspace.checkpoints.trees import tree_of
 
 

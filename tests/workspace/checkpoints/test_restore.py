@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.workspace.checkpoints.private_git import CheckpointError
-from robota.workspace.checkpoints.rewind import plan_restore, redo, restore, undo
+from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, plan_restore
 from robota.workspace.checkpoints.store import CheckpointStore
+from tests.workspace.checkpoints.restoring import restore, take_back
 from tests.workspace.checkpoints.trees import Tree, tree_of
 
 NAMES = ("a", "b", "d/x", "d/y", "d/e/z", "\udcff", "-f")
@@ -37,11 +38,11 @@ class TestRestore:
         (workspace / "link").mkdir()
         (workspace / "link/x").write_text("x")
         after = tree_of(workspace)
-        restore(store, first.id)
+        done = restore(store, first.id)
         assert tree_of(workspace) == before
-        undo(store)
+        undone = take_back(store, done)
         assert tree_of(workspace) == after
-        redo(store)
+        take_back(store, undone)
         assert tree_of(workspace) == before
 
     def test_work_in_no_checkpoint_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
@@ -94,9 +95,15 @@ class TestRestore:
         assert [each.path for each in done.left] == ["a"]
         assert (workspace / "a").stat().st_size == 100_001 and (workspace / "b").read_text() == "old"
 
-    def test_nothing_to_undo(self, store: CheckpointStore) -> None:
-        with pytest.raises(CheckpointError, match="no restore to undo"):
-            undo(store)
+    def test_a_plan_is_for_the_workspace_as_it_was_seen(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / "a").write_text("old\n")
+        first = store.capture()
+        (workspace / "a").write_text("new\n")
+        plan = plan_restore(store, first.id)
+        (workspace / "a").write_text("newer\n")
+        with pytest.raises(CheckpointError, match="Nothing was restored"):
+            carry_out(store, plan)
+        assert (workspace / "a").read_text() == "newer\n"
 
 
 class TestAllOrNothing:
@@ -115,9 +122,9 @@ class TestAllOrNothing:
         (workspace / ".gitignore").write_text("kept\n")
         (workspace / "b").mkdir()
         (workspace / "b/kept").write_text("of the person")
-        restore(store, first)
+        done = restore(store, first)
         assert (workspace / "b").read_text() == "old"
-        undo(store)
+        take_back(store, done)
         assert (workspace / "b/kept").read_text() == "of the person"
 
     def test_something_in_the_way_that_cannot_be_saved(self, store: CheckpointStore, workspace: Path) -> None:
@@ -203,12 +210,12 @@ class Model:
     def __init__(self) -> None:
         self.files: Tree = {}
         self.checkpoints: list[tuple[str, Tree]] = []
-        self.undo: list[Wanted] = []
-        self.redo: list[Wanted] = []
+        self.undo: list[tuple[RestorePlan, Wanted]] = []
+        self.redo: list[tuple[RestorePlan, Wanted]] = []
 
     def put_back(self, wanted: Wanted) -> Wanted:
-        """Set these paths; says how they were."""
-        was = {path: self.files.get(path) for path in wanted}
+        """Set these paths; says how those were that had to be changed for it."""
+        was = {path: self.files.get(path) for path, file in wanted.items() if self.files.get(path) != file}
         for path, file in wanted.items():
             self.files.pop(path, None)
             if file is not None:
@@ -250,16 +257,15 @@ def take(step: Step, model: Model, store: CheckpointStore, workspace: Path) -> N
             checkpoint, files = model.checkpoints[number % len(model.checkpoints)]
             chosen = {path: files.get(path) for path in {*files, *model.files} if fits(path, only)}
             differing = {path: file for path, file in chosen.items() if file != model.files.get(path)}
-            restore(store, checkpoint, only)
-            if differing:
-                model.undo.append(model.put_back(differing))
-                model.redo.clear()
+            done = restore(store, checkpoint, only)
+            model.undo.append((done, model.put_back(differing)))
+            model.redo.clear()
         case ("undo",) if model.undo:
-            undo(store)
-            model.redo.append(model.put_back(model.undo.pop()))
+            done, wanted = model.undo.pop()
+            model.redo.append((take_back(store, done), model.put_back(wanted)))
         case ("redo",) if model.redo:
-            redo(store)
-            model.undo.append(model.put_back(model.redo.pop()))
+            done, wanted = model.redo.pop()
+            model.undo.append((take_back(store, done), model.put_back(wanted)))
 
 
 def fits(path: bytes, only: tuple[str, ...]) -> bool:

@@ -13,7 +13,9 @@ from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.plain.transcript import Transcript
+from robota.clients.plain.yes_or_no import is_clear_yes
 from robota.clients.render.context_ledger import ledger_lines
+from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
@@ -43,7 +45,7 @@ from robota.protocol.commands import (
     Refused,
     RunSlashCommand,
 )
-from robota.protocol.events import Event, MessageCreated, State, TaskAborted, TaskAskResponded
+from robota.protocol.events import Event, MessageCreated, Rewound, State, TaskAborted, TaskAskResponded
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import (
@@ -54,6 +56,7 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     ContextShown,
+    RewindShown,
     typed_command,
 )
 from robota.protocol.views import TerminalView
@@ -80,6 +83,11 @@ def _is_at_rest(asked: Ask | NextTask | None) -> bool:
             return False
         case never:
             assert_never(never)
+
+
+def _wants_words(asked: TalkAsk) -> bool:
+    """Whether any words will do, so that those that were typed before it was asked are meant for it."""
+    return isinstance(asked, CompletionAsk) or (isinstance(asked, ResumeAsk) and asked.is_completed)
 
 
 class NotEdited(msgspec.Struct, frozen=True):
@@ -188,6 +196,9 @@ class Conversation:
                 self._pressed = False
                 if ts == self._asked_ts:
                     self._withdraw()
+            case Rewound(result=result):
+                self._show_lines(map(Line, result_lines(result)))
+                self.prompter.draft = result.draft or ""
             case TaskAborted() if self._has_failed:
                 self._put(self._next_task())  # it ended by an error, so nothing more will be asked
             case State(state=state) if state.current_task_id is None and self._asked_ts is not None:
@@ -228,7 +239,7 @@ class Conversation:
         for words in words_for(asked):
             self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")
         while True:
-            typed = await self._typed(is_answer=not isinstance(asked, CompletionAsk))
+            typed = await self._typed(is_answer=not _wants_words(asked))
             answer = None if typed is None else answer_to(asked, typed)
             if answer is not None:
                 return answer
@@ -320,6 +331,8 @@ class Conversation:
                 self._show_lines(ledger_lines(outcome.update, self._lines.width, whole=outcome.is_whole))
             case CommandChoice() as choice:
                 await self._choose(choice)
+            case RewindShown():
+                await self._go_back(outcome)
             case CommandStarted() if self._asked is not None:
                 self._asked = None  # something runs now, which Ctrl-C stops
                 await asyncio.Future()  # until something is asked again
@@ -329,6 +342,24 @@ class Conversation:
                 return
             case never:
                 assert_never(never)
+
+    async def _go_back(self, shown: RewindShown) -> None:
+        """Show what going back would change, and do it if the person wants it."""
+        if shown.is_done:
+            if shown.result.changes_conversation:
+                await asyncio.Future()  # until it is asked how to go on from there
+            return
+        self._show_lines(preview_lines(shown.result))
+        if shown.line is None:
+            return
+        if not _is_at_rest(self._asked):
+            self._lines.prose("One can go back when nothing runs: stop it with Ctrl-C, or wait.", DIM)
+            return
+        self._lines.prose(f"? {question_about(shown.result)} y does, anything else leaves it.", BOLD, indent="  ")
+        if is_clear_yes((await self.prompter.answer() or "").strip()):
+            await self._run_command(shown.line)
+        else:
+            self._lines.line("Nothing was changed.", DIM)
 
     async def _choose(self, choice: CommandChoice) -> None:
         """Let the person pick one by its number; while the agent works they only see what to type."""

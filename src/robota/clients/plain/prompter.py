@@ -18,10 +18,13 @@ class Prompter:
         self._lines = lines
         self._editor = LineEditor(lines)
         self.console = Console(descriptor, self._editor, on_idle_text)
+        self.draft = ""  # stands there when something is next to be typed, and can be changed
 
     async def text(self) -> str | None:
         """What is typed next, maybe begun already; None at the end of the input."""
         self._editor.has_sign = True
+        self._editor.text = self._editor.text or self.draft
+        self.draft = ""
         self._editor.show()
         try:
             return await self.console.typed()

@@ -31,10 +31,10 @@ def words_for(asked: TalkAsk) -> list[str]:
             return [*_warning(asked.message), "Enter goes on, words say how, n gives up."]
         case FailureAsk():
             return [*_warning(asked.message), "Enter tries again, n gives up."]
+        case CompletionAsk() | ResumeAsk(is_completed=True):
+            return []
         case ResumeAsk():
             return ["Interrupted. Enter goes on, words say how, Ctrl-D leaves."]
-        case CompletionAsk():
-            return []
         case never:
             assert_never(never)
 
@@ -50,7 +50,7 @@ def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
     match asked:
         case QuestionAsk():
             return _chosen(asked, line)
-        case CompletionAsk():
+        case CompletionAsk() | ResumeAsk(is_completed=True):
             return Say(text=typed) if line else None
         case LimitAsk():
             return _yes_or_no(line)

@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from robota.clients.render.context_ledger import ledger_lines
+from robota.clients.render.rewind_lines import preview_lines, result_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import INSET
 from robota.protocol.slash_commands import (
@@ -13,6 +14,7 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     ContextShown,
+    RewindShown,
 )
 
 
@@ -25,6 +27,10 @@ def command_text(outcome: CommandOutcome) -> str:
             return "\n".join((title, *(f"{option.line}  {option.detail}".rstrip() for option in options)))
         case ContextShown(update=update, is_whole=is_whole):
             return "\n".join(line.text for line in ledger_lines(update, whole=is_whole))
+        case RewindShown(result=result, is_done=True):
+            return "\n".join(result_lines(result))
+        case RewindShown(result=result, line=line):
+            return "\n".join((*(each.text for each in preview_lines(result)), *([line] if line else [])))
         case CommandList(commands=commands):
             return "\n".join(f"/{command.name}  {command.description}" for command in commands)
         case CommandStarted() | ClientClosed():

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from robota.commands.builtin.conversation import conversation_commands
 from robota.commands.builtin.modes import mode_commands
+from robota.commands.builtin.rewinding import rewind_commands
 from robota.commands.builtin.usage import usage_commands
 from robota.commands.command import SlashCommand
 from robota.contracts.services import ModeService
@@ -23,6 +24,7 @@ class BuiltinCommands:
             *conversation_commands(session, all_commands),
             *mode_commands(session, modes),
             *usage_commands(session),
+            *rewind_commands(session),
         )
 
     def commands(self) -> Iterable[SlashCommand]:

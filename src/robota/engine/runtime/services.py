@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from robota.contracts.hook import Checkpoint, SessionHooks
+from robota.contracts.rewind import RewindService
 from robota.contracts.services import ModeService, PolicyService, ToolService
 from robota.contracts.workspace import Files, Processes
 from robota.engine.record.journal import LogPort
@@ -29,7 +30,7 @@ class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session works with. `redactor` covers secrets in what clients see."""
+    """What a session works with. `redactor` covers secrets in what clients see; `rewind` makes what goes back."""
 
     log: LogPort
     model: ModelAccess
@@ -40,4 +41,5 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     processes: Processes
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None
+    rewind: Callable[[], RewindService] | None = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

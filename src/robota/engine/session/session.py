@@ -17,10 +17,14 @@ from robota.engine.runtime.options import Completion, Options, ToolFormat
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, Meter, TaskRuntime
+from robota.engine.session.rewinding import SessionRewind
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
-from robota.log.kinds.session import SessionHeader, TaskRecord
+from robota.log.chain.reader import load
+from robota.log.kinds.session import EndRecord, SessionHeader, TaskRecord
+from robota.log.replay.session import ReplayedTask, replay
 from robota.protocol.asks.answer import Reject, Say
+from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.commands import (
@@ -32,17 +36,22 @@ from robota.protocol.commands import (
     CondenseContext,
     ContextRequest,
     EditQueuedMessage,
+    ListRewindPoints,
     ListSlashCommands,
     NewTask,
     QueueMessage,
     Receipt,
+    RedoRewind,
     Refused,
     RemoveQueuedMessage,
     RetryNow,
+    RewindTo,
     RunSlashCommand,
     SetPermissionMode,
+    ShowRewindDiff,
     SwitchMode,
     TerminalOperation,
+    UndoRewind,
 )
 from robota.protocol.events import (
     ContextUpdate,
@@ -74,6 +83,7 @@ SANDBOX_STAYS: Final = {
     False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
 }
 STOPPED: Final = Refused(code="cancelled", message="Stopped before the task began. Nothing was sent to the model.")
+NEW_TASK: Final = ReplayedTask(task_id="")
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
@@ -92,6 +102,7 @@ class Session:
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
+        self.rewind = SessionRewind(self, services.rewind, self._bus.emit)
         self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
             NewTask: self._new_task,
             ClearTask: self._clear_task,
@@ -108,6 +119,11 @@ class Session:
             RetryNow: self._retry_now,
             RunSlashCommand: self._has_no_commands,
             ListSlashCommands: self._has_no_commands,
+            ListRewindPoints: self.rewind.obey,
+            ShowRewindDiff: self.rewind.obey,
+            RewindTo: self.rewind.obey,
+            UndoRewind: self.rewind.obey,
+            RedoRewind: self.rewind.obey,
         }
         self._journal.write(_header(options))
 
@@ -173,6 +189,34 @@ class Session:
             async with asyncio.timeout(LAST_SYNC_SECONDS):
                 await self._journal.sync()
         self._bus.close()
+
+    async def is_at_rest(self) -> bool:
+        """Whether nothing runs: no task, or one that has nothing more to do than to be talked to."""
+        pending = self._asks.newest
+        if pending is None:
+            return await self._runner.has_ended()
+        return pending.message.ask in GIVES_WAY and not pending.is_settled
+
+    async def stop_task(self) -> None:
+        """End the task here and now."""
+        await self._runner.stop()
+
+    async def take_up_task(self) -> None:
+        """Go on with the task as the log has it, or with none. Nothing may run."""
+        records = (await asyncio.to_thread(load, self._journal.path)).records
+        replayed = replay(records)
+        for each in replayed.tasks.values():
+            if each.parent_task_id is not None and each.outcome is None:
+                self._journal.write(EndRecord(task_id=each.task_id, outcome="interrupted"))
+        self._services.files.forget_reads()
+        known = replayed.root
+        if known is None:
+            self._runner.stack.clear()
+            self._send_state()
+            return
+        options = msgspec.structs.replace(self._options, mode=known.mode or self._options.mode)
+        task = self._make_task(options, known.task_id, known=known)
+        self._runner.take_up(task, ResumeAsk(is_completed=known.is_complete))
 
     async def _new_task(self, command: NewTask) -> Receipt:
         if not await self._gather_tools():
@@ -339,10 +383,18 @@ class Session:
         child.runtime.meter.spent = parent.runtime.meter.spent
         return child
 
-    def _make_task(self, options: Options, task_id: str | None = None, parent_id: str | None = None) -> Task:
+    def _make_task(
+        self,
+        options: Options,
+        task_id: str | None = None,
+        parent_id: str | None = None,
+        known: ReplayedTask = NEW_TASK,
+    ) -> Task:
         identity = task_id or f"task-{self._journal.next_ts()}"
         call_format: CallFormat = XmlCallFormat() if options.tool_format is ToolFormat.XML else NativeCallFormat()
         self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
+        meter = Meter(_condense_at(options, self._services.model.info))
+        meter.context_tokens = known.context_tokens
         runtime = TaskRuntime(
             options=options,
             services=self._services,
@@ -350,16 +402,18 @@ class Session:
             journal=self._journal,
             asks=self._asks,
             queue=self._queue,
-            rows=Rows(identity, self._journal, self._bus),
-            history=History(identity, self._journal, call_format),
+            rows=Rows(identity, self._journal, self._bus, known.messages),
+            history=History(identity, self._journal, call_format, known.conversation()),
             mode=options.mode,
             permission_mode=options.permission_mode,
             grants=self._grants,
-            meter=Meter(_condense_at(options, self._services.model.info)),
+            meter=meter,
             agent_type=None if parent_id is None else options.mode,
         )
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
-        return Task(runtime, call_format, self._runner.delegate, is_subtask=parent_id is not None)
+        task = Task(runtime, call_format, self._runner.delegate, is_subtask=parent_id is not None)
+        task.todos = known.todos
+        return task
 
     def _queue_changed(self, queue: tuple[QueuedMessage, ...]) -> None:
         task = self._runner.current

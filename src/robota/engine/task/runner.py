@@ -54,6 +54,13 @@ class TaskRunner:
         self._open(task, text, images)
         self._driver = asyncio.create_task(self._drive(task))
 
+    def take_up(self, task: Task, offer: ResumeAsk) -> None:
+        """Offer to go on with a task as it is."""
+        self.stack.clear()
+        self.stack.append(task)
+        self._changed()
+        self._driver = asyncio.create_task(self._drive(task, offer))
+
     def interrupt(self) -> bool:
         """Stop what runs now; the task can be resumed. False if nothing runs."""
         if self._work is None or self._work.done():
@@ -96,12 +103,13 @@ class TaskRunner:
         task.runtime.rows.say("text", text, images=images or None)
         task.hear(text, images, is_prompt=not task.is_subtask)
 
-    async def _drive(self, task: Task) -> None:
-        """Let the task work; after an interruption offer to resume it, as often as needed."""
+    async def _drive(self, task: Task, offer: ResumeAsk | None = None) -> None:
+        """Let the task work; after an interruption offer to resume it, as often as needed. `offer` comes first."""
         outcome = None
         try:
-            await self._begin_session(task)
-            outcome = await self._until_end(task)
+            if offer is None:
+                await self._begin_session(task)
+            outcome = await self._until_end(task, offer)
         finally:
             outcome = outcome or ("completed" if task.is_complete else "interrupted")
             if self._work is not None and not self._work.done():
@@ -137,7 +145,9 @@ class TaskRunner:
         if said.stopped is not None:
             task.halt(said.stopped)
 
-    async def _until_end(self, task: Task) -> str:
+    async def _until_end(self, task: Task, offer: ResumeAsk | None) -> str:
+        if offer is not None and not await self._is_resumed(task, offer):
+            return "completed" if offer.is_completed else "abandoned"
         while True:
             self._work = asyncio.create_task(task.work())
             await asyncio.wait([self._work])
@@ -145,12 +155,17 @@ class TaskRunner:
                 return self._outcome_of(task, self._work)
             self._close_books(task)
             self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
-            answer = await task.runtime.ask(ResumeAsk())
-            if not isinstance(answer, Approve) and not answer.has_words:
+            if not await self._is_resumed(task, ResumeAsk()):
                 return "abandoned"
-            if answer.has_words:
-                task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-            task.hear(answer.text or RESUMPTION, answer.images, is_prompt=answer.has_words)
+
+    async def _is_resumed(self, task: Task, offer: ResumeAsk) -> bool:
+        answer = await task.runtime.ask(offer)
+        if not isinstance(answer, Approve) and not answer.has_words:
+            return False
+        if answer.has_words:
+            task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
+        task.hear(answer.text or RESUMPTION, answer.images, is_prompt=answer.has_words)
+        return True
 
     def _outcome_of(self, task: Task, work: asyncio.Task[Ended]) -> str:
         error = work.exception()

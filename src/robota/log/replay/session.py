@@ -185,6 +185,14 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
         return self.tasks.get(self.current_task_id or "")
 
     @property
+    def root(self) -> ReplayedTask | None:
+        """The task of the person that was current in the end, whatever subtask of it was."""
+        task = self.current
+        while task is not None and (parent := self.tasks.get(task.parent_task_id or "")) is not None:
+            task = parent
+        return task
+
+    @property
     def permission_mode(self) -> PermissionMode | None:
         """The permission mode that was set last."""
         return self.header.permission_mode if self.header else None

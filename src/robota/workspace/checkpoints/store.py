@@ -28,6 +28,7 @@ NEWEST_NAME: Final = "newest.json"
 LIST_NAME: Final = "checkpoints"
 FIRST_NAMED_NAME: Final = "first-named"
 ID_LENGTH: Final = 40
+NOTHING: Final = b"0" * ID_LENGTH
 # Modes that files get from any usual umask; others are written down.
 USUAL_MODES: Final = frozenset({0o644, 0o755, 0o664, 0o775, 0o666, 0o777})
 
@@ -181,12 +182,15 @@ class OpenStore:
         draft = self.git.directory / f"{NEWEST_NAME}.new"
         draft.write_text(json.dumps(msgspec.to_builtins(captured)))
         draft.rename(self.git.directory / NEWEST_NAME)
-        with (self.directory / LIST_NAME).open("a") as listed:
-            listed.write(f"{int(time.time())} {captured.id}\n")
+        self._list(captured.id)
         if first_named:
             line = json.dumps([captured.id, [os.fsdecode(path) for path in first_named]])
             with (self.directory / FIRST_NAMED_NAME).open("a") as noted:
                 noted.write(f"{line}\n")
+
+    def _list(self, checkpoint: str) -> None:
+        with (self.directory / LIST_NAME).open("a") as listed:
+            listed.write(f"{int(time.time())} {checkpoint}\n")
 
     def completed(self, checkpoint: str) -> str:
         """The checkpoint with the ignored files that nobody had named yet, as they were when first somebody did.
@@ -196,12 +200,29 @@ class OpenStore:
         added = self._named_after(checkpoint)
         if not added:
             return checkpoint
-        index = self.git.directory / "completing"
+        return self._varied(checkpoint, added)
+
+    def with_changes(self, checkpoint: str, changes: Sequence[CheckpointChange]) -> str:
+        """The checkpoint as it would be with every path as `after` says. It is kept as long as others."""
+        if not changes:
+            return checkpoint
+        entries = {
+            os.fsencode(each.path): (b"0", NOTHING) if each.after is None else _entry(each.after) for each in changes
+        }
+        varied = self._varied(checkpoint, entries)
+        self._list(varied)
+        return varied
+
+    def _varied(self, checkpoint: str, entries: Mapping[bytes, tuple[bytes, bytes]]) -> str:
+        """The checkpoint with other modes and contents at these paths."""
+        index = self.git.directory / "varying"
         index.unlink(missing_ok=True)
         try:
             self.git.run("read-tree", checkpoint, index=index)
-            told = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in added.items())
-            self.git.run("update-index", "--add", "-z", "--index-info", stdin=told, index=index)
+            # What goes away first: a file may stand where a directory was.
+            told = sorted(entries.items(), key=lambda entry: entry[1][0] != b"0")
+            lines = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in told)
+            self.git.run("update-index", "--add", "--replace", "-z", "--index-info", stdin=lines, index=index)
             return self._commit(self.details(checkpoint), index)
         finally:
             index.unlink(missing_ok=True)
@@ -325,6 +346,10 @@ class OpenStore:
 
 def _terminated(paths: Sequence[bytes]) -> bytes:
     return b"".join(path + b"\0" for path in paths)
+
+
+def _entry(file: CheckpointFile) -> tuple[bytes, bytes]:
+    return file.mode.encode(), file.content.encode()
 
 
 def _change(told: str, path: str) -> CheckpointChange:

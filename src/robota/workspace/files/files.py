@@ -200,6 +200,10 @@ class LocalFiles:
         """The model has now been shown this content."""
         self._read_tracker.note_read(file.path, file.data, file.stamp)
 
+    def forget_reads(self) -> None:
+        """The model does not know any more what it read and wrote: what is there must be read before it is replaced."""
+        self._read_tracker.forget_all()
+
     def check_read(self, path: str, file: FileData, *, required: bool) -> None:
         """Raise `FileChanged` if the model has read other content; `required`: `NotRead` if it has read none."""
         self._read_tracker.check(path, file.path, file.data, file.stamp, required=required)

@@ -41,6 +41,10 @@ class ReadTracker:
         """The file is gone."""
         self._files.pop(real, None)
 
+    def forget_all(self) -> None:
+        """The model knows of no file any more."""
+        self._files.clear()
+
     def check(self, path: str, real: Path, data: bytes, stamp: Stamp, *, required: bool) -> None:
         """Refuse content that is not what the model read; `required`: also what it never read."""
         known = self._files.get(real)

@@ -1,0 +1,94 @@
+"""What is typed after `/rewind`, and what it orders. Pure."""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from robota.protocol.commands import ListRewindPoints, RedoRewind, RewindOrder, RewindTo, ShowRewindDiff, UndoRewind
+from robota.protocol.rewind import RewindScope
+
+USAGE: Final = (
+    "/rewind [list], diff [N], restore N [--files|--conversation|--only PATH|--dry-run], restore --call CALL, code N, "
+    "undo, redo"
+)
+
+
+class BadRewindOrder(ValueError):
+    """What was typed orders nothing."""
+
+
+class TypedRewind(msgspec.Struct, frozen=True, kw_only=True):
+    """An order, and whether it has been shown and is wanted: else it is only shown. `--dry-run` wants nothing more."""
+
+    order: RewindOrder
+    is_wanted: bool = False
+    is_dry_run: bool = False
+
+
+def rewind_order(arguments: str) -> ListRewindPoints | ShowRewindDiff | TypedRewind:
+    """The order in the words after `/rewind`. Raises `BadRewindOrder`."""
+    try:
+        words = shlex.split(arguments)
+    except ValueError as error:
+        raise BadRewindOrder from error
+    match words:
+        case [] | ["list"]:
+            return ListRewindPoints()
+        case ["diff"]:
+            return ShowRewindDiff()
+        case ["diff", number]:
+            return ShowRewindDiff(number=_number(number))
+        case ["restore" | "code" | "undo" | "redo", *rest]:
+            return _typed(words[0], rest)
+        case _:
+            raise BadRewindOrder
+
+
+def confirmed_line(arguments: str, state: str) -> str:
+    """The same order once it has been shown and is wanted."""
+    return f"/rewind {arguments} --yes" + (f" --state {state}" if state else "")
+
+
+def _typed(action: str, words: Sequence[str]) -> TypedRewind:
+    options = _options(words)
+    state, is_wanted, is_dry_run = options.state, options.yes, options.dry_run
+    target = (options.number, options.call, options.only, options.files, options.conversation)
+    order: RewindOrder
+    if action in ("undo", "redo"):
+        if any(target):
+            raise BadRewindOrder
+        order = UndoRewind(state=state) if action == "undo" else RedoRewind(state=state)
+    else:
+        scope = RewindScope.CONVERSATION if options.conversation else RewindScope.BOTH
+        if options.files or action == "code":
+            scope = RewindScope.FILES
+        order = RewindTo(
+            number=options.number, call_id=options.call, scope=scope, only=tuple(options.only), state=state
+        )
+    return TypedRewind(order=order, is_wanted=is_wanted, is_dry_run=is_dry_run)
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("number", nargs="?", type=_number)
+    parser.add_argument("--call")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--state", default="")
+    for flag in ("--files", "--conversation", "--dry-run", "--yes"):
+        parser.add_argument(flag, action="store_true")
+    try:
+        options, unknown = parser.parse_known_args(list(words))
+    except argparse.ArgumentError as error:
+        raise BadRewindOrder from error
+    if unknown:
+        raise BadRewindOrder
+    return options
+
+
+def _number(word: str) -> int:
+    if not (word.isascii() and word.isdecimal()):
+        raise BadRewindOrder
+    return int(word)

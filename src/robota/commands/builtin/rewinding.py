@@ -1,0 +1,69 @@
+"""`/rewind`: the prompts of the session, what they changed, and going back."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from robota.commands.builtin.rewind_orders import BadRewindOrder, TypedRewind, confirmed_line, rewind_order
+from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.point_table import point_table
+from robota.engine.session.session import Session
+from robota.protocol.commands import ListRewindPoints, Refused, ShowRewindDiff
+from robota.protocol.rewind import PromptPoint
+from robota.protocol.slash_commands import (
+    CommandOutcome,
+    CommandShown,
+    RewindShown,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+
+INFO: Final = SlashCommandInfo(
+    name="rewind",
+    argument_hint="[list | diff [N] | restore N | undo | redo]",
+    description="go back: files and conversation",
+    subcommands=(
+        SubcommandInfo(name="list", description="the prompts of this session and the files they changed"),
+        SubcommandInfo(name="diff", argument_hint="[N]", description="what prompt N changed, or all"),
+        SubcommandInfo(
+            name="restore",
+            argument_hint="N|--call CALL [--files|--conversation|--only PATH|--dry-run]",
+            description="go back to before prompt N, or to before a call",
+        ),
+        SubcommandInfo(name="code", argument_hint="N", description="the same with files only"),
+        SubcommandInfo(name="undo", description="take the newest way back back"),
+        SubcommandInfo(name="redo", description="go it again"),
+    ),
+)
+
+
+def rewind_commands(session: Session) -> Iterable[SlashCommand]:
+    """`/rewind`. Going back is shown first; the line that comes with it does it."""
+
+    async def rewind(arguments: str) -> CommandOutcome | Refused:
+        try:
+            order = rewind_order(arguments)
+        except BadRewindOrder:
+            return wrong_arguments(INFO, "That is no way back.")
+        match order:
+            case ListRewindPoints():
+                points = await session.rewind.points()
+                return points if isinstance(points, Refused) else _listed(points)
+            case ShowRewindDiff(number=number):
+                diff = await session.rewind.diff(number)
+                return diff if isinstance(diff, Refused) else told(diff or "Nothing differs.")
+            case TypedRewind(is_wanted=True):
+                done = await session.rewind.go(order.order)
+                return done if isinstance(done, Refused) else RewindShown(result=done, is_done=True)
+            case TypedRewind():
+                preview = await session.rewind.preview(order.order)
+                if isinstance(preview, Refused):
+                    return preview
+                is_offered = not order.is_dry_run and not preview.is_empty
+                line = confirmed_line(arguments, preview.state) if is_offered else None
+                return RewindShown(result=preview, line=line)
+
+    yield SlashCommand(info=INFO, run=rewind)
+
+
+def _listed(points: Sequence[PromptPoint]) -> CommandShown:
+    return CommandShown(view=point_table(points)) if points else told("Nothing was asked in this session.")

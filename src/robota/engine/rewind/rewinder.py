@@ -1,0 +1,238 @@
+"""Goes back in a session that nothing runs in: to a prompt or a call, and forth again."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from robota.contracts.rewind import RewindError
+from robota.engine.record.journal import LogPort
+from robota.log.chain.reader import load
+from robota.log.errors import LogError
+from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
+from robota.log.record import Payload, Record
+from robota.log.replay.branches import last_of_conversation
+from robota.log.replay.rewind_points import RewindHistory, RewindPoint, RewindStep, rewind_history
+from robota.protocol.commands import RedoRewind, RewindOrder, RewindTo, UndoRewind
+from robota.protocol.rewind import (
+    LeftFile,
+    PromptPoint,
+    RestoredFile,
+    RewindAction,
+    RewindCall,
+    RewindResult,
+    RewindScope,
+)
+from robota.workspace.checkpoints.private_git import CheckpointError
+from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, plan_restore, plan_reversal
+from robota.workspace.checkpoints.store import CheckpointStore
+
+ID_BYTES: Final = 8
+T = TypeVar("T")
+
+
+class _Way(msgspec.Struct, frozen=True, kw_only=True):
+    """A way back, worked out. `to` is absent if the conversation is there already or stays as it is."""
+
+    action: RewindAction
+    to: int | None
+    plan: RestorePlan | None
+
+
+class Rewinder:
+    """Goes back in one session, or only looks if it has no `log` to write to.
+
+    `open_store` gives the checkpoints of its workspace; absent if there are none.
+    """
+
+    def __init__(self, path: Path, log: LogPort | None, open_store: Callable[[], CheckpointStore] | None) -> None:
+        self._path = path
+        self._log = log
+        self._open_store = open_store
+        self._store: CheckpointStore | None = None
+
+    async def points(self) -> tuple[PromptPoint, ...]:
+        """Every prompt of the session, also those on branches that were left."""
+        return await _in_thread(lambda: tuple(map(self._shown, self._history().points)))
+
+    async def diff(self, number: int | None) -> str:
+        """What the calls of a prompt changed, or everything since the first change."""
+        return await _in_thread(lambda: self._diff(number))
+
+    async def preview(self, order: RewindOrder) -> RewindResult:
+        """What the order would change, with the exact diff."""
+        records, history, way = await _in_thread(lambda: self._worked_out(order))
+        return _result(way, records, history)
+
+    async def carry_out(self, order: RewindOrder) -> RewindResult:
+        """Go back. Files change as a whole or not at all, and the conversation only after them."""
+        records, history, way = await _in_thread(lambda: self._worked_out(order))
+        result = _result(way, records, history)
+        if order.state and order.state != result.state:
+            raise RewindError("The workspace has changed since this was shown. Nothing was changed; look at it again")
+        if not result.is_empty:
+            assert self._log is not None, "this was only to be looked at"
+            await self._go(way, self._log)
+        return result
+
+    async def _go(self, way: _Way, log: LogPort) -> None:
+        name = os.urandom(ID_BYTES).hex()
+        plan = way.plan if way.plan is not None and way.plan.changes else None
+        files = None if plan is None else RewoundFiles(before=plan.saved, after=plan.after)
+        if plan is not None and files is not None:
+            await _write(log, RewindStartRecord(rewind_id=name, files=files))
+            try:
+                await _in_thread(lambda: carry_out(self._checkpoints(), plan))
+            except RewindError:
+                await _write(log, RewindRecord(rewind_id=name, action="failed"))
+                raise
+        await _write(log, RewindRecord(rewind_id=name, action=way.action, to=way.to, files=files))
+
+    def _records(self) -> tuple[Record, ...]:
+        return load(self._path).records
+
+    def _history(self) -> RewindHistory:
+        return rewind_history(self._records())
+
+    def _checkpoints(self) -> CheckpointStore:
+        if self._open_store is None:
+            raise RewindError("The settings switch checkpoints off (checkpoints.enabled), so files cannot be restored")
+        self._store = self._store or self._open_store()
+        return self._store
+
+    def _shown(self, point: RewindPoint) -> PromptPoint:
+        return PromptPoint(
+            number=point.number,
+            prompt=point.prompt,
+            is_live=point.is_live,
+            calls=tuple(RewindCall(id=call.id, tool=call.tool) for call in point.calls),
+            files=self._files_changed(point),
+            not_captured=point.not_captured,
+        )
+
+    def _files_changed(self, point: RewindPoint) -> tuple[str, ...] | None:
+        if not point.calls or point.before is None:
+            return ()
+        try:
+            changes = self._checkpoints().changes(point.before, point.after or self._checkpoints().capture().id)
+        except (CheckpointError, RewindError):
+            return None
+        return tuple(_text(change.path) for change in changes)
+
+    def _diff(self, number: int | None) -> str:
+        points = self._history().points
+        if number is None:
+            before = next((point.before for point in points if point.before is not None), None)
+            after = None
+        else:
+            point = _numbered(points, number)
+            before, after = (point.before, point.after) if point.calls else (None, None)
+        if before is None:
+            return ""
+        store = self._checkpoints()
+        return store.diff(before, after or store.capture().id).decode("utf-8", "replace")
+
+    def _worked_out(self, order: RewindOrder) -> tuple[Sequence[Record], RewindHistory, _Way]:
+        records = self._records()
+        history = rewind_history(records)
+        way = self._way(order, history)
+        here = records[-1].seq if records else 0
+        if way.to is not None and last_of_conversation(records, way.to) == last_of_conversation(records, here):
+            way = msgspec.structs.replace(way, to=None)
+        return records, history, way
+
+    def _way(self, order: RewindOrder, history: RewindHistory) -> _Way:
+        match order:
+            case RewindTo():
+                return self._way_to(order, history.points)
+            case UndoRewind():
+                if not history.undo:
+                    raise RewindError("There is nothing to undo in this session")
+                return self._way_off(RewindAction.UNDO, history.undo[-1])
+            case RedoRewind():
+                if not history.redo:
+                    raise RewindError("There is nothing to redo in this session")
+                return self._way_off(RewindAction.REDO, history.redo[-1])
+
+    def _way_to(self, order: RewindTo, points: Sequence[RewindPoint]) -> _Way:
+        target, to = _target(order, points)
+        is_part = bool(order.only) or order.scope is RewindScope.FILES
+        plan = None
+        if target is not None and order.scope is not RewindScope.CONVERSATION:
+            plan = plan_restore(self._checkpoints(), target, order.only)
+        return _Way(action=RewindAction.RESTORE, to=None if is_part else to, plan=plan)
+
+    def _way_off(self, action: RewindAction, step: RewindStep) -> _Way:
+        files = step.files
+        plan = None if files is None else plan_reversal(self._checkpoints(), files.before, files.after)
+        return _Way(action=action, to=step.to, plan=plan)
+
+
+async def _write(log: LogPort, record: Payload) -> None:
+    try:
+        log.append(record)
+        await log.sync()
+    except LogError as error:
+        raise RewindError(str(error)) from error
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Do what may block beside the loop."""
+    try:
+        return await asyncio.to_thread(work)
+    except (CheckpointError, LogError) as error:
+        raise RewindError(str(error)) from error
+
+
+def _target(order: RewindTo, points: Sequence[RewindPoint]) -> tuple[str | None, int]:
+    """The checkpoint, and the record, that the order leads to."""
+    if (order.number is None) == (order.call_id is None):
+        raise RewindError("Say where to go back to: the number of a prompt, or the id of a call")
+    if order.number is not None:
+        point = _numbered(points, order.number)
+        return point.before, point.to
+    calls = [call for point in points for call in point.calls if call.id == order.call_id]
+    if not calls:
+        raise RewindError(f"There is no checkpoint before a call {order.call_id!r} in this session")
+    return calls[-1].checkpoint, calls[-1].to
+
+
+def _numbered(points: Sequence[RewindPoint], number: int) -> RewindPoint:
+    if not 1 <= number <= len(points):
+        raise RewindError(f"There is no prompt {number} in this session; it has {len(points)}")
+    return points[number - 1]
+
+
+def _result(way: _Way, records: Sequence[Record], history: RewindHistory) -> RewindResult:
+    plan = way.plan
+    result = RewindResult(action=way.action)
+    if plan is not None:
+        result = RewindResult(
+            action=way.action,
+            files=tuple(RestoredFile(path=_text(each.path), kind=each.kind) for each in plan.changes),
+            left_files=tuple(LeftFile(path=_text(each.path), reason=each.reason) for each in plan.left),
+            saved_new_work=plan.saved_new_work,
+            diff=plan.diff.decode("utf-8", "replace"),
+            state=plan.saved,
+        )
+    if way.to is None:
+        return result
+    reached = [record for record in records if record.seq <= way.to]
+    known = {point.number for point in rewind_history(reached).points if point.is_live}
+    left = [point for point in history.points if point.is_live and point.number not in known]
+    now_live = {point.number for point in history.points if point.is_live}
+    return msgspec.structs.replace(
+        result,
+        changes_conversation=True,
+        left_prompts=tuple(point.number for point in left),
+        returned_prompts=tuple(sorted(known - now_live)),
+        draft=left[0].prompt if left and way.action is RewindAction.RESTORE else None,
+    )
+
+
+def _text(path: str) -> str:
+    """A path that JSON can hold: bytes that are no text are replaced."""
+    return os.fsencode(path).decode("utf-8", "replace")
