@@ -36,9 +36,10 @@ def sandbox(bench: Bench) -> list[Measurement]:
 
 
 def session_profile(bench: Bench) -> SandboxProfile:
-    """A repository with another one in it, and a home with a few secrets and a hundred other things."""
+    """As a session finds it: a workspace with its log, another repository, and a home with secrets and other things."""
     temporary = bench.workspace.parent / "sandbox-tmp"
-    for place in (temporary, bench.home / ".ssh", bench.home / ".aws", bench.workspace / "inner/.git"):
+    inside = (bench.workspace / ".robota/sessions", bench.workspace / "inner/.git")
+    for place in (temporary, bench.home / ".ssh", bench.home / ".aws", *inside):
         place.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         (bench.home / f"thing{number}").touch()

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from robota.protocol.events import ToolEnd
+from robota.workspace.sandbox.backend import SandboxKind
 from tests.engine.stage import Stage, call, play, tool_results
+from tests.workspace.sandbox.cells import Cell
 
 DONE = {"text": "done"}
 
@@ -93,3 +95,24 @@ def test_a_failure_that_only_may_be_the_sandboxes_doing_is_left_to_the_model(wor
 
     denied = {"calls": [call("execute_command", command="echo 'Permission denied'; exit 1")]}
     play(workspace, [denied, DONE], story, allowed_tools=("Bash",))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo x > .envrc", "mkdir .vscode/x", "python3 -c \"open('.husky/pre-commit', 'w')\"", "mkdir -p .git/x"],
+)
+def test_a_name_that_must_not_come_into_being_is_offered_outside_as_well(
+    workspace: Path, tmp_path: Path, command: str
+) -> None:
+    Cell(SandboxKind.BUBBLEWRAP, tmp_path / "cell")  # skips where there is none
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("yesButtonClicked")
+        second = await stage.until_ask("command")
+        assert second.verdict is not None and second.verdict.rule == "sandbox"
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+
+    play(workspace, [{"calls": [call("execute_command", command=command)]}, DONE], story)

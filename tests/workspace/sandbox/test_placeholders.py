@@ -13,7 +13,7 @@ from robota.config.trust.sources import take_snapshot
 from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
-from robota.workspace.sandbox.placeholders import Placeholders
+from robota.workspace.sandbox.placeholders import WAITING, Placeholders
 from robota.workspace.sandbox.profile import PROTECTED_NAMES
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
@@ -136,6 +136,59 @@ def test_r13_what_a_killed_robota_left_goes_with_the_next_start(tmp_path: Path, 
     assert robota("-p", "go", env={"TMPDIR": str(tmp_path / "tmp")}).code == 0
     assert not (robota.workspace / ".claude").exists()
     assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_between_commands_placeholders_wait_in_our_own_directory(strong: Cell) -> None:
+    """They are moved, which costs hardly anything, and what somebody put into one meanwhile comes back to its place."""
+    (strong.root / ".robota" / "sessions").mkdir(parents=True)
+    strong.renew()
+    assert strong.run("echo evil > .envrc").returncode != 0
+    assert strong.names() == [".git", ".robota"]
+    waiting = strong.root / ".robota" / WAITING
+    made = {place.stat().st_ino for place in waiting.iterdir()}
+    assert len(made) >= len(PROTECTED_NAMES) - 2
+
+    wrapped = strong.sandbox.wrap(["/bin/true"])
+    assert (strong.root / ".envrc").stat().st_ino in made
+    assert not list(waiting.iterdir())
+    (strong.root / ".vscode" / "mine").write_text("mine")
+    wrapped.clean_up()
+    assert strong.names() == [".git", ".robota", ".vscode"]
+    assert strong.run("cat .vscode/mine; echo evil > .vscode/mine").stdout == "mine"
+
+
+@pytest.mark.parametrize("kind", ["filled", "link", "file"])
+def test_what_somebody_put_where_placeholders_wait_never_comes_into_the_workspace(strong: Cell, kind: str) -> None:
+    waiting = strong.root / ".robota" / WAITING
+    waiting.mkdir(parents=True)
+    for number in range(50):
+        match kind:
+            case "filled":
+                (waiting / str(number)).mkdir()
+                (waiting / str(number) / "settings.json").write_text("{}")
+            case "link":
+                (waiting / str(number)).symlink_to("/etc")
+            case _:
+                (waiting / str(number)).write_text("evil")
+    strong.renew()
+    wrapped = strong.sandbox.wrap(["/bin/true"])
+    assert all(not list((strong.root / name).iterdir()) for name in PROTECTED_NAMES if name not in (".git", ".robota"))
+    wrapped.clean_up()
+    assert strong.names() == [".git", ".robota"]
+
+
+def test_a_link_in_place_of_where_they_wait_is_not_followed(strong: Cell) -> None:
+    (strong.root / ".robota").mkdir()
+    (strong.root / ".robota" / WAITING).symlink_to(strong.outside)
+    strong.renew()
+    assert strong.run("echo evil > .envrc").returncode != 0
+    assert not list(strong.outside.iterdir()) and strong.names() == [".git", ".robota"]
+
+
+def test_what_changes_the_mode_of_a_placeholder_writes_to_nobody(strong: Cell) -> None:
+    done = strong.run("chmod 777 .vscode && echo evil > .vscode/tasks.json && cat .vscode/tasks.json")
+    assert done.stdout == "evil\n"
+    assert strong.names() == [".git"]
 
 
 def test_an_empty_directory_of_somebody_else_is_kept(tmp_path: Path) -> None:

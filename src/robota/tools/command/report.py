@@ -1,5 +1,6 @@
 """What a model is told of a command: its output, shortened, how it ended, and where the whole output is kept."""
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from itertools import groupby
@@ -9,6 +10,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.tool import ToolContext
+from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.process.ending import Ending, StopReason
 
 MAX_CHARACTERS: Final = 30_000
@@ -34,6 +36,8 @@ WORDS_OF_THE_SANDBOX: Final = (
 )
 # What they say then too, but also for many other reasons.
 WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
+# What they say of a name that must not come into being: an empty directory stands there, in which nothing can be made.
+WORDS_OF_A_KEPT_NAME: Final = ("Permission denied", "Is a directory", "EACCES", "EISDIR")
 SANDBOX_NOTE: Final = (
     "The command ran in a sandbox: it writes only in the workspace and reaches only allowed hosts. If that is why it "
     "failed, run this exact command again with without_sandbox: true; the user will be asked."
@@ -120,7 +124,9 @@ def was_stopped_by_the_sandbox(ending: Ending, output: str, refused: Sequence[st
     """Whether it failed after hosts were refused to it, or in words that hardly anything but the sandbox causes."""
     if refused and ending.exit_code not in (0, None):
         return True
-    return _failed_saying(WORDS_OF_THE_SANDBOX, ending, output)
+    return _failed_saying(WORDS_OF_THE_SANDBOX, ending, output) or (
+        _failed_saying(WORDS_OF_A_KEPT_NAME, ending, output) and _speaks_of_a_kept_name(output)
+    )
 
 
 def may_be_the_sandbox(ending: Ending, output: str) -> bool:
@@ -144,6 +150,13 @@ async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tup
 def how_to_look(name: str) -> str:
     """How the model can read a kept output."""
     return f'Look into it with read_command_output {{"artifact_id": "{name}"}}.'
+
+
+def _speaks_of_a_kept_name(output: str) -> bool:
+    names = "|".join(re.escape(name) for name in names_guarded_by(Guard.KEPT_FREE))
+    kept = re.compile(rf"(?<![\w.-])(?:{names})(?![\w.-])")
+    said = (line for line in output.splitlines() if any(words in line for words in WORDS_OF_A_KEPT_NAME))
+    return any(kept.search(line) for line in said)
 
 
 def _size(file: Path) -> int | None:

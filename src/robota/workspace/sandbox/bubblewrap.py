@@ -2,7 +2,9 @@
 
 import os
 import re
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +35,8 @@ VISIBLE_RUN_FILES: Final = (
 )
 # Where temporary files go outside. Inside that is always /tmp, and other places cannot be written.
 TEMPORARY_VARIABLES: Final = ("TMPDIR", "TMP", "TEMP")
+# Bubblewrap knows `--perms` since then.
+KNOWS_PERMS: Final = (0, 5)
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
 # No core dumps; no file beyond 16 GiB (in blocks of 512 bytes), which would fill the disk; and if memory runs out, the
 # command is killed first. The watchdog sets the latter for every command, but too late for one in here.
@@ -60,8 +64,11 @@ def wrap_in_bubblewrap(
             os.close(seccomp_descriptor)
         placeholders.release()
 
-    read_only = _read_only_paths(profile, (*submodules.read_only, *_not_to_be_pinned(profile, submodules), *kept_free))
-    words = bubblewrap_arguments(executable, _with_pinned(profile, submodules), read_only, cwd, seccomp_descriptor)
+    found = (*submodules.read_only, *_not_to_be_pinned(profile, submodules), *kept_free)
+    read_only = _read_only_paths(profile, placeholders.standing, found)
+    words = bubblewrap_arguments(
+        executable, _with_pinned(profile, submodules), read_only, placeholders.standing, cwd, seccomp_descriptor
+    )
     return WrappedCommand(
         argv=(*words, *options, "--", *_limiting_shell(), *command),
         descriptors=() if seccomp_descriptor is None else (seccomp_descriptor,),
@@ -92,6 +99,7 @@ def bubblewrap_arguments(
     executable: str,
     profile: SandboxProfile,
     read_only: Sequence[Path],
+    placeholders: Iterable[Path],
     cwd: Path,
     seccomp_descriptor: int | None = None,
 ) -> list[str]:
@@ -107,6 +115,8 @@ def bubblewrap_arguments(
         words += ["--bind", str(place), str(place)]
     for place in read_only:
         words += ["--ro-bind", str(place), str(place)]
+    for place in placeholders:
+        words += _empty_directory(executable, str(place))
     kept = [place for place in profile.kept_from_model if not place.is_symlink()]
     for place in (*profile.hidden_directories, *(place for place in kept if place.is_dir())):
         words += ["--tmpfs", str(place), "--remount-ro", str(place)]
@@ -124,22 +134,39 @@ def bubblewrap_arguments(
     return [*words, "--chdir", str(cwd)]
 
 
-def _read_only_paths(profile: SandboxProfile, submodules: Sequence[Path]) -> list[Path]:
+def _empty_directory(executable: str, place: str) -> tuple[str, ...]:
+    """The options for an empty directory in which nothing can be made.
+
+    It need not be a read-only mount, which takes five times as long: what a command puts there after it has changed the
+    mode is seen by nobody else.
+    """
+    if _version(executable) >= KNOWS_PERMS:
+        return ("--perms", "0555", "--tmpfs", place)
+    return ("--tmpfs", place, "--remount-ro", place)
+
+
+@cache
+def _version(executable: str) -> tuple[int, ...]:
+    done = subprocess.run([executable, "--version"], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    return tuple(int(number) for number in re.findall(rb"\d+", done.stdout)[:2])
+
+
+def _read_only_paths(profile: SandboxProfile, placeholders: frozenset[Path], submodules: Sequence[Path]) -> list[Path]:
     """What exists of the names that must not change. A link counts as what it leads to: nothing mounts on a link."""
     closed_paths = profile.closed_paths
     if not all(is_there(place) for place in closed_paths):
         closed_paths = find_closed_paths(profile.root)  # one was moved, and must stay protected
+    names = (*profile.protected_names, *closed_paths, *submodules)
     # Not `Path.resolve`, which does not take a link that leads to itself.
-    places = dict.fromkeys(
-        Path(os.path.realpath(place)) for place in (*profile.protected_names, *closed_paths, *submodules)
-    )
-    return [place for place in places if is_there(place) and _is_inside(place, (profile.root, *profile.writable))]
-
-
-def _is_inside(place: Path, writable: Sequence[Path]) -> bool:
-    """Whether it could be written, and is not itself such a place or one around it."""
+    places = dict.fromkeys(Path(os.path.realpath(name)) for name in names if name not in placeholders)
+    writable = (profile.root, *profile.writable)
+    # What could be written as a whole, and what is around it, is not closed.
     around = {parent for wide in writable for parent in (wide, *wide.parents)}
-    return place not in around and any(place.is_relative_to(wide) for wide in writable)
+    return [
+        place
+        for place in places
+        if is_there(place) and place not in around and any(place.is_relative_to(wide) for wide in writable)
+    ]
 
 
 def _limiting_shell() -> tuple[str, ...]:

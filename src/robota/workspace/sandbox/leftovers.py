@@ -13,6 +13,7 @@ from robota.workspace.files.steering_names import Guard, names_guarded_by
 OWN_DIRECTORY: Final = ".robota"
 # Also kept free, where a directory could become a repository without a `.git`.
 BARE_REPOSITORY: Final = ("commondir", "refs", "HEAD")
+WAITING_PLACEHOLDERS: Final = "placeholders"
 PRIVATE_PREFIX: Final = "robota-tmp-"
 ALWAYS_THERE: Final = "/tmp"
 
@@ -25,6 +26,8 @@ def remove_leftovers(root: Path, temporary: str) -> None:
             there = {entry.name for entry in entries}
         if candidates := [name for name in names if name.name in there]:
             _remove_placeholders(candidates, root / OWN_DIRECTORY)
+        if OWN_DIRECTORY in there and os.path.lexists(root / OWN_DIRECTORY / WAITING_PLACEHOLDERS):
+            _remove_waiting(root / OWN_DIRECTORY)
     with suppress(OSError), os.scandir(temporary or ALWAYS_THERE) as entries:
         has_private = any(entry.name.startswith(PRIVATE_PREFIX) for entry in entries)
         if has_private:
@@ -36,6 +39,12 @@ def _remove_placeholders(names: list[Path], lock_directory: Path) -> None:
 
     if any(is_placeholder(name) for name in names):
         remove_abandoned(names, lock_directory)
+
+
+def _remove_waiting(directory: Path) -> None:
+    from robota.workspace.sandbox.placeholders import remove_waiting
+
+    remove_waiting(directory)
 
 
 def _remove_private(parent: Path) -> None:

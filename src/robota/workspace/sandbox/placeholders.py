@@ -3,6 +3,9 @@
 A mount needs something to lie on. git does not see empty directories, so they change no status. They must not go while
 another command is running: the kernel would take away its mounts with them. So every command holds a shared lock, also
 across processes, and whoever can get it alone tidies up; what a killed Robota left is tidied up by the next one.
+
+Between commands they wait in a directory of Robota's own, because twenty times making and removing one takes a file
+system longer than everything else that is done for a command, and moving it hardly any time.
 """
 
 import fcntl
@@ -13,37 +16,100 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from robota.workspace.files.exchange_names import move_to_free_name
 from robota.workspace.problems import CommandNotStarted
 
 # By this time of change a placeholder is known: putting something into it, or making it by hand, gives another one.
 MARK_S: Final = 0x524F424F
 TRIES: Final = 200
 PAUSE_S: Final = 0.005
+# Where they wait, in the directory on which the locks are. More than this many are not kept.
+WAITING: Final = "placeholders"
+MOST_WAITING: Final = 100
 
 
 class Placeholders:
-    """Makes all `names` exist, the missing ones as empty directories, until `release` is called."""
+    """Makes all `names` exist, the missing ones as empty directories, until `release` is called.
+
+    `standing` are those of the names that are such directories, whoever made them.
+    """
 
     def __init__(self, names: Sequence[Path], lock_directory: Path) -> None:
         """`lock_directory` is one of the names: the directory on which the locks are."""
         self._names = [*(name for name in names if name != lock_directory), lock_directory]
         self._lock = _shared_lock(lock_directory)
-        for name in names:
-            _make(name)
+        with _WaitingPlaceholders(lock_directory) as waiting:
+            self.standing = frozenset(name for name in names if waiting.put_at(name))
 
     def release(self) -> None:
-        """Remove those that are still empty, if nobody else needs them. Doing it twice does nothing."""
+        """Take away those that are still empty, if nobody else needs them. Doing it twice does nothing."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for name in self._names:
-                _remove(name)
+            with _WaitingPlaceholders(self._names[-1]) as waiting:
+                for name in self._names:
+                    waiting.take_away(name)
         except OSError:
             pass  # somebody else runs a command here and will do it
         finally:
             os.close(lock)
+
+
+class _WaitingPlaceholders:
+    """Those that stand nowhere just now; none where the directory for them would itself be a placeholder."""
+
+    def __init__(self, lock_directory: Path) -> None:
+        self._directory = _open_waiting(lock_directory)
+        self._names = [] if self._directory is None else os.listdir(self._directory)  # noqa: PTH208 - of a descriptor
+
+    def __enter__(self) -> "_WaitingPlaceholders":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._directory is not None:
+            os.close(self._directory)
+
+    def put_at(self, place: Path) -> bool:
+        """Make sure that there is something, and say whether it is a placeholder."""
+        if os.path.lexists(place):
+            return is_placeholder(place)
+        while self._directory is not None and self._names:
+            name = self._names.pop()
+            # Another command may have taken it, or somebody has put something into it.
+            with suppress(OSError):
+                if _is_marked(name, self._directory):
+                    if move_to_free_name(self._directory, name, None, str(place)) and _is_marked(str(place), None):
+                        return True
+                    break
+        return _make(place)
+
+    def take_away(self, place: Path) -> None:
+        """Put it with the others that wait if it is still empty, else leave it."""
+        with suppress(OSError):
+            if not _is_marked(str(place), None):
+                return
+            if self._directory is None or len(self._names) >= MOST_WAITING:
+                place.rmdir()
+                return
+            name = next(name for name in map(str, range(MOST_WAITING + 1)) if name not in self._names)
+            if not move_to_free_name(None, str(place), self._directory, name):
+                place.rmdir()
+            elif _is_marked(name, self._directory):
+                self._names.append(name)
+            else:
+                # Somebody has put something into it at this very moment.
+                move_to_free_name(self._directory, name, None, str(place))
+
+
+def remove_waiting(lock_directory: Path) -> None:
+    """Remove all that stand nowhere. Whoever is about to use one makes another."""
+    directory = lock_directory / WAITING
+    with suppress(OSError):
+        for place in directory.iterdir():
+            place.rmdir()
+        directory.rmdir()
 
 
 def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
@@ -56,7 +122,7 @@ def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for name in (*(name for name in names if name != lock_directory), lock_directory):
             if is_placeholder(name):
-                _remove(name)
+                name.rmdir()
     except OSError:
         pass  # somebody runs a command here and will do it
     finally:
@@ -106,14 +172,33 @@ def _is_still(place: Path, descriptor: int) -> bool:
     return False
 
 
-def _make(name: Path) -> None:
+def _open_waiting(lock_directory: Path) -> int | None:
+    """The directory in which they wait, made if need be; None where they cannot wait."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        if _is_marked(str(lock_directory), None):
+            return None
+        around = os.open(lock_directory, flags)
+    except OSError:
+        return None
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(WAITING, 0o755, dir_fd=around)
+        return os.open(WAITING, flags, dir_fd=around)
+    except OSError:
+        return None
+    finally:
+        os.close(around)
+
+
+def _is_marked(name: str, directory: int | None) -> bool:
+    return os.stat(name, dir_fd=directory, follow_symlinks=False).st_mtime == MARK_S
+
+
+def _make(name: Path) -> bool:
     # Where we cannot make it, a command with no more rights than ours cannot either.
     with suppress(OSError):
         name.mkdir(mode=0o755)
         os.utime(name, (MARK_S, MARK_S), follow_symlinks=False)
-
-
-def _remove(name: Path) -> None:
-    with suppress(OSError):
-        if name.stat(follow_symlinks=False).st_mtime == MARK_S:
-            name.rmdir()
+        return True
+    return is_placeholder(name)

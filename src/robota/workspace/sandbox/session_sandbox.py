@@ -122,7 +122,15 @@ class SessionSandbox:
         if self._private_tmp is not None:
             self._private_tmp.remove()
             self._private_tmp = None
+            self._remove_waiting_placeholders()
             self._backend = self._joined = None
+
+    def _remove_waiting_placeholders(self) -> None:
+        # Only after a command, and then it has been imported.
+        from robota.workspace.sandbox.placeholders import remove_waiting
+        from robota.workspace.sandbox.profile import OWN_DIRECTORY
+
+        remove_waiting(self._root / OWN_DIRECTORY)
 
     def _kept_places(self) -> tuple[Path, ...]:
         """Found once, and again when one of them has been moved."""
