@@ -1,7 +1,6 @@
 """Opens a session: settles every choice first, then makes the log and puts the services together."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.app.after_a_kill import clear_up_after_killed_sessions
 from robota.app.checkpoints import session_checkpoints
 from robota.app.hooks import hooks_of_session
 from robota.app.mcp import configured_servers
@@ -33,6 +33,7 @@ from robota.policy.modes.task_modes import TaskModes
 from robota.policy.protected.path_resolver import secret_pattern
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
+from robota.workspace.files.drafts import journal_directory
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
@@ -88,6 +89,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     """What a session will be made of. All that can turn out wrong is settled here, before anything is made."""
 
     root: Path
+    kept_in: Path
     settings: Settings
     profile: Profile
     options: Options  # but for the id of the session
@@ -103,8 +105,7 @@ def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
     redactor = Redactor(secret_variables(env))
     choices = _choices(launch, env, redactor)
-    kept_in = launch.kept_in or choices.root
-    new = begin_session(kept_in, user_directory(env), wall_clock_ms, launch.session_id, redactor)
+    new = begin_session(choices.kept_in, user_directory(env), wall_clock_ms, launch.session_id, redactor)
     with ExitStack() as undo:
         undo.callback(new.log.close)
         opened = _opened(choices, new, redactor, env)
@@ -131,6 +132,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     servers, server_notices = configured_servers(settings, root, project, env)
     return Choices(
         root=root,
+        kept_in=project,
         settings=settings,
         profile=profile,
         options=session_options(launch, settings.values, profile, root),
@@ -145,6 +147,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
 
 def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[str, str]) -> OpenSession:
     sandbox, settings = choices.sandbox, choices.settings
+    left_by_killed = clear_up_after_killed_sessions(choices.root, choices.kept_in, env)
     options = msgspec.structs.replace(choices.options, session_id=new.id)
     hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
     processes = LocalProcesses(
@@ -164,6 +167,8 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
         files=LocalFiles(
             choices.root,
+            journal=journal_directory(user_directory(env), choices.root),
+            drafts_in=choices.kept_in,
             is_forbidden=choices.policy.forbids_reading,
             is_secret=lambda relative: secret_pattern(relative) is not None,
         ),
@@ -176,7 +181,6 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
     else:
         sandbox.on_detected(session.tell_sandbox)
         sandbox.keep_from_commands(lambda: _kept_from_commands(choices.policy))
-        sandbox.remove_leftovers(os.environ.get("TMPDIR", ""))
     return OpenSession(
         session=session,
         log=new.log,
@@ -185,5 +189,5 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         processes=processes,
         sandbox=sandbox,
         servers=choices.servers,
-        notices=(*choices.notices, *hook_notices, *new.notices),
+        notices=(*choices.notices, *hook_notices, *new.notices, *left_by_killed),
     )

@@ -2,6 +2,9 @@
 
 Sessions on one machine lock the directory from the last look at a file to its replacement. Against editors that do not
 lock, what is replaced is looked at once more after it was taken out, and put back if it is not what was expected.
+
+For a moment the new or the old content has a name of its own: in a directory for `drafts` where there is one, so that
+what a process leaves that is killed in this moment can be found (`drafts.py`).
 """
 
 import os
@@ -63,7 +66,9 @@ def create_file(parent: int, name: str, data: Content) -> None:
     os.fsync(parent)
 
 
-def replace_file(parent: int, name: str, data: Content, look: Callable[[], os.stat_result]) -> os.stat_result:
+def replace_file(
+    parent: int, name: str, data: Content, look: Callable[[], os.stat_result], drafts: int | None = None
+) -> os.stat_result:
     """New content for a file that exists, with the owner, mode and attributes of the old one.
 
     `look` is called under the lock of the directory: it says what the old file is like, or raises if it must not be
@@ -75,42 +80,67 @@ def replace_file(parent: int, name: str, data: Content, look: Callable[[], os.st
         with directory_lock(parent):
             before = look()
             _copy_attributes(name, before, parent, descriptor)
+            around = parent
             if _is_unnamed(descriptor):
-                _give_name(descriptor, draft, parent)
-            _exchange(parent, draft, name, before)
+                around = _give_name_to_draft(descriptor, draft, parent, drafts)
+            try:
+                _exchange(around, draft, parent, name, before)
+            finally:
+                with suppress(OSError):
+                    os.unlink(draft, dir_fd=around)
             after = os.fstat(descriptor)
     os.fsync(parent)
     return after
 
 
-def remove_file(parent: int, name: str, look: Callable[[], os.stat_result]) -> None:
+def remove_file(parent: int, name: str, look: Callable[[], os.stat_result], drafts: int | None = None) -> None:
     """Delete a file or a link by its name. `look` and `Overtaken` are as for `replace_file`."""
-    aside = _draft_name()
+    aside = draft_name()
     with directory_lock(parent):
         before = look()
-        os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
-        if not _is_same(os.lstat(aside, dir_fd=parent), before):
+        around = _move_aside(parent, name, aside, drafts)
+        if not _is_same(os.lstat(aside, dir_fd=around), before):
             with suppress(FileExistsError):  # they have written it once more: that one counts
-                os.link(aside, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
-            os.unlink(aside, dir_fd=parent)
+                os.link(aside, name, src_dir_fd=around, dst_dir_fd=parent, follow_symlinks=False)
+            os.unlink(aside, dir_fd=around)
             raise Overtaken
-        os.unlink(aside, dir_fd=parent)
+        os.unlink(aside, dir_fd=around)
     os.fsync(parent)
 
 
-def _exchange(parent: int, draft: str, name: str, before: os.stat_result) -> None:
+def _move_aside(parent: int, name: str, aside: str, drafts: int | None) -> int:
+    """Give the file another name; the directory in which it has that one now."""
+    if drafts is not None:
+        with suppress(OSError):  # on another file system
+            os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=drafts)
+            return drafts
+    os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
+    return parent
+
+
+def _give_name_to_draft(descriptor: int, draft: str, parent: int, drafts: int | None) -> int:
+    """The directory in which it has one now."""
+    if drafts is not None:
+        with suppress(OSError):  # on another file system
+            _give_name(descriptor, draft, drafts)
+            return drafts
+    _give_name(descriptor, draft, parent)
+    return parent
+
+
+def _exchange(around: int, draft: str, parent: int, name: str, before: os.stat_result) -> None:
     """Let draft and file change places, so that what was taken out can be looked at before it is gone."""
-    ours = os.lstat(draft, dir_fd=parent).st_ino
-    if not exchange_names(parent, draft, name):
+    ours = os.lstat(draft, dir_fd=around).st_ino
+    if not exchange_names(around, draft, name, parent):
         if not _is_same(os.lstat(name, dir_fd=parent), before):
             raise Overtaken
-        os.rename(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
+        os.rename(draft, name, src_dir_fd=around, dst_dir_fd=parent)
         return
-    if _is_same(os.lstat(draft, dir_fd=parent), before):
+    if _is_same(os.lstat(draft, dir_fd=around), before):
         return
     for _ in range(EXCHANGE_TRIES):
-        exchange_names(parent, draft, name)
-        if os.lstat(draft, dir_fd=parent).st_ino == ours:
+        exchange_names(around, draft, name, parent)
+        if os.lstat(draft, dir_fd=around).st_ino == ours:
             break
     raise Overtaken
 
@@ -131,7 +161,7 @@ def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
 
     It has none where the system can do that, so that nothing stays if we are killed. What is left of it is removed.
     """
-    name = _draft_name()
+    name = draft_name()
     descriptor = _opened_draft(parent, name, mode)
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
@@ -179,7 +209,8 @@ def _few_parts(data: Content) -> tuple[bytes | memoryview, ...]:
     return data.parts if len(data.parts) <= MANY_PARTS else (bytes(data),)
 
 
-def _draft_name() -> str:
+def draft_name() -> str:
+    """A name that nobody else takes, by which a draft is known."""
     return f".robota-{os.urandom(8).hex()}.tmp"
 
 

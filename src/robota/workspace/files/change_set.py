@@ -1,19 +1,29 @@
 """Changes to several files that happen together or not at all.
 
 Each change is made safely by itself; when one fails, those before it are undone. Files are removed last, so that
-whatever interrupts the work, no content is gone that does not stand somewhere.
+whatever interrupts the work, no content is gone that does not stand somewhere. What is about to be done is kept in a
+journal meanwhile, from which the next session undoes it if this process is killed.
 """
 
 import os
 import stat
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import assert_never
 
 import msgspec
 
 from robota.workspace.files.atomic_write import Content
+from robota.workspace.files.change_journal import (
+    FileMade,
+    FileRemoved,
+    JournaledChange,
+    LinkMade,
+    LinkRemoved,
+    journaled,
+)
 from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
 from robota.workspace.files.files import EditableFiles, FileData, LinkData
 from robota.workspace.problems import FileProblem
@@ -59,15 +69,65 @@ class _Done(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_changes(files: EditableFiles, changes: Sequence[Change]) -> None:
     """Make all of them, or raise `ChangesFailed` and leave everything as it was. No two may be about the same file."""
+    in_order = sorted(changes, key=lambda change: isinstance(change, Remove))
+    with ExitStack() as stack:
+        if files.journal is not None and len(in_order) > 1:
+            # A home that cannot be written is no reason not to work; what is wrong with a change shows when it is made.
+            with suppress(OSError, FileProblem):
+                entries = [_journaled(files, change) for change in in_order]
+                stack.enter_context(journaled(files.journal, files.root, entries))
+        _make_all(files, in_order)
+
+
+def _make_all(files: EditableFiles, changes: Sequence[Change]) -> None:
     done: list[_Done] = []
     try:
-        for change in sorted(changes, key=lambda change: isinstance(change, Remove)):
+        for change in changes:
             done.append(_make(files, change))
     except BaseException as error:
         left = [problem for each in reversed(done) if (problem := _undone(files, each))]
         if isinstance(error, FileProblem):
             raise ChangesFailed(_report(error, len(done), left)) from error
         raise
+
+
+def _journaled(files: EditableFiles, change: Change) -> JournaledChange:
+    match change:
+        case Write():
+            return FileMade(
+                path=_from_root(files, files.resolve(change.path)),
+                old=None if change.over is None else change.over.data,
+                digest=_digest(change.data),
+                new_directories=_new_directories(files, change.path),
+            )
+        case Link():
+            name, target = _from_root(files, files.root / change.path), os.fsencode(change.target)
+            return LinkMade(path=name, target=target, new_directories=_new_directories(files, change.path))
+        case Remove():
+            if isinstance(change.over, LinkData):
+                name, target = _from_root(files, files.root / change.path), os.fsencode(change.over.target)
+                return LinkRemoved(path=name, target=target)
+            real = files.resolve(change.path)
+            return FileRemoved(
+                path=_from_root(files, real), old=change.over.data, mode=stat.S_IMODE(os.lstat(real).st_mode)
+            )
+        case _:
+            assert_never(change)
+
+
+def _new_directories(files: EditableFiles, path: str) -> tuple[bytes, ...]:
+    return tuple(_from_root(files, place) for place in _missing_directories(files, path))
+
+
+def _from_root(files: EditableFiles, place: Path) -> bytes:
+    return os.fsencode(os.path.relpath(place, files.root))
+
+
+def _digest(data: Content) -> bytes:
+    digest = sha256()
+    for part in (data,) if isinstance(data, bytes) else data.parts:
+        digest.update(part)
+    return digest.digest()
 
 
 def _make(files: EditableFiles, change: Change) -> _Done:
@@ -94,7 +154,7 @@ def _write(files: EditableFiles, change: Write) -> _Done:
     try:
         files.write(change.path, change.data, over=change.over)
     except FileProblem:
-        _remove_directories(files, directories)
+        remove_directories(files, directories)
         raise
     if change.mode_of:
         _set_mode(files, change.path, mode)
@@ -110,7 +170,7 @@ def _undone(files: EditableFiles, done: _Done) -> str:
                 _put_back(files, change, done.mode)
             case Link():
                 _remove_link(files, change)
-                _remove_directories(files, done.new_directories)
+                remove_directories(files, done.new_directories)
             case Write():
                 return _unwritten(files, change, done)
             case _:
@@ -128,7 +188,7 @@ def _unwritten(files: EditableFiles, change: Write, done: _Done) -> str:
         files.write(change.path, change.over.data, over=now)
         return ""
     files.remove(change.path, over=now)
-    _remove_directories(files, done.new_directories)
+    remove_directories(files, done.new_directories)
     return ""
 
 
@@ -136,8 +196,13 @@ def _put_back(files: EditableFiles, change: Remove, mode: int) -> None:
     if isinstance(change.over, LinkData):
         files.make_link(change.path, change.over.target)
         return
-    files.write(change.path, change.over.data)
-    _set_mode(files, change.path, mode)
+    put_back_file(files, change.path, change.over.data, mode)
+
+
+def put_back_file(files: EditableFiles, path: str, data: bytes, mode: int) -> None:
+    """A file that was deleted, as it was."""
+    files.write(path, data)
+    _set_mode(files, path, mode)
 
 
 def _remove_link(files: EditableFiles, change: Link) -> None:
@@ -160,7 +225,8 @@ def _missing_directories(files: EditableFiles, path: str) -> tuple[Path, ...]:
     return tuple(place for place in above if not place.exists())
 
 
-def _remove_directories(files: EditableFiles, directories: Sequence[Path]) -> None:
+def remove_directories(files: EditableFiles, directories: Sequence[Path]) -> None:
+    """Remove those that are empty."""
     for place in directories:
         with suppress(OSError), directory_beneath(files.root, place.parent, walk_to_directory) as parent:
             os.rmdir(place.name, dir_fd=parent)

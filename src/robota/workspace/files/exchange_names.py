@@ -10,9 +10,12 @@ CURRENT_DIRECTORY = -100
 UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV)
 
 
-def exchange_names(directory: int, one: str, other: str) -> bool:
-    """Exchange them; False, and nothing done, if this system or file system cannot. `OSError` if one is missing."""
-    return _rename(directory, one, directory, other, RENAME_EXCHANGE)
+def exchange_names(directory: int, one: str, other: str, other_directory: int | None = None) -> bool:
+    """Exchange two files in open directories; the second is in the same one unless `other_directory` is given.
+
+    False, and nothing done, if this system or file system cannot. `OSError` if one is missing.
+    """
+    return _rename(directory, one, directory if other_directory is None else other_directory, other, RENAME_EXCHANGE)
 
 
 def move_to_free_name(source: int | None, name: str, target: int | None, new_name: str) -> bool:

@@ -5,6 +5,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,7 @@ from robota.workspace.files.confined_paths import (
     resolve_name_beneath,
     system_errors_as_problems,
 )
+from robota.workspace.files.drafts import drafts_directory
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles, PathTooLong
 from robota.workspace.files.listing import Listing, list_directory
 from robota.workspace.files.read_tracker import ReadTracker, Stamp
@@ -85,6 +87,11 @@ class EditableFiles(Protocol):
     @property
     def root(self) -> Path: ...
 
+    @property
+    def journal(self) -> Path | None:
+        """The directory, outside the root, for journals of changes that belong together; None: none are kept."""
+        ...
+
     def resolve(self, path: str) -> Path:
         """The real path that `path` means, whether or not something is there."""
         ...
@@ -128,12 +135,17 @@ class LocalFiles:
         *,
         is_forbidden: Callable[[str], bool] = lambda relative: False,
         is_secret: Callable[[str], bool] = lambda relative: False,
+        journal: Path | None = None,
+        drafts_in: Path | None = None,
     ) -> None:
         """`open_directory` is how directories are opened; the best way this system has, unless given.
 
         `is_forbidden` names further paths, from the root on, that must not be read: not even by a search.
         `is_secret` names those that a person is asked about: a search leaves them out unless it is for them alone.
+        `drafts_in` is the workspace in whose own directory drafts may stand; the root, unless given.
         """
+        self._drafts_in = drafts_in or root
+        self.journal = journal
         self._is_secret = is_secret
         self._is_forbidden = is_forbidden
         self._root = Path(os.path.realpath(root))
@@ -216,7 +228,11 @@ class LocalFiles:
         place = self._file(path)
         real = place.real
         self._check_not_rules(path, real)
-        with _problems(path), self._parent(place, create=True) as parent:
+        with (
+            _problems(path),
+            self._parent(place, create=True) as parent,
+            drafts_directory(self._drafts_in) as drafts,
+        ):
             self._tidy_up(real.parent, parent)
             before = _status_for_writing(path, real.name, parent)
             _check_unchanged(path, before, over)
@@ -224,7 +240,8 @@ class LocalFiles:
                 create_file(parent, real.name, data)
                 stamp = None
             else:
-                stamp = _stamp(replace_file(parent, real.name, data, lambda: _expected(path, real.name, parent, over)))
+                look = partial(_expected, path, real.name, parent, over)
+                stamp = _stamp(replace_file(parent, real.name, data, look, drafts))
         self._read_tracker.note_written(real, data, stamp)
         return WriteResult(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
 
@@ -253,8 +270,8 @@ class LocalFiles:
         place = self._name(path) if isinstance(over, LinkData) else self._file(path)
         name = place.real.name
         self._check_not_rules(path, place.real)
-        with _problems(path), self._parent(place) as parent:
-            remove_file(parent, name, lambda: _expected(path, name, parent, over))
+        with _problems(path), self._parent(place) as parent, drafts_directory(self._drafts_in) as drafts:
+            remove_file(parent, name, partial(_expected, path, name, parent, over), drafts)
         self._read_tracker.forget(place.real)
 
     def list(self, path: str, recursive: bool, limit: int) -> Listing:

@@ -78,12 +78,6 @@ class SessionSandbox:
         """Call `tell` with the kind of sandbox, and why it is no better one, as soon as that is known."""
         self._on_detected = tell
 
-    def remove_leftovers(self, temporary: str) -> None:
-        """Remove what commands of a killed session left here, and in the directory for temporary files."""
-        from robota.workspace.sandbox.leftovers import remove_leftovers
-
-        remove_leftovers(self._root, temporary)
-
     def keep_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
         """Hide these paths of the workspace from commands. `find` is called when the first one runs; None: too many."""
         self._find_kept = find

@@ -1,0 +1,83 @@
+"""What several changes that belong together are about to do, kept until all are done.
+
+Who is killed in between leaves the journal, and the next session undoes what was done (`interrupted_changes.py`). It
+lies outside the workspace: a repository could otherwise bring one along, and have anything written at the next start.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+SUFFIX: Final = ".journal"
+
+
+class FileMade(msgspec.Struct, frozen=True, kw_only=True, tag="write"):
+    """A file gets new content, of which only the SHA-256 is kept; `old` is None for a new file.
+
+    Paths are seen from the root, and bytes, because not every name is text.
+    """
+
+    path: bytes
+    old: bytes | None
+    digest: bytes
+    new_directories: tuple[bytes, ...] = ()
+
+
+class LinkMade(msgspec.Struct, frozen=True, kw_only=True, tag="link"):
+    """A symbolic link is made."""
+
+    path: bytes
+    target: bytes
+    new_directories: tuple[bytes, ...] = ()
+
+
+class FileRemoved(msgspec.Struct, frozen=True, kw_only=True, tag="remove"):
+    """A file with this content and mode is deleted."""
+
+    path: bytes
+    old: bytes
+    mode: int
+
+
+class LinkRemoved(msgspec.Struct, frozen=True, kw_only=True, tag="unlink"):
+    """A symbolic link is deleted."""
+
+    path: bytes
+    target: bytes
+
+
+JournaledChange = FileMade | LinkMade | FileRemoved | LinkRemoved
+
+
+class ChangeJournal(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes to one workspace, in the order in which they are made."""
+
+    root: bytes
+    changes: tuple[JournaledChange, ...]
+
+
+@contextmanager
+def journaled(directory: Path, root: Path, changes: Sequence[JournaledChange]) -> Iterator[None]:
+    """While this holds, the changes are on the disk, and locked by this process. They are dropped at the end."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    name = os.urandom(8).hex()
+    draft, journal = directory / name, directory / f"{name}{SUFFIX}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        # Locked before it has its name: whoever finds an unlocked one takes its writer for dead.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(msgspec.msgpack.encode(ChangeJournal(root=os.fsencode(root), changes=tuple(changes))))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(journal)
+        yield
+    finally:
+        draft.unlink(missing_ok=True)
+        journal.unlink(missing_ok=True)
+        os.close(descriptor)

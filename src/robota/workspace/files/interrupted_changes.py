@@ -1,0 +1,157 @@
+"""Changes to several files whose session was killed in between: what was done of them is undone at the next start."""
+
+import fcntl
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, assert_never
+
+import msgspec
+
+from robota.workspace.files.change_journal import (
+    SUFFIX,
+    ChangeJournal,
+    FileMade,
+    FileRemoved,
+    JournaledChange,
+    LinkMade,
+    LinkRemoved,
+)
+from robota.workspace.files.change_set import put_back_file, remove_directories
+from robota.workspace.files.files import LocalFiles
+from robota.workspace.problems import FileProblem
+
+MOST_BYTES: Final = 1 << 40
+MOST_NAMES: Final = 10
+
+
+def undo_interrupted_changes(root: Path, directory: Path) -> list[str]:
+    """Undo what killed sessions left half done in the workspace; what a person should know of it."""
+    notices: list[str] = []
+    with suppress(OSError):
+        for file in sorted(directory.iterdir()):
+            notices += _undo_journal(root, file)
+        directory.rmdir()
+    return notices
+
+
+def _undo_journal(root: Path, file: Path) -> list[str]:
+    """Nothing is done while its session lives, or somebody else is at it."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_nlink == 0:
+            return []
+        if file.suffix != SUFFIX:  # not written to the end, so nothing has been done
+            file.unlink()
+            return []
+        with os.fdopen(os.dup(descriptor), "rb") as stream:
+            journal = msgspec.msgpack.decode(stream.read(), type=ChangeJournal)
+        notices = _undo(LocalFiles(root), journal)
+        file.unlink()
+    except BlockingIOError:
+        return []
+    except (OSError, msgspec.DecodeError) as error:
+        return [f"An interrupted patch could not be looked at ({error}). It was left as it is; see {str(file)!r}."]
+    finally:
+        os.close(descriptor)
+    return notices
+
+
+def _undo(files: LocalFiles, journal: ChangeJournal) -> list[str]:
+    if all(_is_done(files, change) for change in journal.changes):
+        return []
+    undone: list[str] = []
+    left: list[str] = []
+    for change in reversed(journal.changes):
+        path = os.fsdecode(change.path)
+        try:
+            if _is_done(files, change):
+                _undo_one(files, change)
+                undone.append(path)
+            elif not _is_as_before(files, change):
+                left.append(path)
+            if isinstance(change, FileMade | LinkMade):
+                remove_directories(files, [files.root / os.fsdecode(place) for place in change.new_directories])
+        except (FileProblem, OSError):
+            left.append(path)
+    return [_report(undone, left)] if undone or left else []
+
+
+def _is_done(files: LocalFiles, change: JournaledChange) -> bool:
+    path = os.fsdecode(change.path)
+    match change:
+        case FileMade():
+            now = _content(files, path)
+            return now is not None and sha256(now).digest() == change.digest
+        case LinkMade():
+            return _target(files, path) == os.fsdecode(change.target)
+        case FileRemoved() | LinkRemoved():
+            return not os.path.lexists(files.root / path)
+        case _:
+            assert_never(change)
+
+
+def _is_as_before(files: LocalFiles, change: JournaledChange) -> bool:
+    path = os.fsdecode(change.path)
+    match change:
+        case FileMade() | FileRemoved():
+            return _content(files, path) == change.old
+        case LinkMade():
+            return not os.path.lexists(files.root / path)
+        case LinkRemoved():
+            return _target(files, path) == os.fsdecode(change.target)
+        case _:
+            assert_never(change)
+
+
+def _undo_one(files: LocalFiles, change: JournaledChange) -> None:
+    path = os.fsdecode(change.path)
+    match change:
+        case FileMade():
+            now = files.read(path, MOST_BYTES)
+            if change.old is None:
+                files.remove(path, over=now)
+            else:
+                files.write(path, change.old, over=now)
+        case LinkMade():
+            link = files.read_link(path)
+            if link is not None:
+                files.remove(path, over=link)
+        case FileRemoved():
+            put_back_file(files, path, change.old, change.mode)
+        case LinkRemoved():
+            files.make_link(path, os.fsdecode(change.target))
+        case _:
+            assert_never(change)
+
+
+def _content(files: LocalFiles, path: str) -> bytes | None:
+    """What is in the file; None if there is none."""
+    if not os.path.lexists(files.root / path):
+        return None
+    return files.read(path, MOST_BYTES).data
+
+
+def _target(files: LocalFiles, path: str) -> str | None:
+    link = files.read_link(path)
+    return None if link is None else link.target
+
+
+def _report(undone: Sequence[str], left: Sequence[str]) -> str:
+    text = "A session was killed in the middle of a patch."
+    if undone:
+        text += f" What it had changed was undone: {_named(undone)}."
+    if left:
+        text += f" Changed by somebody else since, or not to be restored, and left so: {_named(left)}."
+    return text
+
+
+def _named(paths: Sequence[str]) -> str:
+    shown = ", ".join(repr(path) for path in sorted(paths)[:MOST_NAMES])
+    return shown if len(paths) <= MOST_NAMES else f"{shown} and {len(paths) - MOST_NAMES} more"
