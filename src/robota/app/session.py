@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.after_a_kill import clear_up_after_killed_sessions
 from robota.app.checkpoints import session_checkpoints
 from robota.app.hooks import hooks_of_session
 from robota.app.mcp import configured_servers
@@ -33,10 +32,10 @@ from robota.policy.modes.task_modes import TaskModes
 from robota.policy.protected.path_resolver import secret_pattern
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
-from robota.workspace.files.drafts import journal_directory
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
+from robota.workspace.sandbox.leftovers import clear_up_after_killed
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
 
 def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[str, str]) -> OpenSession:
     sandbox, settings = choices.sandbox, choices.settings
-    left_by_killed = clear_up_after_killed_sessions(choices.root, choices.kept_in, env)
+    left_by_killed = clear_up_after_killed(choices.root, choices.kept_in, user_directory(env), env.get("TMPDIR", ""))
     options = msgspec.structs.replace(choices.options, session_id=new.id)
     hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
     processes = LocalProcesses(
@@ -167,7 +166,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
         files=LocalFiles(
             choices.root,
-            journal=journal_directory(user_directory(env), choices.root),
+            journals_in=user_directory(env),
             drafts_in=choices.kept_in,
             is_forbidden=choices.policy.forbids_reading,
             is_secret=lambda relative: secret_pattern(relative) is not None,

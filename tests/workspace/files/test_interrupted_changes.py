@@ -133,20 +133,21 @@ def content_is(place: Path, data: bytes) -> Callable[[], bool]:
 def test_r13_a_patch_killed_at_any_step_is_done_or_undone(in_memory: Path) -> None:
     """R13: killed after any single change to the disk, it is done or undone at the next start, and nothing is left."""
     root, outcomes = in_memory / "ws", list[str]()
-    journal = journal_directory(in_memory / "home", root)
-    files = LocalFiles(root, journal=journal)
+    home = in_memory / "home"
+    journal = journal_directory(home, root)
+    files = LocalFiles(root, journals_in=home)
     workspace_before(root)
     make_changes(files, patch(files))  # what is worked out only once is worked out
     shutil.rmtree(root)
     workspace_before(root)
-    before, files = tree(root), LocalFiles(root, journal=journal)
+    before, files = tree(root), LocalFiles(root, journals_in=home)
     steps = steps_that_change(in_memory, partial(make_changes, files, patch(files)))
     finished = tree(root)
     assert finished["made/deep/moved"] == (b"old gone", 0o750) and "link" not in finished
     for step in steps:
         shutil.rmtree(root)
         workspace_before(root)
-        files = LocalFiles(root, journal=journal)
+        files = LocalFiles(root, journals_in=home)
         assert killed_when(at_step(step + 1), partial(make_changes, files, patch(files)))
         remove_abandoned_drafts(root)
         notices = undo_interrupted_changes(root, journal)
@@ -162,7 +163,7 @@ def test_r13_what_somebody_changed_since_is_left(tmp_path: Path) -> None:
     """R13: and a person is told."""
     workspace_before(tmp_path)
     journal = journal_directory(tmp_path / "home", tmp_path)
-    files = LocalFiles(tmp_path, journal=journal)
+    files = LocalFiles(tmp_path, journals_in=tmp_path / "home")
     assert killed_when(content_is(tmp_path / "sub" / ODD, b"new b"), partial(make_changes, files, patch(files)))
     (tmp_path / "a").write_bytes(b"of a person")
     [notice] = undo_interrupted_changes(tmp_path, journal)
@@ -175,7 +176,7 @@ def test_r13_a_journal_of_a_living_session_is_not_touched(tmp_path: Path) -> Non
     """R13: two sessions in one workspace."""
     workspace_before(tmp_path)
     journal = journal_directory(tmp_path / "home", tmp_path)
-    files = LocalFiles(tmp_path, journal=journal)
+    files = LocalFiles(tmp_path, journals_in=tmp_path / "home")
     looked: list[str] = []
 
     class Watching(LocalFiles):
@@ -184,7 +185,7 @@ def test_r13_a_journal_of_a_living_session_is_not_touched(tmp_path: Path) -> Non
             looked.append("looked")
             super().remove(path, **options)
 
-    watching = Watching(tmp_path, journal=journal)
+    watching = Watching(tmp_path, journals_in=tmp_path / "home")
     make_changes(watching, patch(files))
     assert looked == ["looked", "looked"]
     assert (tmp_path / "a").read_bytes() == b"new a" and not (tmp_path / "gone").exists()
@@ -212,7 +213,7 @@ def test_r13_the_next_session_undoes_half_a_patch_and_says_so(robota: Robota) ->
     root = robota.workspace
     (root / "a").write_bytes(b"old a")
     (root / "b").write_bytes(b"old b")
-    files = LocalFiles(root, journal=journal_directory(robota.home / ".robota", root))
+    files = LocalFiles(root, journals_in=robota.home / ".robota")
     a, b = files.read("a", LIMIT), files.read("b", LIMIT)
     changes = [Write(path="a", data=b"new a", over=a), Write(path="b", data=b"new b", over=b)]
     assert killed_when(content_is(root / "a", b"new a"), partial(make_changes, files, changes))
@@ -226,7 +227,7 @@ def test_r13_the_next_session_undoes_half_a_patch_and_says_so(robota: Robota) ->
 
 def test_a_repository_cannot_bring_a_journal(robota: Robota) -> None:
     """What lies in the workspace is never taken for one of ours."""
-    files = LocalFiles(robota.workspace, journal=robota.workspace / ".robota" / "patches")
+    files = LocalFiles(robota.workspace, journals_in=robota.workspace / ".robota")
     changes: list[Change] = [Write(path="x", data=b"evil"), Write(path="y", data=b"evil")]
     assert killed_when(content_is(robota.workspace / "x", b"evil"), partial(make_changes, files, changes))
     script(robota, {"text": "ok"})

@@ -25,6 +25,7 @@ from robota.workspace.files.change_journal import (
     journaled,
 )
 from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
+from robota.workspace.files.drafts import journal_directory
 from robota.workspace.files.files import EditableFiles, FileData, LinkData
 from robota.workspace.problems import FileProblem
 
@@ -71,11 +72,11 @@ def make_changes(files: EditableFiles, changes: Sequence[Change]) -> None:
     """Make all of them, or raise `ChangesFailed` and leave everything as it was. No two may be about the same file."""
     in_order = sorted(changes, key=lambda change: isinstance(change, Remove))
     with ExitStack() as stack:
-        if files.journal is not None and len(in_order) > 1:
+        if files.journals_in is not None and len(in_order) > 1:
             # A home that cannot be written is no reason not to work; what is wrong with a change shows when it is made.
             with suppress(OSError, FileProblem):
                 entries = [_journaled(files, change) for change in in_order]
-                stack.enter_context(journaled(files.journal, files.root, entries))
+                stack.enter_context(journaled(journal_directory(files.journals_in, files.root), files.root, entries))
         _make_all(files, in_order)
 
 

@@ -1,12 +1,11 @@
-"""Renaming as `rename` cannot do it: two files exchange their names, or one moves only where nothing is yet."""
+"""Two files change their names in one step, where the system can do that."""
 
 import errno
 import os
 from collections.abc import Callable
 from functools import cache
 
-RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
-CURRENT_DIRECTORY = -100
+RENAME_EXCHANGE = 2
 UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV)
 
 
@@ -15,32 +14,20 @@ def exchange_names(directory: int, one: str, other: str, other_directory: int | 
 
     False, and nothing done, if this system or file system cannot. `OSError` if one is missing.
     """
-    return _rename(directory, one, directory if other_directory is None else other_directory, other, RENAME_EXCHANGE)
-
-
-def move_to_free_name(source: int | None, name: str, target: int | None, new_name: str) -> bool:
-    """Move it from one open directory (or None for a path) to another; False, and nothing done, if that cannot be.
-
-    `OSError` if it is missing or something has the new name, even an empty directory, which `rename` would replace.
-    """
-    source, target = (CURRENT_DIRECTORY if place is None else place for place in (source, target))
-    return _rename(source, name, target, new_name, RENAME_NOREPLACE)
-
-
-def _rename(source: int, name: str, target: int, new_name: str, how: int) -> bool:
     call = _renameat2()
     if call is None:
         return False
-    code = call(source, os.fsencode(name), target, os.fsencode(new_name), how)
+    target = directory if other_directory is None else other_directory
+    code = call(directory, os.fsencode(one), target, os.fsencode(other))
     if code in UNSUPPORTED:
         return False
     if code:
-        raise OSError(code, os.strerror(code), new_name)
+        raise OSError(code, os.strerror(code), other)
     return True
 
 
 @cache
-def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     """The function of the C library, which gives the number of the error or 0; None if there is no such function."""
     # Loading it takes longer than the whole of `robota --version`.
     import ctypes
@@ -50,7 +37,7 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
         return None
     function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
 
-    def call(source: int, name: bytes, target: int, new_name: bytes, how: int) -> int:
-        return ctypes.get_errno() if function(source, name, target, new_name, how) else 0
+    def call(source: int, name: bytes, target: int, new_name: bytes) -> int:
+        return ctypes.get_errno() if function(source, name, target, new_name, RENAME_EXCHANGE) else 0
 
     return call

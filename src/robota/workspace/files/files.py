@@ -4,7 +4,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -27,7 +27,6 @@ from robota.workspace.files.confined_paths import (
     resolve_name_beneath,
     system_errors_as_problems,
 )
-from robota.workspace.files.drafts import drafts_directory
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles, PathTooLong
 from robota.workspace.files.listing import Listing, list_directory
 from robota.workspace.files.read_tracker import ReadTracker, Stamp
@@ -88,8 +87,8 @@ class EditableFiles(Protocol):
     def root(self) -> Path: ...
 
     @property
-    def journal(self) -> Path | None:
-        """The directory, outside the root, for journals of changes that belong together; None: none are kept."""
+    def journals_in(self) -> Path | None:
+        """The person's own directory, where journals of changes that belong together are kept; None: none are kept."""
         ...
 
     def resolve(self, path: str) -> Path:
@@ -135,7 +134,7 @@ class LocalFiles:
         *,
         is_forbidden: Callable[[str], bool] = lambda relative: False,
         is_secret: Callable[[str], bool] = lambda relative: False,
-        journal: Path | None = None,
+        journals_in: Path | None = None,
         drafts_in: Path | None = None,
     ) -> None:
         """`open_directory` is how directories are opened; the best way this system has, unless given.
@@ -145,7 +144,7 @@ class LocalFiles:
         `drafts_in` is the workspace in whose own directory drafts may stand; the root, unless given.
         """
         self._drafts_in = drafts_in or root
-        self.journal = journal
+        self.journals_in = journals_in
         self._is_secret = is_secret
         self._is_forbidden = is_forbidden
         self._root = Path(os.path.realpath(root))
@@ -231,7 +230,7 @@ class LocalFiles:
         with (
             _problems(path),
             self._parent(place, create=True) as parent,
-            drafts_directory(self._drafts_in) as drafts,
+            self._drafts() as drafts,
         ):
             self._tidy_up(real.parent, parent)
             before = _status_for_writing(path, real.name, parent)
@@ -270,7 +269,7 @@ class LocalFiles:
         place = self._name(path) if isinstance(over, LinkData) else self._file(path)
         name = place.real.name
         self._check_not_rules(path, place.real)
-        with _problems(path), self._parent(place) as parent, drafts_directory(self._drafts_in) as drafts:
+        with _problems(path), self._parent(place) as parent, self._drafts() as drafts:
             remove_file(parent, name, partial(_expected, path, name, parent, over), drafts)
         self._read_tracker.forget(place.real)
 
@@ -336,6 +335,12 @@ class LocalFiles:
     @property
     def _open(self) -> DirectoryOpener:
         return self._opener or best_opener()
+
+    def _drafts(self) -> AbstractContextManager[int | None]:
+        # Only who writes needs it.
+        from robota.workspace.files.drafts import drafts_directory
+
+        return drafts_directory(self._drafts_in)
 
     def _tidy_up(self, directory: Path, descriptor: int) -> None:
         """Before the first write in a directory: what a session that was killed may have left there."""

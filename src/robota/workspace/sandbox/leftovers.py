@@ -1,4 +1,4 @@
-"""What a killed Robota left goes when the next one starts: empty directories in the workspace, private ones in /tmp.
+"""What a killed Robota left goes when the next one starts: half-done patches, drafts, empty and temporary directories.
 
 It runs at every start, so nothing is imported before there is something to remove.
 """
@@ -13,13 +13,26 @@ from robota.workspace.files.steering_names import Guard, names_guarded_by
 OWN_DIRECTORY: Final = ".robota"
 # Also kept free, where a directory could become a repository without a `.git`.
 BARE_REPOSITORY: Final = ("commondir", "refs", "HEAD")
+# See `workspace/files/drafts.py`.
+DRAFTS: Final = "drafts"
+JOURNALS: Final = "patches"
 WAITING_PLACEHOLDERS: Final = "placeholders"
 PRIVATE_PREFIX: Final = "robota-tmp-"
 ALWAYS_THERE: Final = "/tmp"
 
 
-def remove_leftovers(root: Path, temporary: str) -> None:
-    """`temporary` is where temporary files go on this machine."""
+def clear_up_after_killed(root: Path, kept_in: Path, user_directory: Path, temporary: str) -> list[str]:
+    """Clear up in a workspace whose sessions are kept in `kept_in`. Says what a person should know.
+
+    `temporary` is where temporary files go on this machine.
+    """
+    _remove_directories(root, temporary)
+    if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS):
+        _remove_drafts(kept_in)
+    return _undo_patches(root, user_directory) if os.path.lexists(user_directory / JOURNALS) else []
+
+
+def _remove_directories(root: Path, temporary: str) -> None:
     with suppress(OSError):
         names = [root / name for name in (*names_guarded_by(Guard.KEPT_FREE), *BARE_REPOSITORY)]
         with os.scandir(root) as entries:
@@ -32,6 +45,19 @@ def remove_leftovers(root: Path, temporary: str) -> None:
         has_private = any(entry.name.startswith(PRIVATE_PREFIX) for entry in entries)
         if has_private:
             _remove_private(Path(temporary or ALWAYS_THERE))
+
+
+def _remove_drafts(kept_in: Path) -> None:
+    from robota.workspace.files.drafts import remove_abandoned_drafts
+
+    remove_abandoned_drafts(kept_in)
+
+
+def _undo_patches(root: Path, user_directory: Path) -> list[str]:
+    from robota.workspace.files.drafts import journal_directory
+    from robota.workspace.files.interrupted_changes import undo_interrupted_changes
+
+    return undo_interrupted_changes(root, journal_directory(user_directory, root))
 
 
 def _remove_placeholders(names: list[Path], lock_directory: Path) -> None:

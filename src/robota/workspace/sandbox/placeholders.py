@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.files.exchange_names import move_to_free_name
 from robota.workspace.problems import CommandNotStarted
 
 # By this time of change a placeholder is known: putting something into it, or making it by hand, gives another one.
@@ -77,12 +76,11 @@ class _WaitingPlaceholders:
             return is_placeholder(place)
         while self._directory is not None and self._names:
             name = self._names.pop()
-            # Another command may have taken it, or somebody has put something into it.
+            # Another command may have taken it, somebody may have put something into it, or it cannot be moved here.
             with suppress(OSError):
                 if _is_marked(name, self._directory):
-                    if move_to_free_name(self._directory, name, None, str(place)) and _is_marked(str(place), None):
-                        return True
-                    break
+                    os.rename(name, place, src_dir_fd=self._directory)
+                    return _is_marked(str(place), None)
         return _make(place)
 
     def take_away(self, place: Path) -> None:
@@ -90,17 +88,22 @@ class _WaitingPlaceholders:
         with suppress(OSError):
             if not _is_marked(str(place), None):
                 return
-            if self._directory is None or len(self._names) >= MOST_WAITING:
+            if self._directory is None or not self._moved_away(place, self._directory):
                 place.rmdir()
-                return
-            name = next(name for name in map(str, range(MOST_WAITING + 1)) if name not in self._names)
-            if not move_to_free_name(None, str(place), self._directory, name):
-                place.rmdir()
-            elif _is_marked(name, self._directory):
-                self._names.append(name)
-            else:
-                # Somebody has put something into it at this very moment.
-                move_to_free_name(self._directory, name, None, str(place))
+
+    def _moved_away(self, place: Path, directory: int) -> bool:
+        name = next((name for name in map(str, range(MOST_WAITING)) if name not in self._names), None)
+        if name is None:
+            return False
+        try:
+            os.rename(place, name, dst_dir_fd=directory)
+        except OSError:
+            return False
+        if _is_marked(name, directory):
+            self._names.append(name)
+        else:  # somebody has put something into it at this very moment
+            os.rename(name, place, src_dir_fd=directory)
+        return True
 
 
 def remove_waiting(lock_directory: Path) -> None:
