@@ -27,7 +27,7 @@ from robota.contracts.tool import (
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
 from robota.engine.calls.approval import Approval, ApprovedCall, ChangedCall
-from robota.engine.calls.call_stopped import CallStopped, TaskGivenUp, TaskHalted, denied
+from robota.engine.calls.call_stopped import A_BUG, CallStopped, TaskGivenUp, TaskHalted, denied, describe
 from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
@@ -241,16 +241,26 @@ class Admission:
         if verdict.decision is Decision.ASK:
             verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict, context)
         if verdict.decision is Decision.ASK and not runtime.options.attended:
-            verdict = runtime.services.policy.decline(verdict, self._subject(tool, params, context))
+            verdict = self._declined(verdict, tool, params, context)
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
         return verdict, call, params
 
     def _judged(self, tool: AnyTool, params: Any, context: CallContext) -> Verdict:
+        """A bug in policy is a denial: whatever else it would have been, nobody allowed it."""
         runtime = self._runtime
-        subject = self._subject(tool, params, context)
-        return runtime.services.policy.judge(subject, runtime.permission_mode, runtime.grants)
+        try:
+            subject = self._subject(tool, params, context)
+            return runtime.services.policy.judge(subject, runtime.permission_mode, runtime.grants)
+        except Exception as error:  # noqa: BLE001 - it must not end the task
+            return _not_judged(error)
+
+    def _declined(self, verdict: Verdict, tool: AnyTool, params: Any, context: CallContext) -> Verdict:
+        try:
+            return self._runtime.services.policy.decline(verdict, self._subject(tool, params, context))
+        except Exception as error:  # noqa: BLE001 - it must not end the task
+            return _not_judged(error)
 
     def _subject(self, tool: AnyTool, params: Any, context: CallContext) -> Subject:
         return Subject(
@@ -397,6 +407,11 @@ def first_argument(arguments: dict[str, Any]) -> str:
     value = next(iter(arguments.values()))
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return one_line(text)
+
+
+def _not_judged(error: Exception) -> Verdict:
+    reason = f"Judging this call failed, so it is not allowed and nothing was run ({describe(error)}). {A_BUG}"
+    return Verdict(decision=Decision.DENY, reason=reason)
 
 
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:

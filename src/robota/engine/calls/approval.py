@@ -6,7 +6,7 @@ import msgspec
 
 from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall
 from robota.contracts.verdict import Verdict
-from robota.engine.calls.call_stopped import CallStopped, denied
+from robota.engine.calls.call_stopped import CallStopped, denied, describe
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.asks.answer import (
     Answer,
@@ -96,9 +96,16 @@ class Approval:
             return
         self._runtime.grants.extend(rules)
         if answer.grant_scope is not GrantScope.SESSION:
-            problem = self._runtime.services.policy.remember(answer.grant_scope, rules)
+            problem = self._kept(answer.grant_scope, rules)
             if problem:
                 self._runtime.bus.emit(Notice(level="warning", text=problem))
+
+    def _kept(self, scope: GrantScope, rules: list[str]) -> str:
+        """What went wrong when the rules were written down; they hold for the session all the same."""
+        try:
+            return self._runtime.services.policy.remember(scope, rules)
+        except Exception as error:  # noqa: BLE001 - what was approved is approved
+            return f"The rules hold for this session and could not be kept: {describe(error)}"
 
 
 def _with_chosen_hunks(prepared: Prepared, chosen: tuple[int, ...]) -> ApprovedCall:

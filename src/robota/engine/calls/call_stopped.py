@@ -5,6 +5,8 @@ from typing import Final
 import msgspec
 
 HALTED: Final = "Skipped, because a hook stopped the task."
+A_BUG: Final = "This is a bug in robota; the same call would fail again, so do it in another way."
+LONGEST_ERROR: Final = 300
 
 
 class CallStopped(Exception):
@@ -50,3 +52,8 @@ def halted_by_hook(reason: str) -> str:
 def denied(**why: str) -> str:
     """What the model is told of a call that was refused."""
     return msgspec.json.encode({"status": "denied", **why}).decode()
+
+
+def describe(error: Exception) -> str:
+    """An unexpected error in a few words."""
+    return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]

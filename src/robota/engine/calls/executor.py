@@ -26,7 +26,7 @@ from robota.contracts.tool import (
     ToolResult,
 )
 from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument, not_logged
-from robota.engine.calls.call_stopped import HALTED, CallStopped, TaskHalted, halted_by_hook
+from robota.engine.calls.call_stopped import A_BUG, HALTED, CallStopped, TaskHalted, describe, halted_by_hook
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
 from robota.protocol.conversation import ToolResultBlock
@@ -146,7 +146,7 @@ class ToolExecutor:
 
     async def _through_the_stages(self, call: ToolCall, failed_before: bool) -> Executed:
         try:
-            admitted = await self._admission.admit(call)
+            admitted = await self._admitted(call)
         except CallStopped as stop:
             if stop.is_news:
                 self._runtime.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
@@ -172,6 +172,14 @@ class ToolExecutor:
             ends_task=None if halted is None else halted_by_hook(halted),
         )
 
+    async def _admitted(self, call: ToolCall, remark: str = "") -> Admitted:
+        try:
+            return await self._admission.admit(call, remark=remark)
+        except CallStopped:
+            raise
+        except Exception as error:
+            raise CallStopped("error", f"{call.name} was not run ({describe(error)}). {A_BUG}") from error
+
     async def _after_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
         """The result as hooks leave it, and why the task has to end, if one of them wants that."""
         halted: str | None = None
@@ -188,9 +196,7 @@ class ToolExecutor:
         if not self._runtime.options.attended:
             return first, _after(other.why, failed)
         try:
-            second = await self._admission.admit(
-                msgspec.structs.replace(first.call, input=other.input), remark=other.why
-            )
+            second = await self._admitted(msgspec.structs.replace(first.call, input=other.input), other.why)
         except CallStopped as stop:
             return first, _after(f"{other.why} The user was asked to run it {other.manner}: {stop.message}", failed)
         result, _ = await self._run_tool(second)
