@@ -5,7 +5,6 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from robota.policy.decide import SessionPolicy
-from robota.policy.protected.kept_files import secrets_among
 from robota.policy.rules.rule import READ
 
 CURRENT: Final = "."
@@ -14,15 +13,14 @@ CURRENT: Final = "."
 def files_kept_from_commands(policy: SessionPolicy) -> tuple[str, ...] | None:
     """Paths from the root on, of files and of directories all of whose files are kept; None if nobody can tell.
 
-    Kept is what a deny rule for reading or `.robotaignore` names, and files named like secrets, unless git has them
-    (what is published with a project is no secret) or a rule allows the model to read them.
+    Kept is what a deny rule for reading or `.robotaignore` names, and what policy asks about because of its name: files
+    named like secrets, unless git has them as they are, or a rule allows reading them.
     """
     below = policy.files.below
     places = () if below is None else below(CURRENT)
     if places is None:
         return None
-    tracked = frozenset((policy.files.tracked() if policy.files.tracked is not None else ()) or ())
-    secrets = [place for place in secrets_among(places) if place not in tracked and not _may_be_read(policy, place)]
+    secrets = [place for place in policy.files.secrets_among(places) if not _may_be_read(policy, place)]
     if not policy.files.ignores_any() and not any(rule.tool == READ for rule in policy.rules.deny):
         return tuple(secrets)
     kept = [place for place in places if policy.forbids_reading(place) or policy.files.is_ignored(place)]

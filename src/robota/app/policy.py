@@ -116,6 +116,7 @@ def kept_files(root: Path) -> KeptFiles:
         ignores_any=lambda: _has_ignore_file(root, tracked_files().names()),
         below=partial(files_below, str(root)),
         tracked=lambda: tracked_files().names(),
+        published=lambda place: tracked_files().holds_as_it_is(place),
     )
 
 

@@ -29,7 +29,6 @@ from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
-from robota.policy.protected.path_resolver import secret_pattern
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 from robota.workspace.files.files import LocalFiles
@@ -169,7 +168,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
             journals_in=user_directory(env),
             drafts_in=choices.kept_in,
             is_forbidden=choices.policy.forbids_reading,
-            is_secret=lambda relative: secret_pattern(relative) is not None,
+            is_secret=lambda relative: choices.policy.files.secret_pattern(relative) is not None,
         ),
         processes=processes,
         redactor=redactor,

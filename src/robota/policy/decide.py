@@ -13,7 +13,6 @@ from robota.policy.protected.path_resolver import (
     PathResolver,
     credential_store,
     hides_what_it_is,
-    secret_pattern,
     steering_dot_pattern,
     steering_pattern,
 )
@@ -160,7 +159,7 @@ def _by_scope(subject: Subject, context: PolicyContext) -> Verdict | None:
 def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
         return None
-    is_protected = secret_pattern if _only_looks(subject) else steering_pattern
+    is_protected = context.files.secret_pattern if _only_looks(subject) else steering_pattern
     for path in subject.touches.paths:
         pattern = is_protected(context.resolver.inside(path) or path)
         if pattern is not None:

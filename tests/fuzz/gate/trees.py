@@ -111,6 +111,7 @@ def make_trees(base: Path) -> list[Tree]:
         tree = Tree(name=name, root=root, home=home, base=base, trusted=name != "untrusted")
         _workspace(tree)
         change(tree)
+        _fill_in_secrets(tree.root)
         trees.append(tree)
     return trees
 
@@ -135,6 +136,13 @@ def _workspace(tree: Tree) -> None:
     _repository(tree.root, {})
     _history(tree.root)
     _bare_repository(tree, tree.root / "docs")
+
+
+def _fill_in_secrets(root: Path) -> None:
+    """What git has of them is published, and so no secret; what the person wrote there since is one."""
+    for name in (".env", "key.pem", "src/.env"):
+        if (root / name).is_file():
+            (root / name).write_text(f"{SECRET_WORD}, filled in\n")
 
 
 def _history(root: Path) -> None:

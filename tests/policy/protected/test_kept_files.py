@@ -136,9 +136,12 @@ def test_S14_a_search_that_would_read_a_secret_is_asked_about(
     assert judge(command, workspace).decision is decision
 
 
-def test_S8_a_secret_that_git_keeps_is_not_printed_unasked(workspace: Path) -> None:
-    (workspace / ".env").write_text("KEY=1\n")
+def test_S8_a_secret_that_was_written_into_a_file_of_git_is_not_printed_unasked(workspace: Path) -> None:
+    (workspace / ".env").write_text("KEY=\n")
     subprocess.run(["git", "add", "-f", ".env"], cwd=workspace, check=True)
+    for command in ("git diff", "git log -p", "git grep x", "grep -rn x .", "cat .env", "git show HEAD:.env"):
+        assert judge(command, workspace).decision is Decision.ALLOW, "as git has it, it is published"
+    (workspace / ".env").write_text("KEY=1\n")
     for command in ("git diff", "git log -p", "git show", "git grep x"):
         verdict = judge(command, workspace)
         assert verdict.decision is Decision.ASK and ".env" in verdict.reason

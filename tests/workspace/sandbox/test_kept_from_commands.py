@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robota.workspace.sandbox.session_sandbox import MOST_HIDDEN, SessionSandbox
+from robota.workspace.sandbox.session_sandbox import MOST_HIDDEN, NOT_ALL_HIDDEN, SessionSandbox
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 
@@ -44,7 +44,7 @@ def test_s8_files_and_directories_are_out_of_sight(place: Path) -> None:
     sandbox = SessionSandbox(place, home=None)
     sandbox.keep_from_commands(lambda: ("kept", "open/.env"))
     try:
-        if not sandbox.hides_kept_files():
+        if sandbox.backend.kind != "bubblewrap":
             pytest.skip("only bubblewrap hides single files")
         shown = run(
             sandbox, "cat kept/* open/.env open/file; cp -r open copy; cat copy/.env; mv open/.env x; ls kept", place
@@ -59,7 +59,7 @@ def test_s8_what_was_moved_is_found_again(place: Path) -> None:
     sandbox = SessionSandbox(place, home=None)
     sandbox.keep_from_commands(lambda: tuple(str(found.relative_to(place)) for found in place.rglob(".env")))
     try:
-        if not sandbox.hides_kept_files():
+        if sandbox.backend.kind != "bubblewrap":
             pytest.skip("only bubblewrap hides single files")
         run(sandbox, "mv open elsewhere", place)
         assert "TELLTALE" not in run(sandbox, "cat elsewhere/.env", place)
@@ -68,11 +68,16 @@ def test_s8_what_was_moved_is_found_again(place: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [None, tuple(f"f{number}" for number in range(MOST_HIDDEN + 1))])
-def test_s8_policy_can_know_that_not_all_is_hidden(place: Path, found: tuple[str, ...] | None) -> None:
+def test_s8_it_is_told_that_not_all_can_be_hidden(place: Path, found: tuple[str, ...] | None) -> None:
     sandbox = SessionSandbox(place, home=None)
     sandbox.keep_from_commands(lambda: found)
+    told: list[tuple[str, str]] = []
+    sandbox.on_detected(lambda kind, reason: told.append((kind, reason)))
     try:
-        assert not sandbox.hides_kept_files()
+        if sandbox.backend.kind != "bubblewrap":
+            pytest.skip("only bubblewrap hides single files")
+        run(sandbox, "true", place)
+        assert told[-1] == ("bubblewrap", NOT_ALL_HIDDEN)
     finally:
         sandbox.close()
 
@@ -104,3 +109,24 @@ def test_s8_an_allowed_program_cannot_print_what_is_kept(robota: Robota) -> None
     for name in ("denied.txt", "ignored.txt", ".env"):
         assert f"TELLTALE of {name}" not in output
     assert "TELLTALE of .env" in shown(robota, "python3 show.py", allow=["Read(.env)"])
+
+
+@pytest.mark.parametrize(("is_changed", "is_seen"), [(False, True), (True, False)])
+def test_s8_policy_and_sandbox_agree_about_a_secret_that_git_tracks(
+    robota: Robota, is_changed: bool, is_seen: bool
+) -> None:
+    """As it was published it is no secret; filled in by the person it is one to the model and to commands."""
+    root = robota.workspace
+    (root / ".env").write_text("KEY=placeholder\n")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    subprocess.run(["git", "add", ".env"], cwd=root, check=True)
+    if is_changed:
+        (root / ".env").write_text("KEY=TELLTALE\n")
+    (root / "show.py").write_text("print(open('.env').read())")
+    output = shown(robota, "python3 show.py")
+    if "bubblewrap" not in output:
+        pytest.skip("only bubblewrap hides single files")
+    assert ("placeholder" in output) == is_seen and "TELLTALE" not in output
+    for how in (["--", "cat .env"], ["--", "git diff"], ["--tool", "read_file", "--args", '{"path": ".env"}']):
+        judged = json.loads(robota("policy", "explain", "--json", *how).stdout)
+        assert judged["verdict"] == ("allow" if is_seen else "ask"), how

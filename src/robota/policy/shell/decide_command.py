@@ -14,7 +14,6 @@ from robota.policy.protected.path_resolver import (
     TooMuchWork,
     credential_store,
     measured,
-    secret_pattern,
     steering_dot_pattern,
     steering_pattern,
 )
@@ -232,7 +231,7 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
 
 
 def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | None:
-    is_protected = secret_pattern if part.looks else steering_dot_pattern
+    is_protected = context.files.secret_pattern if part.looks else steering_dot_pattern
     # What a command does in the directory it runs in, nobody knows, unless it only looks.
     words = part.named if part.looks else (".", *part.named)
     ignored = _ignored(part, part.named, context)

@@ -236,6 +236,8 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
         flags=_RG,
         operands=PATTERN_THEN_PATHS,
         pattern_flags=frozenset({"-e", "--regexp", "--files", "--type-list"}),
+        # To rg the value of `-g=x` is `x`, to most programs it is `=x`.
+        never=r"^-[^-=][^=]*=",
     ),
     "find": ReadOnlyCommand(flags=_FIND, syntax=Syntax.EXPRESSION),
     "tree": ReadOnlyCommand(

@@ -3,7 +3,7 @@
 from typing import Final
 
 from robota.contracts.verdict import Verdict
-from robota.policy.protected.kept_files import KeptFiles, secrets_among
+from robota.policy.protected.kept_files import KeptFiles
 from robota.policy.rules.rule import READ
 from robota.policy.shell.command_part import CommandPart
 from robota.policy.shell.readonly import Search
@@ -41,7 +41,7 @@ def secret_in_search(part: CommandPart, context: PolicyContext) -> str | None:
     found = _all_files(search, part, context) if search is not None else []
     if found is None:
         return "It reads whole directories, and there is too much in them to look through."
-    secret = next(secrets_among(found), None)
+    secret = next(context.files.secrets_among(found), None)
     if secret is None:
         return None
     return f"It would read {secret!r}, which may hold secrets. Without that file it needs no permission."

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # Each costs a mount for every command.
 MOST_HIDDEN: Final = 64
+NOT_ALL_HIDDEN: Final = (
+    "too many files are kept from the model to hide all of them from commands; name directories instead"
+)
 
 
 class SessionSandbox:
@@ -48,7 +51,6 @@ class SessionSandbox:
         self._on_detected: Callable[[str, str], None] = lambda kind, reason: None
         self._find_kept: Callable[[], tuple[str, ...] | None] = tuple
         self._kept: tuple[Path, ...] | None = None
-        self._all_kept_are_hidden = False
 
     @property
     def backend(self) -> "SandboxBackend":
@@ -81,13 +83,6 @@ class SessionSandbox:
     def keep_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
         """Hide these paths of the workspace from commands. `find` is called when the first one runs; None: too many."""
         self._find_kept = find
-
-    def hides_kept_files(self) -> bool:
-        """Whether all that `keep_from_commands` found is out of sight for commands, so that none can print it."""
-        if not self.works() or self.backend.kind != "bubblewrap":
-            return False
-        self._kept_places()
-        return self._all_kept_are_hidden
 
     def wrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
         """The command inside the sandbox; as it is where none works. Raises `CommandNotStarted`."""
@@ -127,11 +122,12 @@ class SessionSandbox:
         remove_waiting(self._root / OWN_DIRECTORY)
 
     def _kept_places(self) -> tuple[Path, ...]:
-        """Found once, and again when one of them has been moved."""
+        """Found once, and again when one of them has been moved. That not all can be hidden is told."""
         if self._kept is None or not all(os.path.lexists(place) for place in self._kept):
             found = self._find_kept()
             self._kept = tuple(self._root / place for place in found or ())[:MOST_HIDDEN]
-            self._all_kept_are_hidden = found is not None and len(found) <= MOST_HIDDEN
+            if found is None or len(found) > MOST_HIDDEN:
+                self._on_detected(self.backend.kind, NOT_ALL_HIDDEN)
         return self._kept
 
     def _take_over_abandoned_git_data(self) -> None:
