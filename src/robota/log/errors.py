@@ -39,3 +39,7 @@ class InvalidSessionId(LogError):
 
 class NoPlaceForSessions(LogError):
     """Neither the project nor the fallback can hold sessions."""
+
+
+class ImportRefused(LogError):
+    """A file holds no session that can be taken in."""

@@ -8,7 +8,7 @@ from robota.clients.headless.output import Output
 from robota.clients.headless.reply_stream import ReplyStream
 from robota.clients.headless.result import Result, new_message_id, new_uuid
 from robota.clients.terminal.line import Handlers
-from robota.protocol.conversation import AssistantBlock, ThinkingBlock, ToolResultBlock
+from robota.protocol.conversation import AssistantBlock, AssistantTurn, ThinkingBlock, ToolResultBlock
 from robota.protocol.events import (
     ContextReduced,
     McpServerStatus,
@@ -93,17 +93,7 @@ class StreamJsonPrinter:
     def _turn_reply(self, event: TurnReply) -> None:
         reply = event.reply
         streamed_id = self._stream.finish(reply) if self._stream is not None else None
-        message = {
-            "id": streamed_id or reply.id or new_message_id(),
-            "type": "message",
-            "role": "assistant",
-            "model": reply.model,
-            "content": [_with_signature(block) for block in reply.content],
-            "stop_reason": reply.stop_reason,
-            "stop_sequence": None,
-            "usage": reply.usage,
-        }
-        self._line("assistant", message=message, parent_tool_use_id=None)
+        self._line("assistant", message=assistant_message(reply, streamed_id), parent_tool_use_id=None)
 
     def _turn_results(self, event: TurnResults) -> None:
         content = [tool_result(result) for result in event.results]
@@ -171,6 +161,20 @@ def init_fields(state: SessionState) -> dict[str, Any]:
         "output_style": "default",
         "apiKeySource": "none",
         "claude_code_version": f"robota {VERSION}",
+    }
+
+
+def assistant_message(reply: AssistantTurn, message_id: str | None = None) -> dict[str, Any]:
+    """A reply as the Messages API writes it."""
+    return {
+        "id": message_id or reply.id or new_message_id(),
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "content": [_with_signature(block) for block in reply.content],
+        "stop_reason": reply.stop_reason,
+        "stop_sequence": None,
+        "usage": reply.usage,
     }
 
 

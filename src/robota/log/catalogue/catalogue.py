@@ -85,11 +85,8 @@ def catalogue(
     def refreshed(connection: sqlite3.Connection) -> dict[str, CatalogueEntry]:
         return _refreshed(connection, places, present)
 
-    if user_directory is None:
-        entries = {each.key: _read(each, None) for each in present}
-    else:
-        path = user_directory / INDEX_DIRECTORY / INDEX_NAME
-        entries = with_index(path, SCHEMA, INDEX_VERSION, refreshed, notify)
+    path = user_directory / INDEX_DIRECTORY / INDEX_NAME if user_directory is not None else None
+    entries = with_index(path, SCHEMA, INDEX_VERSION, refreshed, notify)
     live = held_logs(each.log for each in present)
     sessions = [each.catalogued(entries[each.key].fold, is_live=each.log in live) for each in present]
     return tuple(sorted(sessions, key=lambda each: (-each.modified_ms, each.id)))

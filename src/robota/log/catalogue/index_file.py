@@ -18,13 +18,15 @@ Notify = Callable[[str], None]
 
 
 def with_index(
-    path: Path, schema: str, version: int, work: Callable[[sqlite3.Connection], Result], notify: Notify
+    path: Path | None, schema: str, version: int, work: Callable[[sqlite3.Connection], Result], notify: Notify
 ) -> Result:
     """Do `work` on the index. A damaged one is made anew; one that cannot be used is replaced by one in memory.
 
-    `notify` is told either. `work` may be called twice, so what it does must not add up.
+    `notify` is told either. `work` may be called twice, so what it does must not add up. Without a path all is in
+    memory.
     """
-    for _ in range(2):
+    for _ in range(2 if path is not None else 0):
+        assert path is not None
         try:
             return _on_file(path, schema, version, work)
         except sqlite3.DatabaseError as error:

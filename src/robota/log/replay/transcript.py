@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.log.kinds.calls import AnswerRecord, ToolEndRecord, ToolStartRecord
+from robota.log.kinds.calls import AnswerRecord, ResultRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import (
     CondenseRecord,
     MessageRecord,
@@ -15,7 +15,7 @@ from robota.log.kinds.conversation import (
 )
 from robota.log.kinds.session import OriginRecord, RepairRecord, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
-from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserTurn
+from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserBlock, UserTurn
 from robota.protocol.message import Message
 from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replied, Transcript
 
@@ -28,14 +28,9 @@ INTERRUPTED: Final = "interrupted"
 
 def transcript(records: Iterable[Record]) -> Iterator[Transcript]:
     """The entries in their order. Calls come with their results; what was cut off comes last."""
-    fold = _Fold()
+    fold = TranscriptFold()
     for record in records:
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            continue
-        if payload is not None:
-            yield from fold.take(record.ts, payload)
+        yield from fold.take(record)
     yield from fold.rest()
 
 
@@ -52,8 +47,8 @@ class _OpenCall(msgspec.Struct, kw_only=True):
     answer: str | None = None
 
 
-class _Fold:
-    """What is not finished after the records so far."""
+class TranscriptFold:
+    """The entries of records as they come; holds what is not finished after the records so far."""
 
     def __init__(self) -> None:
         self._depths: dict[str, int] = {}
@@ -63,7 +58,16 @@ class _Fold:
         self._calls: dict[str, _OpenCall] = {}
         self._asked: dict[int, str] = {}
 
-    def take(self, ts: int, payload: Payload) -> Iterator[Transcript]:
+    def take(self, record: Record) -> Iterator[Transcript]:
+        """The entries that are complete with this record. One that cannot be read has none."""
+        try:
+            payload = payload_of(record)
+        except PayloadError:
+            return
+        if payload is not None:
+            yield from self._take(record.ts, payload)
+
+    def _take(self, ts: int, payload: Payload) -> Iterator[Transcript]:
         match payload:
             case TaskRecord():
                 parent = payload.parent_task_id
@@ -75,7 +79,9 @@ class _Fold:
             case TurnRecord(turn=AssistantTurn() as reply):
                 self._reply_calls(ts, payload.task_id, reply)
             case TurnRecord(turn=UserTurn() as told):
-                yield from self._results(told)
+                yield from self._results(told.content)
+            case ResultRecord():
+                yield from self._results((payload.result,))
             case _:
                 yield from self._take_rarer(ts, payload)
 
@@ -164,8 +170,8 @@ class _Fold:
         for use in turn.tool_uses:
             self._calls[use.id] = _OpenCall(ts=ts, task_id=task_id, tool=use.name, input=use.input)
 
-    def _results(self, turn: UserTurn) -> Iterator[Transcript]:
-        for block in turn.content:
+    def _results(self, blocks: Iterable[UserBlock]) -> Iterator[Transcript]:
+        for block in blocks:
             if not isinstance(block, ToolResultBlock):
                 continue
             call = self._calls.pop(block.tool_use_id, None)

@@ -1,7 +1,7 @@
 """`robota sessions`: the parser of all actions, and which module does each."""
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +19,12 @@ SESSION_HELP: Final = "an id or the beginning of one, a name, or words of its fi
 MODULES: Final = {
     "list": "listing",
     "show": "showing",
+    "search": "searching",
     "rename": "renaming",
+    "fork": "forking",
+    "export": "exporting",
+    "import": "importing",
+    "watch": "watching",
     "delete": "deleting",
     "prune": "pruning",
     "verify": "verifying",
@@ -63,8 +68,22 @@ def _parser() -> CommandParser:
     listing = action("list", "show the sessions, the newest first", session=None)
     listing.add_argument("--limit", type=_count, metavar="N", help="only the newest N")
     _add_show(action("show", "print a whole conversation"))
+    _add_search(action("search", "find sessions by words in them, and by what they did", session=None))
     renaming = action("rename", "give a session another name")
     renaming.add_argument("name", metavar="NAME", help="the new name; an empty one takes the name away")
+    forking = action("fork", "begin a new session with a copy of another")
+    forking.add_argument(
+        "--at", type=_count, metavar="N", help="copy only up to the end of turn N of `robota rewind list`"
+    )
+    forking.add_argument("-n", "--name", help="the name of the new session")
+    forking.add_argument("--session-id", metavar="ID", help="the id of the new session")
+    _add_export(action("export", "write a session for people, programs or another machine"))
+    importing = action("import", "take in a bundle, or a transcript of Claude Code or Codex", session=None)
+    importing.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it is shows in its content")
+    watching = action("watch", "follow a session that runs elsewhere, without touching it")
+    watching.add_argument(
+        "--from-start", action="store_true", help="show the whole conversation first, not only its end"
+    )
     deleting = action("delete", "move a session to the trash")
     deleting.add_argument("--undo", action="store_true", help="put it back from the trash")
     pruning = action("prune", "empty the trash; nothing else is ever removed", session=None)
@@ -78,6 +97,28 @@ def _add_show(parser: ArgumentParser) -> None:
     parser.add_argument("--last", type=_count, metavar="N", help="only the last N entries")
     parser.add_argument("--output", action="store_true", help="the whole output of every call, not only its end")
     parser.add_argument("--no-pager", action="store_true", help="do not stop after each screen")
+
+
+def _add_export(parser: ArgumentParser) -> None:
+    formats = ("markdown", "html", "stream-json", "bundle")
+    parser.add_argument("--format", choices=formats, default="markdown", help="default: markdown")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="default: standard output; a bundle is a file"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file if it is there")
+    parser.add_argument(
+        "--redact", action=BooleanOptionalAction, default=True, help="cover names, paths and keys (default)"
+    )
+
+
+def _add_search(parser: ArgumentParser) -> None:
+    words = 'words that must all be there; "quoted words" in this order, begin* for a beginning'
+    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
+    parser.add_argument("--since", metavar="TIME", help="written since then: 7d, 12h, 2026-10-31")
+    parser.add_argument("--file", metavar="PATH", help="sessions with a call that named this file")
+    parser.add_argument("--tool", metavar="NAME", help="sessions that used this tool")
+    parser.add_argument("--model", metavar="NAME", help="sessions with a model of which this is part of the name")
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="at most N sessions (default: 20)")
 
 
 def _count(text: str) -> int:

@@ -6,10 +6,11 @@ import time
 from typing import Final
 
 from robota.cli.commands.sessions.listing import age
-from robota.cli.commands.sessions.selection import chosen_places
+from robota.cli.commands.sessions.selection import chosen_places, person_directory, tell
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.log.catalogue.trash import TrashedSession, remove_for_good, trashed_sessions
+from robota.log.search.search import forget_removed
 
 AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
 UNIT_MS: Final = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -23,6 +24,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.dry_run:
         for each in chosen:
             remove_for_good(each)
+        forget_removed(person_directory(), tell)
     if options.json:
         print_json([_json(each, is_removed=not options.dry_run) for each in chosen])
     elif not chosen:

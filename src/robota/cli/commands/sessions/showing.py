@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         _print_in_pages(lines)
     else:
         for line in lines:
-            _print(line)
+            print_line(line)
     return 0
 
 
@@ -62,11 +62,12 @@ def _print_in_pages(lines: Iterable[Line]) -> None:
             except Cancelled:
                 return
             left = rows - 1
-        _print(line)
+        print_line(line)
         left -= needed
 
 
-def _print(line: Line) -> None:
+def print_line(line: Line) -> None:
+    """Print a line, in colour on a terminal."""
     text = without_surrogates(line.text)
     coloured = line.colour is not None and wants_colour(sys.stdout, os.environ)
     print(f"\x1b[{line.colour}m{text}\x1b[0m" if coloured else text)

@@ -1,0 +1,32 @@
+"""`robota sessions fork`."""
+
+import argparse
+import os
+
+from robota.cli.commands.sessions.selection import chosen_session
+from robota.cli.output import print_json
+from robota.config.paths import user_directory
+from robota.log.chain.writer import wall_clock_ms
+from robota.log.new_session import SESSION_ID_BYTES
+from robota.log.store import new_session_id
+from robota.log.transfer.draft import DraftSession
+from robota.log.transfer.fork import fork_of, write_fork
+from robota.secrets.named_values import secret_variables
+from robota.secrets.redaction import Redactor
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make a new session of the beginning of another one, which stays as it is."""
+    session = chosen_session(options)
+    now_ms = wall_clock_ms()
+    new_id = options.session_id or new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
+    fork = fork_of(session.directory, options.at)
+    redactor = Redactor(secret_variables(os.environ))
+    with DraftSession(options.cwd.resolve(), user_directory(os.environ), new_id, redactor) as draft:
+        write_fork(draft, session.directory, fork, new_id, options.name, now_ms)
+        directory = draft.finish()
+    if options.json:
+        print_json({"id": new_id, "path": str(directory), "origin": session.id, "turn": options.at})
+    else:
+        print(f"{new_id} is a fork of {session.id}. Go on with it: robota --resume {new_id}")
+    return 0

@@ -1,0 +1,94 @@
+"""`robota sessions search`."""
+
+import argparse
+import os
+import re
+import sys
+import time
+from datetime import datetime
+from typing import Any, Final
+
+from robota.cli.commands.sessions.listing import age, session_json
+from robota.cli.commands.sessions.pruning import AGE, age_ms
+from robota.cli.commands.sessions.selection import chosen_sessions, person_directory, tell
+from robota.cli.output import print_json
+from robota.clients.terminal.line import BOLD
+from robota.clients.terminal.width import wants_colour
+from robota.config.errors import ConfigError
+from robota.log.search.search import FOUND, FOUND_END, FoundPassage, FoundSession, SearchWish, match_expression, search
+from robota.text.visible import single_line
+
+TITLE_SHOWN: Final = 80
+SNIPPET_SHOWN: Final = 300
+NOTHING: Final = 1
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the sessions that fit; 1 if there are none, as grep does."""
+    now_ms = time.time_ns() // 1_000_000
+    words = " ".join(options.words)
+    wish = SearchWish(
+        words=words,
+        since_ms=since_ms(options.since, now_ms) if options.since else 0,
+        file=options.cwd.resolve() / options.file if options.file else None,
+        tool=options.tool,
+        model=options.model,
+        limit=options.limit,
+    )
+    if not match_expression(words) and (words or not any((options.since, options.file, options.tool, options.model))):
+        raise ConfigError("Say what to look for: words with letters or digits, --since, --file, --tool or --model.")
+    found = search(chosen_sessions(options), wish, person_directory(), tell)
+    if options.json:
+        print_json([_found_json(each) for each in found])
+    elif not found:
+        print("No session fits.")
+    else:
+        for each in found:
+            _print_found(each, now_ms)
+    return 0 if found else NOTHING
+
+
+def since_ms(text: str, now_ms: int) -> int:
+    """A date, a date with a time, or how long ago."""
+    if AGE.fullmatch(text.strip().lower()):
+        return now_ms - age_ms(text)
+    try:
+        return int(datetime.fromisoformat(text.strip()).astimezone().timestamp() * 1000)
+    except (ValueError, OverflowError, OSError) as error:
+        raise ConfigError(f"{text!r} is no time. Write it like 7d, 2026-10-31 or 2026-10-31T18:00.") from error
+
+
+def _print_found(found: FoundSession, now_ms: int) -> None:
+    session = found.session
+    title = single_line(session.name or session.summary.title, TITLE_SHOWN)
+    foreign = "" if session.is_own else " (not from here)"
+    print(f"{session.id}  {age(session.modified_ms, now_ms)}  {title}{foreign}")
+    for text in found.texts:
+        print(f"    {text.tool or text.kind}: {_shown(text)}")
+
+
+def _shown(text: FoundPassage) -> str:
+    """The snippet on one line, safe to print, with the found words bold on a terminal."""
+    is_bold = wants_colour(sys.stdout, os.environ)
+    pieces = re.split(f"([{FOUND}{FOUND_END}])", text.snippet)
+    marks = {FOUND: f"\x1b[{BOLD}m" if is_bold else "", FOUND_END: "\x1b[0m" if is_bold else ""}
+    shown = [marks.get(piece, single_line(" ".join(re.split(r"\s+", piece)), SNIPPET_SHOWN)) for piece in pieces]
+    return "".join(shown).strip()
+
+
+def _found_json(found: FoundSession) -> dict[str, Any]:
+    texts = [{"ts": text.ts, "kind": text.kind, "tool": text.tool or None, **_marked(text)} for text in found.texts]
+    return {**session_json(found.session), "matches": texts}
+
+
+def _marked(text: FoundPassage) -> dict[str, Any]:
+    """The snippet without marks, and where in it the found words are."""
+    plain, places, start = "", [], 0
+    for piece in re.split(f"([{FOUND}{FOUND_END}])", text.snippet):
+        if piece == FOUND:
+            start = len(plain)
+        elif piece == FOUND_END:
+            places.append([start, len(plain)])
+        else:
+            plain += piece
+    return {"snippet": plain, "found": places}

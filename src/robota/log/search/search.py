@@ -1,0 +1,145 @@
+"""Finding sessions by words in them and by what they did."""
+
+import os
+import re
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.catalogue.catalogue import CataloguedSession
+from robota.log.catalogue.index_file import INDEX_DIRECTORY, Notify, with_index
+from robota.log.search.index import (
+    INDEX_NAME,
+    INDEX_VERSION,
+    SCHEMA,
+    TIME_BITS,
+    TIME_MASK,
+    brought_up_to_date,
+    without_removed,
+)
+
+# What begins and ends a found word in a snippet. Neither can be typed, and both are made visible if they are text.
+FOUND: Final = "\x02"
+FOUND_END: Final = "\x03"
+WORDS_IN_SNIPPET: Final = 24
+SNIPPETS: Final = 3
+PHRASE: Final = re.compile(r'"(?P<phrase>[^"]*)"|(?P<word>\S+)')
+MOST_TERMS: Final = 50
+
+
+class SearchWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked for. Sessions must fit all of it; without words only the rest counts."""
+
+    words: str = ""
+    since_ms: int = 0
+    file: Path | None = None
+    tool: str | None = None
+    model: str | None = None
+    limit: int = 20
+
+
+class FoundPassage(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where the words stand; `snippet` has `FOUND` and `FOUND_END` around them."""
+
+    ts: int
+    kind: str
+    tool: str
+    snippet: str
+
+
+class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that fits, with the places that fit best."""
+
+    session: CataloguedSession
+    texts: tuple[FoundPassage, ...] = ()
+
+
+def search(
+    sessions: Sequence[CataloguedSession], wish: SearchWish, user_directory: Path | None, notify: Notify
+) -> tuple[FoundSession, ...]:
+    """The sessions that fit, the best first; without words the newest first."""
+    fitting = [each for each in sessions if _fits(each, wish)]
+    query = match_expression(wish.words)
+    if not query:
+        return tuple(FoundSession(session=each) for each in fitting[: wish.limit])
+
+    def work(connection: sqlite3.Connection) -> tuple[FoundSession, ...]:
+        without_removed(connection)
+        by_log = brought_up_to_date(connection, fitting)
+        return _matching(connection, query, by_log, wish)
+
+    return with_index(_path(user_directory), SCHEMA, INDEX_VERSION, work, notify)
+
+
+def forget_removed(user_directory: Path | None, notify: Notify) -> None:
+    """Take out of the index what was taken from sessions that are no longer there."""
+    path = _path(user_directory)
+    if path is not None and path.exists():
+        with_index(path, SCHEMA, INDEX_VERSION, without_removed, notify)
+
+
+def _path(user_directory: Path | None) -> Path | None:
+    return user_directory / INDEX_DIRECTORY / INDEX_NAME if user_directory is not None else None
+
+
+def match_expression(words: str) -> str:
+    """The words as SQLite wants them: all must be there; "quoted words" in this order, `begin*` as a beginning."""
+    terms = []
+    for found in PHRASE.finditer(words):
+        text = found["phrase"] if found["phrase"] is not None else found["word"]
+        is_beginning = found["word"] is not None and text.endswith("*")
+        text = text.rstrip("*") if is_beginning else text
+        if any(character.isalnum() for character in text):
+            terms.append('"' + text.replace('"', "").replace("\x00", "") + '"' + ("*" if is_beginning else ""))
+    return " AND ".join(terms[:MOST_TERMS])
+
+
+def _matching(
+    connection: sqlite3.Connection, query: str, by_log: dict[int, CataloguedSession], wish: SearchWish
+) -> tuple[FoundSession, ...]:
+    numbers: dict[int, list[int]] = {}
+    for (number,) in connection.execute("SELECT rowid FROM entry WHERE entry MATCH ? ORDER BY rank", (query,)):
+        session = by_log.get(number >> TIME_BITS)
+        if session is None or _ts(number, session) < wish.since_ms:
+            continue
+        if number >> TIME_BITS not in numbers and len(numbers) == wish.limit:
+            continue
+        numbers.setdefault(number >> TIME_BITS, []).append(number)
+    return tuple(
+        FoundSession(
+            session=by_log[log],
+            texts=tuple(_found(connection, query, number, by_log[log]) for number in found[:SNIPPETS]),
+        )
+        for log, found in numbers.items()
+    )
+
+
+def _found(connection: sqlite3.Connection, query: str, number: int, session: CataloguedSession) -> FoundPassage:
+    row = connection.execute(
+        "SELECT kind, tool, snippet(entry, 0, ?, ?, '…', ?) FROM entry WHERE entry MATCH ? AND rowid = ?",
+        (FOUND, FOUND_END, WORDS_IN_SNIPPET, query, number),
+    ).fetchone()
+    kind, tool, snippet = row
+    return FoundPassage(ts=_ts(number, session), kind=kind, tool=tool, snippet=snippet)
+
+
+def _ts(number: int, session: CataloguedSession) -> int:
+    return session.summary.first_ts + (number & TIME_MASK)
+
+
+def _fits(session: CataloguedSession, wish: SearchWish) -> bool:
+    summary = session.summary
+    return (
+        summary.last_ts >= wish.since_ms
+        and (wish.tool is None or wish.tool.lower() in {tool.lower() for tool in summary.tools})
+        and (wish.model is None or any(wish.model.lower() in model.lower() for model in summary.models))
+        and (wish.file is None or any(_is_file(path, session.cwd, wish.file) for path in summary.files))
+    )
+
+
+def _is_file(named: str, cwd: str, wanted: Path) -> bool:
+    """Whether a call that named the file meant the wanted one, which is absolute."""
+    return os.path.normpath(Path(cwd) / named) == os.path.normpath(wanted)

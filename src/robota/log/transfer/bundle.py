@@ -1,0 +1,165 @@
+"""A session as one file that another machine can import: the log, what is kept beside it, and digests of both."""
+
+import zipfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+
+from robota.log.artifacts import artifact_name, artifact_path
+from robota.log.chain.growth import LogPosition, records_since
+from robota.log.chain.reader import LOG_NAME, open_log
+from robota.log.chain.writer import ARTIFACTS_NAME
+from robota.log.errors import ArtifactMissing
+from robota.log.kinds.session import OriginRecord
+from robota.log.record import FIRST_PREV, kind_of, seal
+from robota.log.transfer.cover import ExportCover
+from robota.version import VERSION
+
+BUNDLE_FORMAT: Final = "robota-session"
+BUNDLE_VERSION: Final = 1
+MANIFEST_NAME: Final = "manifest.json"
+PIECE: Final = 1024 * 1024
+# A larger one is not looked through for what must not leave; it stays here.
+LARGEST_COVERED: Final = 64 * 1024 * 1024
+REDACTED_NOTE: Final = (
+    "Paths, names and keys were covered when this bundle was made, so its log has a chain of its own; "
+    "the hash of the original's last record is in `originalHead`."
+)
+
+
+class BundledFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the bundle by its name there."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is in a bundle. Fields of a newer version are ignored."""
+
+    format: str
+    version: int
+    session_id: str
+    created_ms: int
+    robota: str
+    redacted: bool
+    original_head: str
+    files: tuple[BundledFile, ...]
+    left_out: tuple[str, ...] = ()
+    note: str = ""
+
+
+def write_bundle(out: BinaryIO, directory: Path, cover: ExportCover | None, now_ms: int) -> BundleManifest:
+    """Write the session in a directory; with a cover nothing leaves uncovered. Raises OSError and `LogError`."""
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as bundle:
+        files, left_out = _write_artifacts(bundle, directory / ARTIFACTS_NAME, cover)
+        if cover is None:
+            log, head = _write_log_as_it_is(bundle, directory / LOG_NAME)
+        else:
+            log, head = _write_covered_log(bundle, directory, cover, now_ms)
+        manifest = BundleManifest(
+            format=BUNDLE_FORMAT,
+            version=BUNDLE_VERSION,
+            session_id=directory.name,
+            created_ms=now_ms,
+            robota=VERSION,
+            redacted=cover is not None,
+            original_head=head,
+            files=(log, *files),
+            left_out=tuple(left_out),
+            note=REDACTED_NOTE if cover is not None else "",
+        )
+        bundle.writestr(MANIFEST_NAME, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    return manifest
+
+
+def _write_artifacts(
+    bundle: zipfile.ZipFile, source: Path, cover: ExportCover | None
+) -> tuple[list[BundledFile], list[str]]:
+    files: list[BundledFile] = []
+    left_out: list[str] = []
+    for name in _artifact_names(source):
+        path = source / name
+        if cover is None:
+            files.append(_write(bundle, f"{ARTIFACTS_NAME}/{name}", _pieces(path)))
+            continue
+        data = cover.data(path.read_bytes()) if path.stat().st_size <= LARGEST_COVERED else None
+        if data is None:
+            left_out.append(name)
+            continue
+        new_name = artifact_name(data)
+        if new_name != name:
+            cover.rename_artifact(name, new_name)
+        files.append(_write(bundle, f"{ARTIFACTS_NAME}/{new_name}", iter((data,))))
+    return files, left_out
+
+
+def _artifact_names(source: Path) -> list[str]:
+    if not source.is_dir() or source.is_symlink():
+        return []
+    names = []
+    for path in sorted(source.iterdir()):
+        try:
+            artifact_path(source, path.name)
+        except ArtifactMissing:
+            continue
+        if not path.is_symlink():
+            names.append(path.name)
+    return names
+
+
+def _write_log_as_it_is(bundle: zipfile.ZipFile, log: Path) -> tuple[BundledFile, str]:
+    """The bytes of the log up to its last sound record: a session that runs may be in the middle of a line."""
+    end = LogPosition()
+    for grown in records_since(log, end):
+        end = grown.position
+
+    def pieces() -> Iterator[bytes]:
+        left = end.offset
+        with open_log(log) as stream:
+            while left and (piece := stream.read(min(PIECE, left))):
+                left -= len(piece)
+                yield piece
+
+    return _write(bundle, LOG_NAME, pieces()), end.hash
+
+
+def _write_covered_log(
+    bundle: zipfile.ZipFile, directory: Path, cover: ExportCover, now_ms: int
+) -> tuple[BundledFile, str]:
+    """The same records with the same numbers and times, covered and chained anew, and one more that says so."""
+    original = [""]
+
+    def lines() -> Iterator[bytes]:
+        head, seq, ts = FIRST_PREV, 0, 0
+        for grown in records_since(directory / LOG_NAME, LogPosition()):
+            record = grown.record
+            original[0] = record.hash
+            # A line that was skipped leaves no gap in the new chain; going back by numbers is then off by as much.
+            seq, ts = seq + 1, record.ts
+            line, head = seal(seq, ts, record.kind, cover.payload(bytes(record.payload)), head)
+            yield line
+        origin = OriginRecord(source="bundle", session_id=directory.name, head=original[0], at_ms=now_ms, redacted=True)
+        yield seal(seq + 1, max(now_ms, ts + 1), kind_of(origin), origin.to_json(), head)[0]
+
+    return _write(bundle, LOG_NAME, lines()), original[0]
+
+
+def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterator[bytes]) -> BundledFile:
+    digest, size = sha256(), 0
+    with bundle.open(name, "w", force_zip64=True) as stream:
+        for piece in pieces:
+            stream.write(piece)
+            digest.update(piece)
+            size += len(piece)
+    return BundledFile(name=name, size=size, sha256=digest.hexdigest())
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while piece := stream.read(PIECE):
+            yield piece

@@ -1,0 +1,75 @@
+"""What must not leave the machine with a session: home and user name, the name of the machine, keys and passwords."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from robota.log.record import Record
+from robota.secrets.redaction import Redactor
+
+# Names that are words: covering them would garble the text and hide nothing.
+COMMON_NAMES: Final = frozenset(
+    {"root", "user", "admin", "home", "test", "dev", "guest", "ubuntu", "debian", "localhost", "host", "node", "app"}
+)
+SHORTEST_NAME: Final = 3
+DEEPEST: Final = 200
+
+
+class ExportCover:
+    """Covers in texts and JSON what belongs to this machine and its person."""
+
+    def __init__(self, homes: Iterable[str], user: str, host: str, redactor: Redactor) -> None:
+        """`homes` are the paths that stand for the home directory; the longest is looked for first."""
+        self._redactor = redactor
+        self._replacements = [
+            (re.compile(re.escape(home) + r"(?![\w.-])"), "~")
+            for home in sorted({home.rstrip("/") for home in homes if len(home.rstrip("/")) > 1}, key=len, reverse=True)
+        ]
+        for name, word in ((user, "user"), (host, "host"), (host.partition(".")[0], "host")):
+            if len(name) >= SHORTEST_NAME and name.lower() not in COMMON_NAMES:
+                pattern = rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])"
+                self._replacements.append((re.compile(pattern, re.IGNORECASE), word))
+        self._artifacts: dict[str, str] = {}
+
+    def rename_artifact(self, name: str, new_name: str) -> None:
+        """From now on texts that name an artifact name it as it is called when it is covered."""
+        self._artifacts[name] = new_name
+
+    def text(self, text: str) -> str:
+        """The text without names of this machine; keys and passwords are covered by `payload` and `data`."""
+        for pattern, replacement in self._replacements:
+            text = pattern.sub(replacement, text)
+        for name, new_name in self._artifacts.items():
+            if name in text:
+                text = text.replace(name, new_name)
+        return text
+
+    def data(self, data: bytes) -> bytes | None:
+        """A kept text as it may leave; None if it is no text, so that nobody knows what is in it."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return None
+        return self._redactor(self.text(text).encode())
+
+    def records(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The records with covered payloads; their hashes are not right any more."""
+        for record in records:
+            yield msgspec.structs.replace(record, payload=msgspec.Raw(self.payload(bytes(record.payload))))
+
+    def payload(self, payload: bytes) -> bytes:
+        """A payload with everything covered."""
+        return self._redactor(msgspec.json.encode(self._value(msgspec.json.decode(payload), 0)))
+
+    def _value(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if depth > DEEPEST:
+            return None
+        if isinstance(value, dict):
+            return {self.text(key): self._value(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._value(each, depth + 1) for each in value]
+        return value

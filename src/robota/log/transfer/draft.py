@@ -1,0 +1,102 @@
+"""A session that is put together from records that exist: it appears whole, or not at all."""
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from robota.log.artifacts import artifact_path, force_path_to_disk
+from robota.log.chain.head import ChainHead, head_path, note_head
+from robota.log.chain.reader import LOG_NAME
+from robota.log.chain.writer import ARTIFACTS_NAME
+from robota.log.errors import ArtifactMissing, LogExists, LogWriteError
+from robota.log.record import FIRST_PREV, Payload, kind_of, seal
+from robota.log.store import SESSIONS, check_session_id, fallback_directory, prepare_project_directory
+from robota.secrets.redaction import Redactor
+
+# Not a valid id, so that a draft which was left behind is no session.
+DRAFT: Final = ".new-"
+
+
+class DraftSession:
+    """Records are written to a directory beside the sessions, which gets its name when all are on disk.
+
+    Records keep their times as long as these increase; secrets that the redactor knows never reach the disk.
+    """
+
+    def __init__(self, root: Path, user_directory: Path, session_id: str, redactor: Redactor) -> None:
+        check_session_id(session_id)
+        place = prepare_project_directory(root, fallback_directory(user_directory, root))
+        self._target = place.directory / SESSIONS / session_id
+        self._user_directory = user_directory
+        self._redactor = redactor
+        self._head, self._seq, self._ts = FIRST_PREV, 0, 0
+        if self._target.exists():
+            raise LogExists(f"There is a session {session_id} already. Nothing was changed.")
+        self.directory = self._target.with_name(DRAFT + os.urandom(8).hex())
+        self.directory.mkdir(mode=0o700)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._stream = os.fdopen(os.open(self.directory / LOG_NAME, flags, 0o600), "wb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """What was not finished goes; only what another process could not see is removed."""
+        with contextlib.suppress(OSError):
+            self._stream.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise LogWriteError(
+                f"The session could not be written: {error.strerror}. Nothing was changed. "
+                "Free some space or check the directory, then try again."
+            ) from error
+
+    def next_ts(self, wanted: int) -> int:
+        """A time for the next record or row: the wanted one, or the next that is free."""
+        self._ts = max(wanted, self._ts + 1)
+        return self._ts
+
+    def add(self, kind: str, payload: bytes, ts: int) -> None:
+        """Write a record whose payload is JSON already."""
+        self._seq += 1
+        line, self._head = seal(self._seq, self.next_ts(ts), kind, self._redactor(payload), self._head)
+        self._stream.write(line)
+
+    def append(self, payload: Payload, ts: int = 0) -> None:
+        """Write a record; without a time it comes right after the one before."""
+        self.add(kind_of(payload), payload.to_json(), ts)
+
+    def add_sealed_log(self, source: Path, head: ChainHead, last_ts: int) -> None:
+        """Begin with the bytes of a log that is kept as it is; what is added then goes on with its chain."""
+        with source.open("rb") as reader:
+            shutil.copyfileobj(reader, self._stream, 1024 * 1024)
+        self._head, self._seq, self._ts = head.hash, head.seq, last_ts
+
+    def take_artifacts(self, source: Path) -> None:
+        """Copy everything that is kept beside another log."""
+        if not source.is_dir() or source.is_symlink():
+            return
+        target = self.directory / ARTIFACTS_NAME
+        target.mkdir(mode=0o700, exist_ok=True)
+        for path in sorted(source.iterdir()):
+            with contextlib.suppress(ArtifactMissing):
+                if not path.is_symlink():
+                    shutil.copyfile(artifact_path(source, path.name), target / path.name)
+
+    def finish(self) -> Path:
+        """Bring everything to disk and give the session its name. Returns its directory."""
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+        force_path_to_disk(self.directory)
+        if self._target.exists():
+            raise LogExists(f"There is a session {self._target.name} already. Nothing was changed.")
+        self.directory.rename(self._target)
+        place = os.fsencode(self._target.absolute()).decode("utf-8", "replace")
+        note_head(head_path(self._user_directory, self._target), ChainHead(self._seq, self._head, place))
+        return self._target

@@ -1,0 +1,60 @@
+"""The objects in a file of JSON lines that somebody else wrote: what cannot be read is counted and passed over."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+# Images make long lines; what is longer than this is no line of a transcript.
+LONGEST_LINE: Final = 64 * 1024 * 1024
+
+
+class ForeignLines:
+    """Iterates over the objects; `unreadable` counts the lines that are none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.unreadable = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        with self._path.open("rb") as stream:
+            while line := stream.readline(LONGEST_LINE):
+                if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
+                    self.unreadable += 1
+                    while (rest := stream.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                        pass
+                    continue
+                if line.isspace():
+                    continue
+                try:
+                    value = msgspec.json.decode(line, strict=False)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    value = None
+                if isinstance(value, dict):
+                    yield value
+                else:
+                    self.unreadable += 1
+
+
+def text_in(value: dict[str, Any], *names: str) -> str:
+    """The text under a chain of names; empty if there is none."""
+    found: Any = value
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def object_in(value: dict[str, Any], name: str) -> dict[str, Any]:
+    """The object under a name; empty if there is none."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def time_ms(value: dict[str, Any]) -> int:
+    """When a line was written; 0 if it does not say."""
+    try:
+        return max(0, int(datetime.fromisoformat(text_in(value, "timestamp")).timestamp() * 1000))
+    except (ValueError, OverflowError, OSError):
+        return 0

@@ -1,0 +1,120 @@
+"""Taking a bundle in. Nothing in it is trusted: names, sizes and digests are checked, and nothing is approved by it."""
+
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.artifacts import HEX_DIGITS, NAME_LENGTH
+from robota.log.chain.growth import LogPosition, records_since
+from robota.log.chain.head import ChainHead
+from robota.log.chain.reader import LOG_NAME
+from robota.log.chain.verify import verify
+from robota.log.chain.writer import ARTIFACTS_NAME
+from robota.log.errors import ImportRefused
+from robota.log.kinds.session import OriginRecord, SessionHeader
+from robota.log.record import PayloadError, payload_of
+from robota.log.transfer.bundle import BUNDLE_FORMAT, BUNDLE_VERSION, MANIFEST_NAME, PIECE, BundledFile, BundleManifest
+from robota.log.transfer.draft import DraftSession
+from robota.protocol.permission_mode import PermissionMode
+from robota.text.visible import single_line
+
+LARGEST_MANIFEST: Final = 4 * 1024 * 1024
+LARGEST_BUNDLE: Final = 4 * 1024 * 1024 * 1024
+MOST_FILES: Final = 100_000
+
+
+def read_manifest(path: Path) -> BundleManifest:
+    """What a bundle says it holds. Raises `ImportRefused` if it is none that this version understands."""
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            if bundle.getinfo(MANIFEST_NAME).file_size > LARGEST_MANIFEST:
+                raise _refused(path, "its manifest is too large")
+            with bundle.open(MANIFEST_NAME) as stream:
+                manifest = msgspec.json.decode(stream.read(LARGEST_MANIFEST), type=BundleManifest)
+    except (KeyError, zipfile.BadZipFile, msgspec.DecodeError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise _refused(path, f"it is no bundle of a session ({single_line(str(error))})") from error
+    if manifest.format != BUNDLE_FORMAT:
+        raise _refused(path, "it is no bundle of a session")
+    if manifest.version > BUNDLE_VERSION:
+        raise _refused(path, f"it was made by robota {single_line(manifest.robota)}, which is newer than this one")
+    if len(manifest.files) > MOST_FILES or sum(max(file.size, 0) for file in manifest.files) > LARGEST_BUNDLE:
+        raise _refused(path, "it is too large")
+    return manifest
+
+
+def take_in(draft: DraftSession, path: Path, manifest: BundleManifest, new_id: str, root: Path, now_ms: int) -> str:
+    """Put the content of a bundle into a draft. Returns what a person should know of it, or nothing."""
+    scratch = draft.directory / "bundled-log"
+    (draft.directory / ARTIFACTS_NAME).mkdir(mode=0o700)
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            for file in manifest.files:
+                _extract(path, bundle, file, _place(path, draft, file.name, scratch))
+    except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise _refused(path, f"it is damaged ({single_line(str(error))})") from error
+    if not scratch.exists():
+        raise _refused(path, "there is no log in it")
+    notice = _take_log(draft, scratch, manifest, new_id, root, now_ms)
+    scratch.unlink()
+    return notice
+
+
+def _place(path: Path, draft: DraftSession, name: str, scratch: Path) -> Path:
+    """Where a file of the bundle goes; only a log and artifacts go anywhere."""
+    if name == LOG_NAME:
+        return scratch
+    folder, _, last = name.partition("/")
+    if folder != ARTIFACTS_NAME or len(last) != NAME_LENGTH or not HEX_DIGITS.issuperset(last):
+        raise _refused(path, f"there is a file {single_line(name)!r} in it that does not belong there")
+    return draft.directory / ARTIFACTS_NAME / last
+
+
+def _extract(path: Path, bundle: zipfile.ZipFile, file: BundledFile, target: Path) -> None:
+    digest, size = sha256(), 0
+    with bundle.open(file.name) as stream, target.open("xb") as out:
+        target.chmod(0o600)
+        while piece := stream.read(PIECE):
+            size += len(piece)
+            if size > file.size:
+                raise _refused(path, f"{file.name} in it is larger than it says")
+            digest.update(piece)
+            out.write(piece)
+    if size != file.size or digest.hexdigest() != file.sha256:
+        raise _refused(path, f"{file.name} in it is not what was put there")
+    if file.name != LOG_NAME and not digest.hexdigest().startswith(target.name):
+        raise _refused(path, f"{file.name} in it has the name of another content")
+
+
+def _take_log(draft: DraftSession, log: Path, manifest: BundleManifest, new_id: str, root: Path, now_ms: int) -> str:
+    report = verify(log)
+    end, last_seq, last_ts = LogPosition(), 0, 0
+    header: SessionHeader | None = None
+    for grown in records_since(log, LogPosition()):
+        end, last_seq, last_ts = grown.position, grown.record.seq, max(last_ts, grown.record.ts)
+        try:
+            payload = payload_of(grown.record) if grown.record.kind == "session" else None
+        except PayloadError:
+            continue
+        header = payload if isinstance(payload, SessionHeader) else header
+    if header is None:
+        raise _refused(log, "its log does not say what session it is of")
+    draft.add_sealed_log(log, ChainHead(last_seq, end.hash), last_ts)
+    origin = OriginRecord(
+        source="bundle",
+        session_id=manifest.session_id,
+        cwd=header.cwd,
+        head=manifest.original_head,
+        at_ms=now_ms,
+        redacted=manifest.redacted,
+    )
+    draft.append(origin, now_ms)
+    # The newest header holds: whatever was allowed there, here it begins with asking.
+    draft.append(msgspec.structs.replace(header, id=new_id, cwd=str(root), permission_mode=PermissionMode.DEFAULT))
+    return "" if report.broken is None else f"The chain of its log was broken already: {report.broken.explanation}."
+
+
+def _refused(path: Path, reason: str) -> ImportRefused:
+    return ImportRefused(f"{path} cannot be imported: {reason}. Nothing was changed.")

@@ -1,0 +1,1 @@
+"""Following a log that another process writes, without locking or changing it. May use the catalogue and the chain."""

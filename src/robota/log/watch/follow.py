@@ -1,0 +1,59 @@
+"""The records of a log as another process writes them, until that process is done with it."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from robota.log.catalogue.live import is_held
+from robota.log.chain.growth import GrownRecord, LogPosition, continues, records_since
+from robota.log.errors import LogUnreadable
+from robota.log.watch.file_changes import changes_of
+
+LOOKED_AT: Final = "This system does not tell of changes; the log is looked at twice a second."
+# A writer that goes is told of a moment before its lock goes.
+LOCK_TRIES: Final = 50
+LOCK_PAUSE_S: Final = 0.02
+
+
+def follow(log: Path, position: LogPosition, notify: Callable[[str], None]) -> Iterator[GrownRecord]:
+    """The records behind a position, then each as it is written. Ends when nobody writes the log any more.
+
+    Half a line stays unread until the rest of it is there. Raises `LogUnreadable` if the log goes away.
+    """
+    with changes_of(log) as changes:
+        if not changes.is_told:
+            notify(LOOKED_AT)
+        while True:
+            is_written, size = is_held(log), _size(log)
+            for grown in _new_records(log, position):
+                position = grown.position
+                yield grown
+            if not is_written:
+                return
+            changes.wait()
+            _let_a_leaving_writer_go(log, size)
+
+
+def _new_records(log: Path, position: LogPosition) -> Iterator[GrownRecord]:
+    if not continues(log, position):
+        raise LogUnreadable(f"The log {log} was replaced by another one while it was watched. Watch it again.")
+    try:
+        yield from records_since(log, position)
+    except OSError as error:
+        raise LogUnreadable(f"The log {log} cannot be read any more: {error.strerror}.") from error
+
+
+def _let_a_leaving_writer_go(log: Path, size: int) -> None:
+    """If the log did not grow, something else happened to it: most likely its writer closed it."""
+    for _ in range(LOCK_TRIES):
+        if _size(log) != size or not is_held(log):
+            return
+        time.sleep(LOCK_PAUSE_S)
+
+
+def _size(log: Path) -> int:
+    try:
+        return log.stat().st_size
+    except OSError:
+        return -1

@@ -1,0 +1,63 @@
+"""A fork begins with what another session held, and leaves that one alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robota.cli.commands.sessions.command import main
+from robota.log.artifacts import read_artifact
+from robota.log.chain.reader import load
+from robota.log.chain.verify import verify
+from robota.log.replay.session import replay
+from tests.log.catalogue.logs import Written
+
+
+@pytest.fixture
+def session(home: Path, workspace: Path) -> Written:
+    """Three turns, and an output that is kept beside the log."""
+    written = Written(workspace, "parent", name="old").prompt("one").reply("1").prompt("two").reply("2")
+    written.log.keep(b"a long output")
+    return written.prompt("three").reply("3").end()
+
+
+def fork(workspace: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Path:
+    assert main(["fork", "parent", "--cwd", str(workspace), "--json", *arguments]) == 0
+    return Path(json.loads(capsys.readouterr().out)["path"])
+
+
+def texts(directory: Path) -> list[str]:
+    session = replay(load(directory / "log.jsonl").records)
+    assert session.current is not None
+    return [row.text or "" for row in session.current.messages if row.say in ("text", "user_feedback")]
+
+
+def test_a_fork_is_a_session_of_its_own(session: Written, workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = session.log.path.read_bytes()
+    directory = fork(workspace, capsys, "--session-id", "child", "--name", "new")
+    assert texts(directory) == ["one", "1", "two", "2", "three", "3"]
+    replayed = replay(load(directory / "log.jsonl").records)
+    assert replayed.header is not None and replayed.header.id == "child"
+    assert verify(directory / "log.jsonl").broken is None
+    assert read_artifact(directory / "artifacts", next((session.directory / "artifacts").iterdir()).name)
+    assert session.log.path.read_bytes() == before
+    main(["list", "--cwd", str(workspace), "--json"])
+    child = next(each for each in json.loads(capsys.readouterr().out) if each["id"] == "child")
+    assert (child["origin"]["source"], child["origin"]["sessionId"]) == ("fork", "parent")
+    assert (child["name"], child["isOwn"]) == ("new", True)
+
+
+@pytest.mark.parametrize(("turn", "expected"), [("1", ["one", "1"]), ("2", ["one", "1", "two", "2"])])
+def test_a_fork_ends_with_the_turn_that_is_named(
+    session: Written, workspace: Path, capsys: pytest.CaptureFixture[str], turn: str, expected: list[str]
+) -> None:
+    assert texts(fork(workspace, capsys, "--at", turn)) == expected
+
+
+def test_a_turn_that_is_not_there_and_an_id_that_is_taken(
+    session: Written, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fork", "parent", "--at", "9", "--cwd", str(workspace)]) == 3
+    assert "no turn 9" in capsys.readouterr().err
+    assert main(["fork", "parent", "--session-id", "parent", "--cwd", str(workspace)]) == 1
+    assert [path.name for path in session.directory.parent.iterdir() if path.is_dir()] == ["parent"]
