@@ -39,6 +39,7 @@ from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
     from robota.extensions.mcp.servers import McpServers
+    from robota.log.taking_up import TakenUp
 
 
 # How long each step of closing may take after the session itself, which has limits of its own.
@@ -56,6 +57,12 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
     notices: tuple[str, ...] = ()
+    taken_up: "TakenUp | None" = None
+
+    async def take_up(self) -> None:
+        """Show where the session stood, if it is not a new one, and ask whether its task goes on."""
+        if self.taken_up is not None:
+            await self.session.take_up(self.taken_up.session, self.taken_up.left_ms)
 
     async def close(self) -> None:
         """End what runs, then release the log. A step that hangs is not waited for."""
@@ -102,6 +109,8 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
 def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
     """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
     redactor = Redactor(secret_variables(env))
+    if launch.resumes is not None:
+        return _open_again(launch, launch.resumes, redactor, env)
     choices = _choices(launch, env, redactor)
     new = begin_session(choices.kept_in, user_directory(env), wall_clock_ms, launch.session_id, redactor)
     with ExitStack() as undo:
@@ -109,6 +118,22 @@ def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
         opened = _opened(choices, new, redactor, env)
         undo.pop_all()
     return opened
+
+
+def _open_again(launch: LaunchOptions, directory: Path, redactor: Redactor, env: Mapping[str, str]) -> OpenSession:
+    """Go on with a session: what it was started with holds, unless the command line says otherwise."""
+    from robota.app.resumed_options import as_it_was
+    from robota.log.taking_up import take_up_session
+
+    found = take_up_session(directory, user_directory(env), wall_clock_ms, redactor)
+    with ExitStack() as undo:
+        undo.callback(found.log.close)
+        launch, notices = as_it_was(launch, found.session, env)
+        choices = _choices(launch, env, redactor)
+        again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
+        opened = _opened(choices, again, redactor, env)
+        undo.pop_all()
+    return msgspec.structs.replace(opened, taken_up=found)
 
 
 def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) -> Choices:

@@ -34,6 +34,7 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     language: str | None = None
     require_trust: bool = False
     session_id: str | None = None
+    resumes: Path | None = None  # the directory of a session to go on with
     name: str | None = None
     attended: bool = True
     needs_model: bool = True  # a single tool call does without

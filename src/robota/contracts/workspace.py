@@ -1,6 +1,6 @@
 """The files and processes that tools work on. An editor or a worker on another machine may bring its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -40,6 +40,14 @@ class Files(EditableFiles, Protocol):
 
     def forget_reads(self) -> None:
         """The model does not know any more what it read and wrote."""
+        ...
+
+    def stamps(self) -> Mapping[str, tuple[int, ...]]:
+        """How the files look, by their path below the root, that were shown to the model or written through this."""
+        ...
+
+    def recall(self, stamps: Mapping[str, tuple[int, ...]]) -> Sequence[str]:
+        """Remember what the model knew of files in an earlier process; names those that look different now."""
         ...
 
     def list(self, path: str, recursive: bool, limit: int) -> Listing:

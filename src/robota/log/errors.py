@@ -17,6 +17,10 @@ class LogUnreadable(LogError):
     """The file is missing, is no regular file, or may not be read."""
 
 
+class LogNewer(LogError):
+    """A newer version of the program wrote the log."""
+
+
 class LogWriteError(LogError):
     """A record, or something kept beside the log, could not be written or made safe."""
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections import deque
+from collections.abc import Mapping
 from enum import Enum
 from functools import cached_property
 from hashlib import sha256
@@ -66,6 +67,10 @@ class CallContext:
     @cached_property
     def files(self) -> Files:
         return self._runtime.services.files.for_call()
+
+    def stamps(self) -> Mapping[str, tuple[int, ...]]:
+        """How the files look that the call has shown to the model or written."""
+        return self.files.stamps() if "files" in self.__dict__ else {}
 
     @property
     def processes(self) -> Processes:
@@ -152,7 +157,7 @@ class Admission:
         context = CallContext(self._runtime, call)
         verdict, call, params = await self._verdict(tool, call, params, said, context)
         admitted = await self._prepared(tool, call, params, context)
-        if verdict.decision is Decision.ALLOW:
+        if verdict.decision is Decision.ALLOW and not self._runtime.has_answer_about(call.id):
             self._announce(call, admitted.prepared.preview)
             return msgspec.structs.replace(admitted, hook_context=said.context)
         if remark:
@@ -240,7 +245,7 @@ class Admission:
         verdict = _with_hooks(self._judged(tool, params, context), said)
         if verdict.decision is Decision.ASK:
             verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict, context)
-        if verdict.decision is Decision.ASK and not runtime.options.attended:
+        if verdict.decision is Decision.ASK and not runtime.options.attended and not runtime.has_answer_about(call.id):
             verdict = self._declined(verdict, tool, params, context)
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:

@@ -28,7 +28,7 @@ from robota.contracts.tool import (
 from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument, not_logged
 from robota.engine.calls.call_stopped import A_BUG, HALTED, CallStopped, TaskHalted, describe, halted_by_hook
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
+from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import CallPurpose, TaskToolFailed, ToolEnd, ToolStart
 
@@ -210,6 +210,9 @@ class ToolExecutor:
             admitted.context.close(interrupted=True)
             raise
         admitted.context.close()
+        if stamps := admitted.context.stamps():
+            record = FileStampsRecord(task_id=self._runtime.task_id, call_id=admitted.call.id, files=dict(stamps))
+            self._runtime.journal.write(record)
         return ran
 
     async def _run_recorded(self, admitted: Admitted) -> tuple[ToolResult, bool]:

@@ -107,6 +107,10 @@ class Context:
         self._gauge.count(usage.context_tokens, self._runtime.history.characters)
         self._reset_force()
 
+    def recall(self, tokens: int) -> None:
+        """The provider counted so many tokens for the conversation in an earlier process."""
+        self._gauge.count(tokens, self._runtime.history.characters)
+
     async def make_room(self) -> None:
         """Before a request: condense if asked to or the window is nearly full; drop turns if it is over-full."""
         if self._requested_focus is not None:

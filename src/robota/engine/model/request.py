@@ -72,7 +72,7 @@ class Requester:
         self._bus = runtime.bus
         self._meter = runtime.meter
         self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
-        self._new_id: Iterator[str] = (f"call_{number}" for number in count(1))
+        self._new_id: Iterator[str] = (f"call_{number}" for number in count(self._history.last_call_number + 1))
 
     def retry_now(self) -> bool:
         """End the pause before the next try; False if there is none."""

@@ -69,6 +69,12 @@ class History:
         return self._conversation.recorded
 
     @property
+    def last_call_number(self) -> int:
+        """The highest number in an id that we gave a call ourselves (`call_7`), among those the model is shown."""
+        ids = (call.id.removeprefix("call_") for turn in self.turns for call in unanswered(turn))
+        return max((int(number) for number in ids if number.isascii() and number.isdecimal()), default=0)
+
+    @property
     def awaits_reply(self) -> bool:
         """Whether the model is the one to speak next."""
         return bool(self.turns) and isinstance(self.turns[-1], UserTurn)

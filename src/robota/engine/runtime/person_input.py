@@ -26,6 +26,17 @@ class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
         return self.future.done()
 
 
+class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered to an ask, `row`, that an earlier process left open; the call is judged again first.
+
+    `is_about_running` says that the question was whether the call may run, and not one that it asked while it ran.
+    """
+
+    row: Message
+    answer: Answer
+    is_about_running: bool
+
+
 class AskTable:
     """The asks that wait now, more than one only if tasks are nested. The first valid answer wins."""
 
@@ -49,8 +60,14 @@ class AskTable:
     def newest(self) -> PendingAsk | None:
         return next(reversed(self._pending.values()), None)
 
-    async def wait(self, message: Message, *, takes_commands: bool = False) -> Answer | CondenseContext:
-        """Wait for what comes for this ask. However the wait ends, the ask is then no longer answerable."""
+    async def wait(self, message: Message) -> Answer:
+        """Wait for the answer to this ask. However the wait ends, the ask is then no longer answerable."""
+        answer = await self.wait_or_obey(message, takes_commands=False)
+        assert not isinstance(answer, CondenseContext)
+        return answer
+
+    async def wait_or_obey(self, message: Message, *, takes_commands: bool) -> Answer | CondenseContext:
+        """The same where a command may come instead."""
         future: asyncio.Future[Answer | CondenseContext] = asyncio.get_running_loop().create_future()
         self._pending[message.ts] = PendingAsk(message=message, future=future, takes_commands=takes_commands)
         try:
@@ -89,6 +106,10 @@ class MessageQueue:
         self._journal = journal
         self._changed = changed
         self._entries: tuple[QueuedMessage, ...] = tuple(waiting)
+
+    def restore(self, waiting: Sequence[QueuedMessage]) -> None:
+        """Take over what waited in an earlier process; the log knows of it already."""
+        self._entries = tuple(waiting)
 
     @property
     def entries(self) -> tuple[QueuedMessage, ...]:

@@ -13,14 +13,15 @@ from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options
-from robota.engine.runtime.person_input import AskTable, MessageQueue
+from robota.engine.runtime.person_input import AskTable, GivenAnswer, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.answer import Answer, Say
-from robota.protocol.asks.ask import ApprovalAsk, Ask, CompletionAsk, FailureAsk, QuestionAsk
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, Ask, CompletionAsk, FailureAsk, QuestionAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
-from robota.protocol.asks.seed import SeedAsk, seed_ask, seed_form
+from robota.protocol.asks.seed import SeedAsk, ask_of, seed_ask, seed_form
+from robota.protocol.codec import encode
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import Usage
 from robota.protocol.events import (
@@ -37,6 +38,7 @@ from robota.protocol.events import (
     TokenUsage,
 )
 from robota.protocol.ledger import LedgerEntry
+from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 
 # A queued message may answer these. It never answers a request for permission.
@@ -45,6 +47,10 @@ ANSWERED_BY_QUEUE: Final = (QuestionAsk, CompletionAsk)
 SIZES_KEPT: Final = 10
 # What other clients are told became of an ask that a command interrupted.
 CONDENSED: Final = "condenseTaskContextRequest"
+ASKED_ANEW: Final = (
+    "What would be done now is not what was asked about before, so the answer was not used and nothing was done. "
+    "It is asked again."
+)
 
 
 class Spent:
@@ -149,6 +155,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     agent_type: str | None = None  # of a subtask
     prompt_id: str | None = None  # which words of the person it works on
     waited_s: float = 0.0  # for answers of a person
+    given: dict[str, GivenAnswer] = msgspec.field(default_factory=dict)  # by call, to asks of an earlier process
 
     @property
     def task_id(self) -> str:
@@ -214,20 +221,55 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             return EMPTY_HOOK_RESULT
         return await hooks.fire(event, target, context=self.hook_context, **fields)
 
-    async def ask(self, asked: Ask, *, seed: SeedAsk | None = None, call_id: str | None = None) -> Answer:
-        """Ask, and wait until somebody answers. `seed` is the form of the ask for clients that know only that."""
-        answer = await self._ask(asked, seed or seed_ask(asked), call_id=call_id)
+    async def ask(
+        self, asked: Ask, *, seed: SeedAsk | None = None, call_id: str | None = None, row: Message | None = None
+    ) -> Answer:
+        """Ask, and wait until somebody answers. `seed` is the form of the ask for clients that know only that.
+
+        `row` is given if the same was asked before and is shown already.
+        """
+        given = self.given.pop(call_id or "", None)
+        if given is not None and self._is_what_was_asked(asked, given.row):
+            self.settle(given.row, given.answer)
+            return given.answer
+        if given is not None:
+            self.rows.change(given.row, is_answered=True)
+            self.rows.say("error", ASKED_ANEW)
+        answer = await self._ask(asked, seed or seed_ask(asked), call_id=call_id, row=row)
         assert not isinstance(answer, CondenseContext)
         return answer
+
+    def settle(self, row: Message, answer: Answer) -> None:
+        """Write down what was answered, and let every client know."""
+        response, text = seed_form(answer)
+        self.journal.write(AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None))
+        self._close_ask(row, response)
+
+    def has_answer_about(self, call_id: str) -> bool:
+        """Whether a person has said already if the call may run. A no counts even where nobody would be asked now."""
+        given = self.given.get(call_id)
+        return given is not None and given.is_about_running
+
+    def forget_given(self) -> None:
+        """The calls have been made. What was answered to a question that did not come again is of no use."""
+        for given in self.given.values():
+            self.rows.change(given.row, is_answered=True)
+        self.given.clear()
 
     async def ask_or_command(self, asked: Ask) -> Answer | CondenseContext:
         """Ask where a client may give a command instead of an answer; whoever obeys it asks again."""
         return await self._ask(asked, seed_ask(asked), takes_commands=True)
 
     async def _ask(
-        self, asked: Ask, seed: SeedAsk, *, call_id: str | None = None, takes_commands: bool = False
+        self,
+        asked: Ask,
+        seed: SeedAsk,
+        *,
+        call_id: str | None = None,
+        row: Message | None = None,
+        takes_commands: bool = False,
     ) -> Answer | CondenseContext:
-        row = self.rows.ask(
+        row = row or self.rows.ask(
             seed.kind,
             seed.text,
             call_id=call_id,
@@ -243,18 +285,30 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         else:
             began = monotonic()
             try:
-                answer = await self.asks.wait(row, takes_commands=takes_commands)
+                answer = await self.asks.wait_or_obey(row, takes_commands=takes_commands)
             finally:
                 self.waited_s += monotonic() - began
-        response, text = CONDENSED, ""
-        if not isinstance(answer, CondenseContext):
-            response, text = seed_form(answer)
-            record = AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None)
-            self.journal.write(record)
+        if isinstance(answer, CondenseContext):
+            self._close_ask(row, CONDENSED)
+        else:
+            self.settle(row, answer)
+        return answer
+
+    def _close_ask(self, row: Message, response: str) -> None:
         self.rows.change(row, is_answered=True)
         self.bus.emit(TaskActive(task_id=self.task_id))
         self.bus.emit(TaskAskResponded(task_id=self.task_id, ts=row.ts, response=response))
-        return answer
+
+    def _is_what_was_asked(self, asked: Ask, row: Message) -> bool:
+        """Whether the person was shown the same. Why it was asked may have changed: today's policy has judged it."""
+        before = ask_of(row)
+        return before is not None and self._shown(asked) == self._shown(before)
+
+    def _shown(self, asked: Ask) -> bytes:
+        """What a person sees of it; the log has it with secrets covered."""
+        if isinstance(asked, ApprovalAsk):
+            asked = msgspec.structs.replace(asked, verdict=ApprovalVerdict())
+        return self.services.redactor(encode(asked))
 
     def _notify(self, asked: Ask) -> None:
         """Tell hooks that a person is waited for, while we wait."""

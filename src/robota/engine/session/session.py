@@ -3,26 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from robota.contracts.hook import HookContext, HookEvent
-from robota.engine.model.reply import CallFormat, NativeCallFormat
-from robota.engine.model.xml_calls import XmlCallFormat
-from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
-from robota.engine.record.rows import Rows
-from robota.engine.runtime.options import Completion, Options, ToolFormat
+from robota.engine.runtime.options import Completion, Options
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, Meter, TaskRuntime
+from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.session.rewinding import SessionRewind
+from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
-from robota.log.chain.reader import load
-from robota.log.kinds.session import EndRecord, SessionHeader, TaskRecord
-from robota.log.replay.session import ReplayedTask, replay
+from robota.log.kinds.session import EndRecord, SessionHeader
 from robota.protocol.asks.answer import Reject, Say
 from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
@@ -62,13 +57,15 @@ from robota.protocol.events import (
     SessionState,
     State,
     TaskAborted,
-    TaskCreated,
     TokenUsage,
 )
 from robota.protocol.message import QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
-from robota.providers.definition import ModelInfo
 from robota.version import VERSION
+
+if TYPE_CHECKING:
+    from robota.engine.task.resumption import PausedTask
+    from robota.log.replay.session import ReplayedSession
 
 # A disk that does not answer must not keep anybody from leaving; the kernel has everything that was written.
 LAST_SYNC_SECONDS: Final = 10.0
@@ -83,7 +80,7 @@ SANDBOX_STAYS: Final = {
     False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
 }
 STOPPED: Final = Refused(code="cancelled", message="Stopped before the task began. Nothing was sent to the model.")
-NEW_TASK: Final = ReplayedTask(task_id="")
+PAUSED: Final = Refused(code="task_paused", message="The task is paused. Say first whether it goes on.")
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
@@ -101,7 +98,10 @@ class Session:
         self._gatherer: asyncio.Task[Sequence[Notice]] | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
-        self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._send_state)
+        self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopened, self._send_state)
+        self._tasks = TaskFactory(
+            services, self._bus, self._journal, self._asks, self._queue, self._grants, self._runner.delegate
+        )
         self.rewind = SessionRewind(self, services.rewind, self._bus.emit)
         self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
             NewTask: self._new_task,
@@ -130,26 +130,40 @@ class Session:
     async def submit(self, command: Command) -> Receipt:
         return await self._handlers[type(command)](command)
 
+    async def take_up(self, found: "ReplayedSession", left_ms: int) -> None:
+        """Go on with what the log tells: show its current task and ask whether it goes on. `left_ms` is when it ended.
+
+        Approvals and grants are not restored. Returns when the person is being asked, or at once if there is no task.
+        """
+        # Most sessions are new; they need not wait for what takes up an old one.
+        from robota.engine.task.resumption import PausedTask
+
+        self._queue.restore(found.queue)
+        task = found.root
+        if task is not None:
+            await self._runner.resume(PausedTask(self._tasks.runtime_of(self._options, task), task, left_ms))
+
     def events(self) -> AsyncIterator[Event]:
         for task in self._runner.stack:
             task.runtime.rows.flush()
-        current = self._runner.current
-        usage = current.runtime.usage_events if current is not None and current.runtime.meter.requests else ()
+        runtime = self._shown
+        usage = runtime.usage_events if runtime is not None and runtime.meter.requests else ()
         return self._bus.subscribe(State(state=self.state()), *usage, *self._journal.warning)
 
     def state(self) -> SessionState:
         """Everything a client needs to start drawing, as it is now."""
-        task, options = self._runner.current, self._options
+        runtime, options = self._shown, self._options
+        shown = self._runner.current or self._runner.paused
         return SessionState(
             session_id=options.session_id,
             cwd=str(options.cwd),
             model=options.model,
-            mode=task.runtime.mode if task else options.mode,
+            mode=runtime.mode if runtime else options.mode,
             permission_mode=options.permission_mode,
-            cline_messages=tuple(task.runtime.rows.messages) if task else (),
-            current_task_id=task.runtime.task_id if task else None,
+            cline_messages=tuple(runtime.rows.messages) if runtime else (),
+            current_task_id=runtime.task_id if runtime else None,
             message_queue=self._queue.entries,
-            todos=task.todos if task else (),
+            todos=shown.todos if shown else (),
             tools=tuple(tool.name for tool in self._services.tools.all),
             mcp_servers=tuple(self._services.tools.servers),
             name=options.name,
@@ -159,13 +173,13 @@ class Session:
 
     def usage(self) -> TokenUsage:
         """What the task has used so far."""
-        task = self._runner.current
-        return task.runtime.meter.totals if task is not None else TokenUsage()
+        runtime = self._shown
+        return runtime.meter.totals if runtime is not None else TokenUsage()
 
     def context(self) -> ContextUpdate | Refused:
         """What fills the model's window, thing by thing; refused without a task."""
         task = self._runner.current
-        return NO_TASK if task is None else task.context_update()
+        return self._no_open_task() if task is None else task.context_update()
 
     @property
     def is_working(self) -> bool:
@@ -180,7 +194,7 @@ class Session:
 
     async def close(self) -> None:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
-        await self._runner.stop()
+        await self._runner.stop(is_leaving=True)
         if self._services.hooks.lifecycle is not None:
             context = HookContext(permission_mode=self._options.permission_mode)
             await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
@@ -203,6 +217,9 @@ class Session:
 
     async def take_up_task(self) -> None:
         """Go on with the task as the log has it, or with none. Nothing may run."""
+        from robota.log.chain.reader import load
+        from robota.log.replay.session import replay
+
         records = (await asyncio.to_thread(load, self._journal.path)).records
         replayed = replay(records)
         for each in replayed.tasks.values():
@@ -215,7 +232,7 @@ class Session:
             self._send_state()
             return
         options = msgspec.structs.replace(self._options, mode=known.mode or self._options.mode)
-        task = self._make_task(options, known.task_id, known=known)
+        task = self._tasks.new(options, known.task_id, known=known)
         self._runner.take_up(task, ResumeAsk(is_completed=known.is_complete))
 
     async def _new_task(self, command: NewTask) -> Receipt:
@@ -228,7 +245,7 @@ class Session:
         if command.mode is not None and command.mode not in self._services.modes.roles:
             return self._no_such_mode()
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
-        task = self._make_task(options, command.task_id)
+        task = self._tasks.new(options, command.task_id)
         self._runner.start(task, command.text, command.images)
         return Accepted(id=task.runtime.task_id)
 
@@ -265,11 +282,12 @@ class Session:
         return await self._runner.has_ended(wait=True)
 
     async def _clear_task(self, command: ClearTask) -> Receipt:
-        task = self._runner.current
+        runtime = self._shown
         await self._runner.stop()
         self._runner.stack.clear()
-        if task is not None:
-            self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
+        self._runner.paused = None
+        if runtime is not None:
+            self._bus.emit(TaskAborted(task_id=runtime.task_id))
         self._send_state()
         return Accepted()
 
@@ -323,6 +341,8 @@ class Session:
         task = self._runner.current
         if task is None:
             self._options = msgspec.structs.replace(self._options, mode=command.text)
+            if self._runner.paused is not None:
+                self._runner.paused.runtime.mode = command.text
             self._send_state()
         elif command.text != task.runtime.mode:
             task.runtime.switch_mode(command.text)
@@ -331,6 +351,9 @@ class Session:
 
     def _no_such_mode(self) -> Refused:
         return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes.roles)}.")
+
+    def _no_open_task(self) -> Refused:
+        return NO_TASK if self._runner.paused is None else PAUSED
 
     async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
         mode = command.permission_mode
@@ -349,7 +372,7 @@ class Session:
         """A task that only waits to be talked to condenses now and waits on; any other does before its next request."""
         task, pending = self._runner.current, self._asks.newest
         if task is None or await self._runner.has_ended():
-            return NO_TASK
+            return self._no_open_task()
         if task.runtime.rows.info.is_streaming or (pending is not None and pending.is_settled):
             return Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
         if pending is not None and pending.takes_commands:
@@ -378,42 +401,20 @@ class Session:
 
     def _new_subtask(self, parent: Task, mode: str) -> Task:
         options = msgspec.structs.replace(self._options, mode=mode, completion=Completion.EXPLICIT)
-        child = self._make_task(options, parent_id=parent.runtime.task_id)
+        child = self._tasks.new(options, parent_id=parent.runtime.task_id)
         child.runtime.prompt_id = parent.runtime.prompt_id
         child.runtime.meter.spent = parent.runtime.meter.spent
         return child
 
-    def _make_task(
-        self,
-        options: Options,
-        task_id: str | None = None,
-        parent_id: str | None = None,
-        known: ReplayedTask = NEW_TASK,
-    ) -> Task:
-        identity = task_id or f"task-{self._journal.next_ts()}"
-        call_format: CallFormat = XmlCallFormat() if options.tool_format is ToolFormat.XML else NativeCallFormat()
-        self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
-        meter = Meter(_condense_at(options, self._services.model.info))
-        meter.context_tokens = known.context_tokens
-        runtime = TaskRuntime(
-            options=options,
-            services=self._services,
-            bus=self._bus,
-            journal=self._journal,
-            asks=self._asks,
-            queue=self._queue,
-            rows=Rows(identity, self._journal, self._bus, known.messages),
-            history=History(identity, self._journal, call_format, known.conversation()),
-            mode=options.mode,
-            permission_mode=options.permission_mode,
-            grants=self._grants,
-            meter=meter,
-            agent_type=None if parent_id is None else options.mode,
-        )
-        self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
-        task = Task(runtime, call_format, self._runner.delegate, is_subtask=parent_id is not None)
-        task.todos = known.todos
-        return task
+    async def _reopened(self, paused: "PausedTask") -> Task | None:
+        """A paused task with its conversation; None if somebody did not want to wait for the tools."""
+        return self._tasks.reopened(self._options, paused) if await self._gather_tools() else None
+
+    @property
+    def _shown(self) -> TaskRuntime | None:
+        """Of the task that clients see: the one that runs, or the one that waits to be taken up."""
+        shown = self._runner.current or self._runner.paused
+        return None if shown is None else shown.runtime
 
     def _queue_changed(self, queue: tuple[QueuedMessage, ...]) -> None:
         task = self._runner.current
@@ -421,12 +422,6 @@ class Session:
 
     def _send_state(self) -> None:
         self._bus.emit(State(state=self.state()))
-
-
-def _condense_at(options: Options, model: ModelInfo) -> int | None:
-    """How many tokens a conversation may have before it is condensed by itself."""
-    threshold = options.auto_compact_threshold
-    return None if threshold is None else round(threshold * model.input_room)
 
 
 def _header(options: Options) -> SessionHeader:

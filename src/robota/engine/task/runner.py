@@ -1,7 +1,8 @@
 """Runs a task and its subtasks, through interruptions, to the end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from robota.contracts.hook import HookEvent
 from robota.contracts.tool import Delegate
@@ -13,6 +14,9 @@ from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.events import Notice, TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 
+if TYPE_CHECKING:
+    from robota.engine.task.resumption import PausedTask
+
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
 
 
@@ -20,15 +24,26 @@ class TaskRunner:
     """Holds the tasks that are open: the one a person started, and on top of it the subtasks it waits for."""
 
     def __init__(
-        self, bus: EventBus, journal: Journal, new_subtask: Callable[[Task, str], Task], changed: Callable[[], None]
+        self,
+        bus: EventBus,
+        journal: Journal,
+        new_subtask: Callable[[Task, str], Task],
+        reopened: Callable[["PausedTask"], Awaitable[Task | None]],
+        changed: Callable[[], None],
     ) -> None:
-        """`changed` is called whenever another task has come to the top."""
+        """`reopened` makes a task of a paused one, or nothing if the person did not want to wait for its tools.
+
+        `changed` is called whenever another task has come to the top.
+        """
         self._bus = bus
         self._journal = journal
         self._new_subtask = new_subtask
+        self._reopened = reopened
         self._changed = changed
         self.stack: list[Task] = []
+        self.paused: PausedTask | None = None
         self._has_begun = False
+        self._is_leaving = False
         self._driver: asyncio.Task[None] | None = None
         self._work: asyncio.Task[Ended] | None = None
 
@@ -49,14 +64,25 @@ class TaskRunner:
             await asyncio.wait([self._driver])
         return self._driver.done()
 
+    async def resume(self, paused: "PausedTask") -> None:
+        """Show a task that another process left, and ask whether it goes on. Returns when that is being asked."""
+        self.stack.clear()
+        self.paused = paused
+        self._changed()
+        self._driver = asyncio.create_task(self._drive_paused(paused))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the driver has started what asks, and that has asked
+
     def start(self, task: Task, text: str, images: tuple[str, ...]) -> None:
         self.stack.clear()
+        self.paused = None
         self._open(task, text, images)
         self._driver = asyncio.create_task(self._drive(task))
 
     def take_up(self, task: Task, offer: ResumeAsk) -> None:
         """Offer to go on with a task as it is."""
         self.stack.clear()
+        self.paused = None
         self.stack.append(task)
         self._changed()
         self._driver = asyncio.create_task(self._drive(task, offer))
@@ -68,8 +94,12 @@ class TaskRunner:
         self._work.cancel()
         return True
 
-    async def stop(self) -> None:
-        """End the task here and now, and wait until everything it did is in order."""
+    async def stop(self, *, is_leaving: bool = False) -> None:
+        """End the task here and now, and wait until everything it did is in order.
+
+        When the session itself is left, calls that were not made stay open, so that a later process can make them.
+        """
+        self._is_leaving = is_leaving
         driver, self._driver = self._driver, None
         if driver is not None and not driver.done():
             driver.cancel()
@@ -103,12 +133,28 @@ class TaskRunner:
         task.runtime.rows.say("text", text, images=images or None)
         task.hear(text, images, is_prompt=not task.is_subtask)
 
-    async def _drive(self, task: Task, offer: ResumeAsk | None = None) -> None:
+    async def _drive_paused(self, paused: "PausedTask") -> None:
+        """Wait until the person decides; then drive the task on."""
+        task: Task | None = None
+        while task is None:
+            decision = await paused.decision()
+            if not paused.goes_on_after(decision):
+                paused.decline(decision)
+                self._tell_end(paused.task.task_id, "completed" if paused.task.is_complete else "abandoned")
+                return
+            task = await self._reopened(paused)
+        self.paused = None
+        self.stack.append(task)
+        paused.go_on(task, decision)
+        self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
+        await self._drive(task, source="resume")
+
+    async def _drive(self, task: Task, offer: ResumeAsk | None = None, source: str = "startup") -> None:
         """Let the task work; after an interruption offer to resume it, as often as needed. `offer` comes first."""
         outcome = None
         try:
             if offer is None:
-                await self._begin_session(task)
+                await self._begin_session(task, source)
             outcome = await self._until_end(task, offer)
         finally:
             outcome = outcome or ("completed" if task.is_complete else "interrupted")
@@ -124,9 +170,9 @@ class TaskRunner:
             self._bus.emit(TaskAborted(task_id=task_id))
         self._bus.emit(TaskEnded(task_id=task_id, outcome=outcome))
 
-    async def _begin_session(self, task: Task) -> None:
+    async def _begin_session(self, task: Task, source: str) -> None:
         """Every task begins with an empty conversation, so for hooks the second one is a session that was cleared."""
-        runtime, source = task.runtime, "startup"
+        runtime = task.runtime
         if self._has_begun:
             source = "clear"
             await runtime.fire(HookEvent.SESSION_END, "clear", reason="clear")
@@ -180,7 +226,8 @@ class TaskRunner:
         """No call without a result, no row that streams for ever, no subtask that nobody waits for."""
         for open_task in self.stack:
             open_task.runtime.rows.interrupt()
-            open_task.runtime.history.close_calls()
+            if not self._is_leaving:
+                open_task.runtime.history.close_calls()
         if self.current is not task and task in self.stack:
             del self.stack[self.stack.index(task) + 1 :]
             self._changed()

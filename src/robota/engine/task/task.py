@@ -99,6 +99,7 @@ class Task:
         self._mistakes = 0
         self._requests = 0
         self._cut_text = ""
+        self._first_calls: tuple[ToolCall, ...] = ()
         head = mode_prompt(runtime, call_format)
         request_retry = RequestRetry(runtime)
         gauge = Gauge(overhead_of(head.system, call_format.offered(head.specs)))
@@ -131,8 +132,13 @@ class Task:
         """A hook wants the person to be next, before the model is asked anything."""
         self._halted = reason
 
+    def make_calls(self, calls: Sequence[ToolCall]) -> None:
+        """Begin with these calls of the last reply, which an earlier process has not made."""
+        self._first_calls = tuple(calls)
+
     async def work(self) -> Ended:
-        step: Step = AskModel()
+        calls, self._first_calls = self._first_calls, ()
+        step: Step = RunCalls(calls) if calls else AskModel()
         while not isinstance(step, Ended):
             step = await self._advance(step)
         return step
@@ -193,6 +199,7 @@ class Task:
 
     async def _run_calls(self, calls: Sequence[ToolCall]) -> Step:
         executed = await self._executor.run(calls)
+        self.runtime.forget_given()
         self._count_mistakes(executed)
         results = tuple(each.block for each in executed)
         self.runtime.history.add_user(results)
@@ -394,7 +401,7 @@ class Task:
 
     async def _refusal_of(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
         """Ask whether another mode may be used; what the model is told if not."""
-        if not self.runtime.options.attended:
+        if not self.runtime.options.attended and call.id not in self.runtime.given:
             return ToolResult(content=f"Nobody is there to approve it; {otherwise}.", is_error=True)
         seed = SeedAsk("tool", text)
         answer = await self.runtime.ask(ApprovalAsk(title=title, view=view_in(seed)), seed=seed, call_id=call.id)

@@ -106,7 +106,13 @@ class SessionLog:
 
     @classmethod
     def open(
-        cls, directory: Path, now_ms: Clock, redactor: Redactor | None = None, *, head_file: Path | None = None
+        cls,
+        directory: Path,
+        now_ms: Clock,
+        redactor: Redactor | None = None,
+        *,
+        head_file: Path | None = None,
+        prepare: Callable[[], object] | None = None,
     ) -> "tuple[SessionLog, Loaded]":
         """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does."""
         path = directory / LOG_NAME
@@ -114,7 +120,7 @@ class SessionLog:
         try:
             loaded = load(path)
             repaired = repair(descriptor, directory, loaded)
-            log = cls(descriptor, directory, now_ms, loaded, redactor, head_file=head_file)
+            log = cls(descriptor, directory, now_ms, loaded, redactor, head_file=head_file, prepare=prepare)
             if repaired is not None:
                 log._durability.wrote_beside(directory)
                 log.append(repaired)

@@ -186,10 +186,12 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def root(self) -> ReplayedTask | None:
-        """The task of the person that was current in the end, whatever subtask of it was."""
+        """The task of the person that was current in the end: what works for it, works for this one."""
         task = self.current
-        while task is not None and (parent := self.tasks.get(task.parent_task_id or "")) is not None:
-            task = parent
+        seen: set[str] = set()
+        while task is not None and task.parent_task_id in self.tasks and task.task_id not in seen:
+            seen.add(task.task_id)
+            task = self.tasks[task.parent_task_id or ""]
         return task
 
     @property

@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from robota.workspace.files.listing import Listing, list_directory
 from robota.workspace.files.read_tracker import ReadTracker, Stamp
 from robota.workspace.problems import (
     FileChanged,
+    FileProblem,
     Ignored,
     NotADirectory,
     NotARegularFile,
@@ -151,6 +152,7 @@ class LocalFiles:
         self._opener = open_directory
         self._tidied: set[Path] = set()
         self._places: dict[tuple[str, bool], Place] | None = None
+        self._noted: dict[Path, Stamp | None] = {}
         self._read_tracker = ReadTracker()
         self._kept = IgnoreFiles(self._root, KEPT_FROM_THE_MODEL)
         self._uninteresting = IgnoreFiles(self._root, LEFT_OUT_OF_LISTINGS)
@@ -169,7 +171,35 @@ class LocalFiles:
         held = LocalFiles.__new__(LocalFiles)
         held.__dict__.update(self.__dict__)
         held._places = {}
+        held._noted = {}
         return held
+
+    def stamps(self) -> dict[str, Stamp]:
+        """How the files look, by their path below the root, that were shown to the model or written through this.
+
+        A file that is gone has an empty stamp.
+        """
+        found = {real: _stamp_at(real) if stamp is None else stamp for real, stamp in self._noted.items()}
+        return {str(real.relative_to(self._root)): stamp for real, stamp in found.items()}
+
+    def recall(self, stamps: Mapping[str, Stamp]) -> tuple[str, ...]:
+        """Remember what the model knew of these files in an earlier process; names those that look different now.
+
+        These must be read again before they are overwritten or edited.
+        """
+        changed: list[str] = []
+        for path, known in stamps.items():
+            try:
+                real = resolve_beneath(self._root, path)
+            except FileProblem:
+                continue
+            now = _stamp_at(real)
+            is_same = now[1:] == tuple(known)[1:]  # the number of a device may be another one after a restart
+            if not is_same:
+                changed.append(path)
+            if now:
+                self._read_tracker.recall(real, now if is_same else tuple(known))
+        return tuple(changed)
 
     def resolve(self, path: str) -> Path:
         """The real path beneath the root that `path` means, whether or not something is there."""
@@ -210,6 +240,7 @@ class LocalFiles:
     def note_read(self, file: FileData) -> None:
         """The model has now been shown this content."""
         self._read_tracker.note_read(file.path, file.data, file.stamp)
+        self._noted[file.path] = file.stamp
 
     def forget_reads(self) -> None:
         """The model does not know any more what it read and wrote: what is there must be read before it is replaced."""
@@ -242,6 +273,7 @@ class LocalFiles:
                 look = partial(_expected, path, real.name, parent, over)
                 stamp = _stamp(replace_file(parent, real.name, data, look, drafts))
         self._read_tracker.note_written(real, data, stamp)
+        self._noted[real] = None
         return WriteResult(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
 
     def read_link(self, path: str) -> LinkData | None:
@@ -272,6 +304,7 @@ class LocalFiles:
         with _problems(path), self._parent(place) as parent, self._drafts() as drafts:
             remove_file(parent, name, partial(_expected, path, name, parent, over), drafts)
         self._read_tracker.forget(place.real)
+        self._noted[place.real] = ()
 
     def list(self, path: str, recursive: bool, limit: int) -> Listing:
         """What is in a directory, in tree order, at most `limit` entries; nothing that an ignore file leaves out."""
@@ -388,6 +421,14 @@ def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
 
 def _stamp(status: os.stat_result) -> Stamp:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _stamp_at(real: Path) -> Stamp:
+    """Of what is there now; empty if nothing is, or nothing that can be looked at."""
+    try:
+        return _stamp(os.lstat(real))
+    except OSError:
+        return ()
 
 
 def _identity(status: os.stat_result) -> Identity:

@@ -16,7 +16,9 @@ Digest = tuple[int, int]
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file as it was last read or written; a large file that was just written has no digest."""
+    """A file as it was last read or written. One that was just written and is large, or is known only from an earlier
+    process, has no digest.
+    """
 
     stamp: Stamp | None
     digest: Digest | None
@@ -37,6 +39,10 @@ class ReadTracker:
         is_enough = stamp is not None and len(data) > SMALL
         self._files[real] = FileState(stamp, None if is_enough else _digest(bytes(data)))
 
+    def recall(self, real: Path, stamp: Stamp) -> None:
+        """The model knew the file in an earlier process, when it had this stamp."""
+        self._files[real] = FileState(stamp, None)
+
     def forget(self, real: Path) -> None:
         """The file is gone."""
         self._files.pop(real, None)
@@ -55,7 +61,7 @@ class ReadTracker:
                     "read_file first, then decide what to write."
                 )
             return
-        if len(data) > SMALL and known.stamp == stamp:
+        if known.stamp == stamp and (known.digest is None or len(data) > SMALL):
             return
         if known.digest != _digest(data):
             raise FileChanged(

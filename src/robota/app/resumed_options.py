@@ -1,0 +1,88 @@
+"""What a session that is taken up goes on with: what it had, unless the command line says otherwise."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.app.modes import task_modes
+from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
+from robota.engine.runtime.options import Completion
+from robota.log.kinds.session import SessionHeader
+from robota.log.replay.session import ReplayedSession
+from robota.log.store import PROJECT_DIRECTORY
+from robota.protocol.permission_mode import PermissionMode
+from robota.text.visible import single_line
+
+BYPASS_NOT_RESTORED: Final = (
+    "The session ran with bypassPermissions. That is not restored: add --permission-mode bypassPermissions to have it "
+    "again."
+)
+
+
+def as_it_was(
+    launch: LaunchOptions, session: ReplayedSession, env: Mapping[str, str]
+) -> tuple[LaunchOptions, tuple[str, ...]]:
+    """The launch options with what the session had where they leave it open, and what could not be had again.
+
+    The permission mode counts as if it were given on the command line, so settings of an administrator overrule it. The
+    one that allows everything is never restored: it is an approval, and approvals are not.
+    """
+    header = session.header
+    if header is None:
+        return launch, ()
+    notices: list[str] = []
+    launch = _in_its_directory(launch, header, notices)
+    launch = _with_its_model(launch, header, env, notices)
+    recorded: PermissionMode | None = header.permission_mode
+    if launch.permission_mode is None and recorded is PermissionMode.BYPASS:
+        recorded = None
+        notices.append(BYPASS_NOT_RESTORED)
+    completion = header.completion if header.completion in set(Completion) else None
+    launch = msgspec.structs.replace(
+        launch,
+        permission_mode=launch.permission_mode or recorded,
+        completion=launch.completion or completion,
+        name=launch.name or header.name,
+    )
+    return _in_its_mode(launch, session, env, notices), tuple(notices)
+
+
+def _in_its_directory(launch: LaunchOptions, header: SessionHeader, notices: list[str]) -> LaunchOptions:
+    """A session in a worktree goes on there; any other one where it lies now."""
+    root, was = workspace_root(launch.cwd), Path(header.cwd)
+    if was == root:
+        return launch
+    if was.is_relative_to(root / PROJECT_DIRECTORY) and was.is_dir():
+        return msgspec.structs.replace(launch, cwd=was, kept_in=root)
+    where = single_line(header.cwd, 4096)
+    notices.append(f"The session worked in {where}, which is not this directory. It goes on in {root}.")
+    return launch
+
+
+def _with_its_model(
+    launch: LaunchOptions, header: SessionHeader, env: Mapping[str, str], notices: list[str]
+) -> LaunchOptions:
+    if launch.profile is not None or launch.provider is not None:
+        return launch
+    profiles = settings_for(launch, workspace_root(launch.cwd), env).values.providers
+    if header.provider not in profiles:
+        known = single_line(header.provider)
+        notices.append(f"The provider profile {known!r} of the session is gone; the current one is used.")
+        return launch
+    return msgspec.structs.replace(launch, provider=header.provider, model=launch.model or header.model)
+
+
+def _in_its_mode(
+    launch: LaunchOptions, session: ReplayedSession, env: Mapping[str, str], notices: list[str]
+) -> LaunchOptions:
+    mode = session.root.mode if session.root is not None else ""
+    if launch.mode is not None or not mode:
+        return launch
+    root = workspace_root(launch.cwd)
+    modes, _ = task_modes(launch, settings_for(launch, root, env), root, env)
+    if mode not in modes.roles:
+        notices.append(f"There is no mode {single_line(mode)!r} any more; the task goes on in the default one.")
+        return launch
+    return msgspec.structs.replace(launch, mode=mode)

@@ -1,0 +1,117 @@
+"""Makes the tasks of a session: new ones, those that somebody went back to, and those that another process left."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from robota.contracts.tool import Delegate
+from robota.engine.model.reply import CallFormat, NativeCallFormat
+from robota.engine.model.xml_calls import XmlCallFormat
+from robota.engine.record.history import History
+from robota.engine.record.journal import EventBus, Journal
+from robota.engine.record.rows import Rows
+from robota.engine.runtime.options import Options, ToolFormat
+from robota.engine.runtime.person_input import AskTable, MessageQueue
+from robota.engine.runtime.services import SessionServices
+from robota.engine.runtime.task_runtime import Meter, TaskRuntime
+from robota.engine.task.task import Task
+from robota.log.kinds.session import TaskRecord
+from robota.protocol.events import TaskCreated
+from robota.providers.definition import ModelInfo
+
+if TYPE_CHECKING:
+    from robota.engine.task.resumption import PausedTask
+    from robota.log.replay.session import ReplayedTask
+
+
+class TaskFactory:
+    """Gives every task of a session what they share."""
+
+    def __init__(
+        self,
+        services: SessionServices,
+        bus: EventBus,
+        journal: Journal,
+        asks: AskTable,
+        queue: MessageQueue,
+        grants: list[str],
+        delegate: Callable[[Delegate], Awaitable[str]],
+    ) -> None:
+        """`grants` are the rules that the person granted for the session; `delegate` runs subtasks."""
+        self._services = services
+        self._bus = bus
+        self._journal = journal
+        self._asks = asks
+        self._queue = queue
+        self._grants = grants
+        self._delegate = delegate
+
+    def new(
+        self,
+        options: Options,
+        task_id: str | None = None,
+        parent_id: str | None = None,
+        known: "ReplayedTask | None" = None,
+    ) -> Task:
+        """A task that begins, or one that is as the log has it: `known`."""
+        identity = task_id or f"task-{self._journal.next_ts()}"
+        self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
+        call_format = _call_format(options)
+        messages = () if known is None else known.messages
+        runtime = self._runtime(options, Rows(identity, self._journal, self._bus, messages))
+        if known is not None:
+            runtime.history = History(identity, self._journal, call_format, known.conversation())
+            runtime.meter.context_tokens = known.context_tokens
+        runtime.agent_type = None if parent_id is None else options.mode
+        self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
+        task = Task(runtime, call_format, self._delegate, is_subtask=parent_id is not None)
+        task.todos = () if known is None else known.todos
+        return task
+
+    def runtime_of(self, options: Options, left: "ReplayedTask") -> TaskRuntime:
+        """Of a task that another process left: its rows, and what it used so far, but no conversation yet."""
+        runtime = self._runtime(options, Rows(left.task_id, self._journal, self._bus, left.messages))
+        totals, meter = left.totals, runtime.meter
+        meter.usage, meter.cost, meter.requests = totals.usage, totals.cost, totals.requests
+        meter.context_tokens = left.context_tokens
+        return runtime
+
+    def reopened(self, options: Options, paused: "PausedTask") -> Task:
+        """A paused task with its conversation."""
+        left, call_format = paused.task, _call_format(options)
+        self._journal.write(TaskRecord(task_id=left.task_id, mode=options.mode))
+        history = History(left.task_id, self._journal, call_format, left.open_conversation(), left.results)
+        runtime = msgspec.structs.replace(
+            paused.runtime, history=history, mode=options.mode, permission_mode=options.permission_mode
+        )
+        task = Task(runtime, call_format, self._delegate)
+        task.todos = left.todos
+        task.context.recall(left.context_tokens)
+        return task
+
+    def _runtime(self, options: Options, rows: Rows) -> TaskRuntime:
+        return TaskRuntime(
+            options=options,
+            services=self._services,
+            bus=self._bus,
+            journal=self._journal,
+            asks=self._asks,
+            queue=self._queue,
+            rows=rows,
+            history=History(rows.task_id, self._journal, _call_format(options)),
+            mode=options.mode,
+            permission_mode=options.permission_mode,
+            grants=self._grants,
+            meter=Meter(_condense_at(options, self._services.model.info)),
+        )
+
+
+def _call_format(options: Options) -> CallFormat:
+    return XmlCallFormat() if options.tool_format is ToolFormat.XML else NativeCallFormat()
+
+
+def _condense_at(options: Options, model: ModelInfo) -> int | None:
+    """How many tokens a conversation may have before it is condensed by itself."""
+    threshold = options.auto_compact_threshold
+    return None if threshold is None else round(threshold * model.input_room)

@@ -1,0 +1,184 @@
+"""A task that another process left: the ask whether it goes on, and what its model is told when it does."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from robota.contracts.tool import ToolCall
+from robota.engine.runtime.person_input import GivenAnswer
+from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.task.task import Task
+from robota.log.replay.session import ReplayedTask
+from robota.protocol.asks.answer import Answer, Approve
+from robota.protocol.asks.ask import QuestionAsk, ResumeAsk
+from robota.protocol.asks.kinds import RESUME_ASKS
+from robota.protocol.conversation import AssistantTurn, TextBlock
+from robota.protocol.events import Notice
+from robota.protocol.message import Message, TodoItem
+from robota.protocol.state import is_request_row
+
+FILES_NAMED: Final = 50
+UNITS: Final = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000))
+GO_ON: Final = "Look at where it stands and go on."
+
+
+class ResumeDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person said: to the offer to resume, or, with `row`, to the ask that had been left open."""
+
+    answer: Answer
+    row: Message | None = None
+
+
+class PausedTask:
+    """A task as its log tells it, until the person decides whether it goes on. `runtime` has no history yet."""
+
+    def __init__(self, runtime: TaskRuntime, task: ReplayedTask, left_ms: int) -> None:
+        """`left_ms` is when the last thing happened in it."""
+        self.runtime = runtime
+        self.task = task
+        self._left_ms = left_ms
+        self._waiting = task.waiting_ask
+
+    @property
+    def todos(self) -> tuple[TodoItem, ...]:
+        return self.task.todos
+
+    async def decision(self) -> ResumeDecision:
+        """Ask whether to resume. An ask that was left open can be answered instead, by its own `ts`."""
+        left_open = asyncio.create_task(self._left_open())
+        offered = asyncio.create_task(self._offered())
+        try:
+            await asyncio.wait({left_open, offered}, return_when=asyncio.FIRST_COMPLETED)
+            return left_open.result() if left_open.done() else offered.result()
+        finally:
+            left_open.cancel()
+            offered.cancel()
+
+    def goes_on_after(self, decision: ResumeDecision) -> bool:
+        """A no to a call is for the model to hear, any other one ends the task; a complete one goes on with words."""
+        if decision.row is not None and decision.row.call_id is not None:
+            return True
+        is_wanted = isinstance(decision.answer, Approve) and not self.task.is_complete
+        return is_wanted or decision.answer.has_words
+
+    def decline(self, decision: ResumeDecision) -> None:
+        """The person does not want it to go on: an ask that was left open is answered all the same."""
+        if decision.row is not None:
+            self._settle_ask(decision, ())
+
+    def go_on(self, task: Task, decision: ResumeDecision) -> None:
+        """Prepare the task to go on as the person decided. Nothing that was approved before is approved now."""
+        calls = self._calls_to_make(decision)
+        self._settle_ask(decision, calls)
+        break_ = self._told_of_break(task, calls)
+        if calls:
+            task.make_calls(calls)
+            task.remind(break_)
+            return
+        self._keep_cut_answer(task)
+        answer = decision.answer
+        if answer.has_words:
+            task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
+            task.remind(break_)
+            task.hear(answer.text, answer.images)
+        else:
+            task.hear(f"{break_} {GO_ON}", is_prompt=False)
+
+    async def _left_open(self) -> ResumeDecision:
+        """What is answered to the ask that was left open; never returns if there is none."""
+        if self._waiting is None:
+            return await asyncio.Future()
+        answer = await self.runtime.asks.wait(self._waiting)
+        return ResumeDecision(answer=answer, row=self._waiting)
+
+    async def _offered(self) -> ResumeDecision:
+        asked = ResumeAsk(is_completed=self.task.is_complete)
+        last = self.task.messages[-1] if self.task.messages else None
+        is_there = last is not None and last.ask in RESUME_ASKS and not last.is_answered
+        return ResumeDecision(answer=await self.runtime.ask(asked, row=last if is_there else None))
+
+    def _calls_to_make(self, decision: ResumeDecision) -> tuple[ToolCall, ...]:
+        """The calls that waited for the person. They are made again, from the first question about them on.
+
+        A command that had been started is not among them: it may have done some of its work.
+        """
+        waiting = self._waiting
+        asked = None if waiting is None else next((c for c in self.task.open_calls if c.id == waiting.call_id), None)
+        if waiting is None or asked is None or (decision.row is None and decision.answer.has_words):
+            return ()
+        tool = next((tool for tool in self.runtime.services.tools.all if tool.name == asked.name), None)
+        was_started = asked.id in self.task.started_calls
+        if was_started and tool is not None and tool.changes_something:
+            return ()
+        left = [call for call in self.task.open_calls if call.id == asked.id or call.id not in self.task.started_calls]
+        return tuple(ToolCall(id=call.id, name=call.name, input=call.input) for call in left)
+
+    def _settle_ask(self, decision: ResumeDecision, calls: Sequence[ToolCall]) -> None:
+        """The ask that was left open is answered now, or asked again, or nobody needs an answer any more."""
+        waiting, runtime = self._waiting, self.runtime
+        if decision.row is not None:
+            offer = runtime.rows.messages[-1]
+            if offer.ask in RESUME_ASKS:
+                runtime.rows.change(offer, is_answered=True)
+        if waiting is None:
+            return
+        if decision.row is not None and waiting.call_id is not None and calls:
+            is_about_running = waiting.call_id not in self.task.started_calls
+            given = GivenAnswer(row=waiting, answer=decision.answer, is_about_running=is_about_running)
+            runtime.given[waiting.call_id] = given
+        elif decision.row is not None:
+            runtime.settle(waiting, decision.answer)
+        else:
+            runtime.rows.change(waiting, is_answered=True)
+
+    def _keep_cut_answer(self, task: Task) -> None:
+        """What came of an answer before it was cut off was read by the person, so the model must know it."""
+        text = _cut_answer(self.task.messages)
+        if text.strip() and task.runtime.history.awaits_reply:
+            block = TextBlock(text=f"{text}\n\n[interrupted]")
+            task.runtime.history.add_reply(AssistantTurn(content=(block,), model=task.runtime.options.model))
+
+    def _told_of_break(self, task: Task, calls: Sequence[ToolCall]) -> str:
+        """What happened between then and now, in words for the model; the person learns what changed as well."""
+        ago = duration_in_words(task.runtime.journal.next_ts() - self._left_ms)
+        changed = task.runtime.services.files.recall(self.task.files)
+        if changed:
+            task.runtime.bus.emit(Notice(level="info", text=f"Changed since the agent last saw it: {_names(changed)}."))
+        told = "was closed" if self.task.is_complete else "was interrupted"
+        parts = [f"[TASK RESUMPTION] The task {told} {ago} ago and is taken up again now."]
+        made = {call.id for call in calls}
+        cut_off = [call.name for call in self.task.open_calls if call.id in self.task.started_calls - made]
+        if cut_off:
+            parts.append(f"Cut off while they ran, so they may have done some of their work: {', '.join(cut_off)}.")
+        if isinstance(self._waiting and self._waiting.asked, QuestionAsk) and not calls:
+            parts.append("Your question was not answered.")
+        if changed:
+            parts.append(f"Not as you last saw them: {_names(changed)}. Read them again before you rely on them.")
+        return " ".join(parts)
+
+
+def duration_in_words(milliseconds: int) -> str:
+    """About how long that is, in the largest unit that fits."""
+    for name, length in UNITS:
+        count = milliseconds // length
+        if count >= 1:
+            return f"{count} {name}{'s' if count > 1 else ''}"
+    return "a moment"
+
+
+def _cut_answer(messages: Sequence[Message]) -> str:
+    """The text of the last reply, if nobody was there to see it end."""
+    pieces: list[str] = []
+    for row in reversed(messages):
+        if is_request_row(row):
+            return "".join(reversed(pieces)) if row.interrupted else ""
+        if row.say == "text":
+            pieces.append(row.text or "")
+    return ""
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = len(paths) - FILES_NAMED
+    return ", ".join(paths[:FILES_NAMED]) + (f" and {more} more" if more > 0 else "")
