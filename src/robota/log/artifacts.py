@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -18,8 +19,8 @@ def keep_artifact(directory: Path, data: bytes) -> tuple[str, bool]:
     name = artifact_name(data)
     path = directory / name
     try:
-        directory.mkdir(mode=0o700, exist_ok=True)
-        if path.is_file() and path.stat().st_size == len(data):
+        _make_own(directory)
+        if _size_of_plain(path) == len(data):
             return name, False
         write_whole(path, data)
     except OSError as error:
@@ -35,8 +36,8 @@ def keep_artifact_file(directory: Path, source: Path) -> tuple[str, bool]:
     try:
         name = _name_of_file(source)
         path = directory / name
-        directory.mkdir(mode=0o700, exist_ok=True)
-        if path.is_file() and path.stat().st_size == source.stat().st_size:
+        _make_own(directory)
+        if _size_of_plain(path) == source.stat().st_size:
             source.unlink()
             return name, False
         _move(source, path)
@@ -53,7 +54,8 @@ def artifact_path(directory: Path, name: str) -> Path:
     if len(name) != NAME_LENGTH or not HEX_DIGITS.issuperset(name):
         raise ArtifactMissing(f"{name!r} is not the name of an artifact: those have {NAME_LENGTH} hex digits.")
     path = directory / name
-    if not path.is_file():
+    # A link would lead whoever reads it out of the workspace.
+    if directory.is_symlink() or _size_of_plain(path) is None:
         raise ArtifactMissing(f"There is no artifact {name} in {directory}.")
     return path
 
@@ -91,8 +93,7 @@ def _move(source: Path, target: Path) -> None:
         if error.errno != errno.EXDEV:
             raise
         unfinished = target.with_name(f"{target.name}.part")
-        with source.open("rb") as reader, unfinished.open("wb") as writer:
-            unfinished.chmod(0o600)
+        with source.open("rb") as reader, os.fdopen(_new_private(unfinished), "wb") as writer:
             while piece := reader.read(COPY_BYTES):
                 writer.write(piece)
         unfinished.replace(target)
@@ -111,10 +112,29 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _write_private(path: Path, data: bytes) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
+    with os.fdopen(_new_private(path), "wb") as stream:
         stream.write(data)
+
+
+def _new_private(path: Path) -> int:
+    """A file that was not there before: what a repository has put in its place is removed, not written to."""
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _make_own(directory: Path) -> None:
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if directory.is_symlink():
+        raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed")
+
+
+def _size_of_plain(path: Path) -> int | None:
+    """The size of a plain file; None for anything else, also for a link to one."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def force_path_to_disk(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ import msgspec
 from robota.agents.worktrees.errors import WorktreeError
 
 LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-TAKE: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+TAKE: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 UNFINISHED: Final = b"The worktree is being made or removed.\n"
 
 
@@ -47,6 +48,9 @@ def take_lock(directory: Path, name: str) -> WorktreeLock | None:
             descriptor = os.open(file, TAKE, 0o600)
         except OSError as error:
             raise WorktreeError(f"{file} cannot be used: {error.strerror}. Nothing was changed.") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise WorktreeError(f"{file} cannot be used: it is not a plain file. Nothing was changed.")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_still(descriptor, file):

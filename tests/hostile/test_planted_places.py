@@ -1,0 +1,174 @@
+"""S10: what Robota writes in a workspace goes through nothing that a repository has put in its place.
+
+Whatever stands there (a link to a directory or a file elsewhere, one that leads nowhere, a pipe, a directory, a file),
+nothing outside is changed or read, nothing waits, and the session says what it could not use or does without.
+"""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from robota.agents.worktrees.errors import WorktreeError
+from robota.agents.worktrees.lock import take_lock
+from robota.config.settings.granted_rules import keep_rules
+from robota.log.artifacts import artifact_name, artifact_path, keep_artifact, keep_artifact_file
+from robota.log.chain.writer import SessionLog
+from robota.log.errors import ArtifactMissing, LogError
+from tests.cli.scripts import call, script
+from tests.harness.cli import Robota
+
+DATA = b"what a command printed"
+SECRET = "the person's own"
+
+
+def to_directory(place: Path, outside: Path) -> None:
+    place.symlink_to(outside)
+
+
+def to_file(place: Path, outside: Path) -> None:
+    place.symlink_to(outside / "settings.json")
+
+
+def to_nothing(place: Path, outside: Path) -> None:
+    place.symlink_to(outside / "made-by-nobody")
+
+
+def pipe(place: Path, outside: Path) -> None:
+    os.mkfifo(place)
+
+
+def directory(place: Path, outside: Path) -> None:
+    place.mkdir()
+    (place / "kept.txt").write_text("of the repository")
+
+
+def file(place: Path, outside: Path) -> None:
+    place.write_text("of the repository")
+
+
+PLANTED = [to_directory, to_file, to_nothing, pipe, directory, file]
+Plant = Callable[[Path, Path], None]
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    place = tmp_path / "outside"
+    place.mkdir()
+    (place / "settings.json").write_text(SECRET)
+    return place
+
+
+def assert_untouched(outside: Path) -> None:
+    assert [path.name for path in outside.iterdir()] == ["settings.json"]
+    assert (outside / "settings.json").read_text() == SECRET
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".robota",
+        ".robota/.gitignore",
+        ".robota/sessions",
+        ".robota/sessions/.gitignore",
+        ".robota/sessions/mine",
+        ".robota/sessions/mine/log.jsonl",
+        ".robota/settings.local.json",
+    ],
+)
+def test_S10_a_session_writes_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
+    """Its log goes elsewhere, or the run ends with a reason; a command's output is kept or not."""
+    place = robota.workspace / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    plant(place, outside)
+    before = sorted(path.name for path in place.iterdir()) if plant is directory else None
+    script(robota, {"calls": [call("execute_command", command="echo printed")]}, {"text": "done"})
+    done = robota("-p", "go", "--session-id", "mine")
+    assert done.code == 0 or (done.stderr.strip() and "Traceback" not in done.stderr), done.stderr
+    assert_untouched(outside)
+    if plant is file:
+        assert place.read_text() == "of the repository"
+    if before is not None:
+        assert set(before) <= {path.name for path in place.iterdir()}
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize("name", ["artifacts", "artifacts/{}", "artifacts/{}.part"])
+@pytest.mark.parametrize("moves", [True, False])
+def test_S10_outputs_are_kept_through_nothing(
+    tmp_path: Path, outside: Path, name: str, plant: Plant, moves: bool
+) -> None:
+    kept = tmp_path / "session" / "artifacts"
+    place = tmp_path / "session" / name.format(artifact_name(DATA))
+    place.parent.mkdir(parents=True)
+    plant(place, outside)
+    source = tmp_path / "output"
+    source.write_bytes(DATA)
+    try:
+        found, _ = keep_artifact_file(kept, source) if moves else keep_artifact(kept, DATA)
+    except LogError as error:
+        assert "log itself is untouched" in str(error)
+    else:
+        assert artifact_path(kept, found).read_bytes() == DATA and not artifact_path(kept, found).is_symlink()
+    assert_untouched(outside)
+
+
+@pytest.mark.parametrize("plant", [to_file, to_nothing, pipe, directory])
+def test_S10_what_was_kept_is_not_read_through_a_link(tmp_path: Path, outside: Path, plant: Plant) -> None:
+    """A session that a repository brought could otherwise show files of the person."""
+    kept = tmp_path / "artifacts"
+    kept.mkdir()
+    plant(kept / ("a" * 32), outside)
+    with pytest.raises(ArtifactMissing):
+        artifact_path(kept, "a" * 32)
+    (outside / ("b" * 32)).write_text(SECRET)
+    (tmp_path / "linked").symlink_to(outside)
+    with pytest.raises(ArtifactMissing):
+        artifact_path(tmp_path / "linked", "b" * 32)
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize("name", ["", "log.jsonl"])
+def test_S10_a_log_is_made_through_nothing(tmp_path: Path, outside: Path, name: str, plant: Plant) -> None:
+    place = tmp_path / "sessions" / "mine" / name
+    place.parent.mkdir(parents=True)
+    plant(place, outside)
+    with pytest.raises(LogError):
+        SessionLog.create(tmp_path / "sessions" / "mine", lambda: 1)
+    assert_untouched(outside)
+
+
+@pytest.mark.parametrize("plant", [to_file, to_nothing, pipe, directory])
+def test_S10_a_worktree_is_locked_by_a_plain_file_only(tmp_path: Path, outside: Path, plant: Plant) -> None:
+    plant(tmp_path / ".feature.lock", outside)
+    with pytest.raises(WorktreeError, match="Nothing was changed"):
+        take_lock(tmp_path, "feature")
+    assert_untouched(outside)
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize("name", [".robota/worktrees", ".robota/worktrees/feature", ".robota/worktrees/.gitignore"])
+def test_S10_a_worktree_is_made_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
+    root = robota.workspace
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=b", *words], cwd=root, check=True)
+    place = root / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    plant(place, outside)
+    script(robota, {"text": "done"})
+    done = robota("-w", "feature", "-p", "go")
+    assert done.code == 0 or (done.stderr.strip() and "Traceback" not in done.stderr), done.stderr
+    assert_untouched(outside)
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+def test_S10_rules_are_kept_through_nothing(tmp_path: Path, outside: Path, plant: Plant) -> None:
+    root = tmp_path / "clone"
+    (root / ".robota").mkdir(parents=True)
+    plant(root / ".robota" / "settings.local.json", outside)
+    said = keep_rules("project", ["Bash(npm test)"], root, {"ROBOTA_HOME": str(tmp_path / "home")})
+    assert "were not kept" in said
+    assert_untouched(outside)
