@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.bench import Bench, bench
+from benchmarks.checkpoints import checkpoints
 from benchmarks.commands import commands
 from benchmarks.edits import edits
 from benchmarks.measurement import Measurement, table, write_json
@@ -30,6 +31,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "questions": questions,
     "search": search,
     "turn-files": turn_files,
+    "checkpoints": checkpoints,
 }
 
 

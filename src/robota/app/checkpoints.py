@@ -49,4 +49,5 @@ def checkpoint_store(settings: CheckpointSettings, root: Path, env: Mapping[str,
         env,
         max_file_bytes=settings.max_file_bytes,
         keep_days=settings.keep_days,
+        max_bytes=settings.max_bytes,
     )

@@ -2,10 +2,12 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from robota.workspace.checkpoints import packing
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
 from tests.workspace.checkpoints.restoring import restore
@@ -208,6 +210,18 @@ class TestDamagedStores:
         restore(store, captured.id)
         assert (workspace / "a").read_text() == "1"
 
+    def test_a_big_directory_that_nothing_ignores_is_no_trouble(self, store: CheckpointStore, workspace: Path) -> None:
+        (workspace / ".gitignore").write_text("ignored/\n")
+        for place in ("src", "ignored"):
+            (workspace / place).mkdir()
+            for number in range(2_001):
+                (workspace / place / f"f{number}").touch()
+        (workspace / "src/few").mkdir()
+        captured = store.capture(["src", "src/few"])
+        assert captured.details.not_captured == ()
+        [trouble] = store.capture(["ignored"]).details.not_captured
+        assert trouble.path == "ignored"
+
     def test_old_checkpoints_are_pruned(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "a").write_text("1")
         first = store.capture()
@@ -218,3 +232,50 @@ class TestDamagedStores:
         (workspace / "a").write_text("3")
         restore(store, second.id)
         assert (workspace / "a").read_text() == "2"
+
+    def test_the_oldest_go_when_they_take_too_much_room(self, tmp_path: Path, workspace: Path) -> None:
+        store = CheckpointStore(tmp_path / "store", workspace, os.environ, max_bytes=3_000_000)
+        made = []
+        for number in range(4):
+            (workspace / "a").write_bytes(os.urandom(1_000_000))
+            (workspace / "n").write_text(str(number))
+            made.append(store.capture().id)
+        assert store.prune(time.time()) == 2
+        assert [store.has(each) for each in made] == [False, False, True, True]
+        restore(store, made[2])
+        assert (workspace / "n").read_text() == "2"
+
+    def test_a_newest_checkpoint_that_is_too_big_is_kept(self, tmp_path: Path, workspace: Path) -> None:
+        store = CheckpointStore(tmp_path / "store", workspace, os.environ, max_bytes=0)
+        (workspace / "a").write_text("1")
+        made = store.capture().id
+        assert store.prune(time.time()) == 0 and store.has(made)
+
+    def test_many_files_at_once_become_few_files_of_the_store(
+        self, store: CheckpointStore, workspace: Path, tmp_path: Path
+    ) -> None:
+        for number in range(300):
+            (workspace / f"f{number}").write_text(f"{number}\n" * 10)
+        first = store.capture().id
+        before = tree_of(workspace)
+        assert len([path for path in (tmp_path / "store/git/objects").rglob("*") if path.is_file()]) < 10
+        for path in workspace.iterdir():
+            path.unlink()
+        restore(store, first)
+        assert tree_of(workspace) == before
+
+    def test_packing_loses_nothing(
+        self, store: CheckpointStore, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = []
+        for number in range(5):
+            (workspace / "a").write_text(f"{number}\n")
+            made.append(store.capture().id)
+        for limit in ("MOST_LOOSE", "MOST_PACKS"):
+            monkeypatch.setattr(packing, limit, 0)
+            assert store.prune(time.time()) == 0
+            files = [path for path in (tmp_path / "store/git/objects").rglob("*") if path.is_file()]
+            assert {path.parent.name for path in files} == {"pack"}
+            for number, each in enumerate(made):
+                restore(store, each)
+                assert (workspace / "a").read_text() == f"{number}\n"

@@ -45,6 +45,22 @@ class TestRestore:
         take_back(store, undone)
         assert tree_of(workspace) == before
 
+    def test_a_mode_that_git_does_not_keep(self, store: CheckpointStore, workspace: Path) -> None:
+        for name in ("a", "b"):
+            (workspace / name).write_text("x")
+            (workspace / name).chmod(0o664)
+        first = store.capture(["a"])
+        before = tree_of(workspace)
+        (workspace / "a").chmod(0o600)
+        after = tree_of(workspace)
+        second = store.capture(["a"])
+        assert second.is_new and not store.capture(["a"]).is_new
+        assert b"old mode 100600\nnew mode 100664\n" in plan_restore(store, first.id).diff
+        done = restore(store, first.id)
+        assert tree_of(workspace) == before
+        take_back(store, done)
+        assert tree_of(workspace) == after
+
     def test_work_in_no_checkpoint_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "a").write_text("old")
         first = store.capture()

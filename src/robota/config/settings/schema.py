@@ -46,6 +46,9 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, omit_default
     enabled: Annotated[bool, Meta(description="Whether the workspace is saved before calls that change it.")] = True
     max_file_bytes: Annotated[Annotated[int, Meta(ge=0)], Meta(description="Bigger files are not saved.")] = 20_971_520
     keep_days: Annotated[Annotated[int, Meta(ge=1)], Meta(description="How long checkpoints are kept.")] = 30
+    max_bytes: Annotated[
+        Annotated[int, Meta(ge=0)], Meta(description="If the checkpoints of a workspace take more, the oldest go.")
+    ] = 2_147_483_648
 
 
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

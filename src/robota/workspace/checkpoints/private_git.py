@@ -65,11 +65,21 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Path
     environment: Mapping[str, str]
 
-    def run(self, *arguments: str, stdin: bytes = b"", below: bytes = b"", index: Path | None = None) -> bytes:
-        """What it prints. `below` moves the top of the work tree to a directory in it; `index` names another index."""
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        below: bytes = b"",
+        index: Path | None = None,
+        settings: Sequence[str] = (),
+    ) -> bytes:
+        """What it prints. `below` moves the top of the work tree to a directory in it; `index` names another index.
+
+        `settings` are some for this call alone.
+        """
         try:
             ended = subprocess.run(
-                self.command(arguments),
+                self.command(arguments, settings),
                 input=stdin,
                 capture_output=True,
                 timeout=TIMEOUT_S,
@@ -99,9 +109,10 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
             start_new_session=True,
         )
 
-    def command(self, arguments: Sequence[str]) -> list[str]:
+    def command(self, arguments: Sequence[str], settings: Sequence[str] = ()) -> list[str]:
         """The words that git is started with."""
-        return [self.program, "--no-pager", *(word for each in SETTINGS for word in ("-c", each)), *arguments]
+        given = (word for each in (*SETTINGS, *settings) for word in ("-c", each))
+        return [self.program, "--no-pager", *given, *arguments]
 
     def _environment(self, below: bytes, index: Path | None) -> dict[bytes, bytes]:
         told = {

@@ -17,6 +17,7 @@ from typing import IO, Final, Literal
 import msgspec
 
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
+from robota.workspace.checkpoints.checkpoint_details import CheckpointDetails
 from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
 from robota.workspace.checkpoints.scan import STAGING_PREFIX
 from robota.workspace.files.confined_paths import best_opener, directory_beneath
@@ -43,10 +44,12 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["under way", "done"] = "under way"
 
 
-def apply_changes(store: Path, git: PrivateGit, changes: Sequence[CheckpointChange], modes: dict[str, int]) -> None:
+def apply_changes(
+    store: Path, git: PrivateGit, changes: Sequence[CheckpointChange], details: CheckpointDetails
+) -> None:
     """Make every path as `after` says, or raise `CheckpointError` and leave everything as it was.
 
-    `before` is what must be there now. `modes` are those of files that are made anew.
+    `before` is what must be there now. `details` are those of the checkpoint that is restored.
     """
     staging = git.workspace / f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
     ordered = sorted(changes, key=lambda change: change.after is not None)  # room first, then what is put there
@@ -55,7 +58,7 @@ def apply_changes(store: Path, git: PrivateGit, changes: Sequence[CheckpointChan
     _write_journal(store, journal)
     try:
         staging.mkdir(mode=0o700)
-        _write_drafts(git, ordered, staging, modes)
+        _write_drafts(git, ordered, staging, details)
         for number, step in enumerate(steps):
             _do(git.workspace, staging, number, step)
         _check_replaced(ordered, staging)
@@ -99,9 +102,9 @@ def _write_journal(store: Path, journal: _Journal) -> None:
     draft.rename(store / JOURNAL_NAME)
 
 
-def _write_drafts(git: PrivateGit, changes: Sequence[CheckpointChange], staging: Path, modes: dict[str, int]) -> None:
-    mask = os.umask(0)
-    os.umask(mask)
+def _write_drafts(
+    git: PrivateGit, changes: Sequence[CheckpointChange], staging: Path, details: CheckpointDetails
+) -> None:
     process = git.start("cat-file", "--batch")
     try:
         for number, change in enumerate(changes):
@@ -112,7 +115,7 @@ def _write_drafts(git: PrivateGit, changes: Sequence[CheckpointChange], staging:
             if change.after.is_link:
                 place.symlink_to(os.fsdecode(data))
             else:
-                _write_draft(place, data, _mode(git.workspace, change, modes, mask))
+                _write_draft(place, data, details.mode_of(change.path, is_executable=change.after.is_executable))
     finally:
         process.kill()
         process.communicate()
@@ -144,19 +147,6 @@ def _write_draft(place: Path, data: bytes, mode: int) -> None:
         file.write(data)
         file.flush()
         os.fchmod(file.fileno(), mode)
-
-
-def _mode(workspace: Path, change: CheckpointChange, modes: dict[str, int], mask: int) -> int:
-    """The mode that was written down, or that of the file there is, or what the umask gives."""
-    assert change.after is not None
-    mode = modes.get(change.path)
-    if mode is None:
-        mode = 0o666 & ~mask
-        with suppress(OSError):
-            status = os.lstat(workspace / change.path)
-            mode = stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else mode
-    readers = (mode & 0o444) >> 2
-    return mode | readers if change.after.is_executable else mode & ~0o111
 
 
 def _step(change: CheckpointChange) -> _Step:

@@ -53,7 +53,7 @@ def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
         if opened.capture([change.path for change in plan.changes]).id != plan.saved:
             raise CheckpointError("The workspace has changed meanwhile. Nothing was restored; look at it again")
         if plan.changes:
-            apply_changes(opened.directory, opened.git, plan.changes, opened.details(plan.target).modes)
+            apply_changes(opened.directory, opened.git, plan.changes, opened.details(plan.target))
             opened.capture([change.path for change in plan.changes])
 
 
@@ -76,13 +76,28 @@ def _plan(opened: OpenStore, target: str, is_chosen: Chosen) -> RestorePlan:
     return RestorePlan(
         saved=now.id,
         target=target,
-        after=opened.with_changes(now.id, changes),
+        after=opened.with_changes(now.id, changes, target),
         changes=changes,
         left=left,
         saved_new_work=is_new,
-        diff=opened.diff(now.id, target, [each.path for each in changes]) if changes else b"",
+        diff=_diff(opened, now, target, changes),
     )
 
 
 def _differing(opened: OpenStore, now: Captured, target: str, is_chosen: Chosen) -> tuple[CheckpointChange, ...]:
     return tuple(each for each in opened.changes(now.id, target) if is_chosen(each.path))
+
+
+def _diff(opened: OpenStore, now: Captured, target: str, changes: Sequence[CheckpointChange]) -> bytes:
+    """The difference as text, also where only a mode differs that git does not know of."""
+    if not changes:
+        return b""
+    text = opened.diff(now.id, target, [each.path for each in changes])
+    details = opened.details(target)
+    for each in changes:
+        if each.before is not None and each.before == each.after:
+            path, is_executable = os.fsencode(each.path), each.before.is_executable
+            old = now.details.mode_of(each.path, is_executable=is_executable)
+            new = details.mode_of(each.path, is_executable=is_executable)
+            text += b"diff --git a/%s b/%s\nold mode 100%03o\nnew mode 100%03o\n" % (path, path, old, new)
+    return text

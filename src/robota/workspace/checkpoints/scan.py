@@ -5,7 +5,7 @@ Repositories inside the workspace are plain directories here: git itself would r
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -32,13 +32,22 @@ class NotCaptured(msgspec.Struct, frozen=True, kw_only=True, order=True):
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """Paths to be recorded anew, paths to be forgotten, and what could not be captured.
 
-    `first_named` are those of the first that the ignore rules leave out and nobody had named before.
+    `first_named` are those of the first that the ignore rules leave out and nobody had named before. `named` are files
+    that somebody named, changed or not.
     """
 
     changed: tuple[bytes, ...]
+    named: tuple[bytes, ...]
     first_named: tuple[bytes, ...]
     forgotten: tuple[bytes, ...]
     not_captured: tuple[NotCaptured, ...]
+
+
+class _GivenPaths(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths that somebody named: files and links, and directories."""
+
+    files: tuple[bytes, ...]
+    directories: tuple[bytes, ...]
 
 
 class Scanner(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +65,8 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         """What differs from the index. `named` are paths to look at although the ignore rules leave them out."""
         listed = self._listed()
         troubles: list[NotCaptured] = []
-        forced = set(self._named_files(named, troubles)) - listed.keys() if named else set()
+        given = self._given_paths(named)
+        forced = {*given.files, *self._ignored_below(given.directories, troubles)} - listed.keys()
         if forced:
             forced -= self._unchanged(forced)
         changed: list[bytes] = []
@@ -73,6 +83,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
                 troubles.append(NotCaptured(path=os.fsdecode(path), reason=trouble))
         return Scan(
             changed=tuple(changed),
+            named=given.files,
             first_named=tuple(path for path in changed if path in forced and not self._was_absent(path)),
             forgotten=tuple(forgotten),
             not_captured=tuple(sorted(set(troubles))),
@@ -105,7 +116,10 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 yield directory + path
 
-    def _named_files(self, named: Collection[str], troubles: list[NotCaptured]) -> Iterator[bytes]:
+    def _given_paths(self, named: Collection[str]) -> "_GivenPaths":
+        """What of the names is there."""
+        files: list[bytes] = []
+        directories: list[bytes] = []
         for name in named:
             path = path_inside_workspace(name)
             if path is None or self._is_ours(path):
@@ -115,16 +129,29 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             except (OSError, ValueError):
                 self.absent.add(path)
                 continue
-            if not stat.S_ISDIR(mode):
-                if self._has_plain_parents(path):
-                    yield path
+            if stat.S_ISDIR(mode):
+                directories.append(path)
+            elif self._has_plain_parents(path):
+                files.append(path)
+        return _GivenPaths(files=tuple(files), directories=tuple(directories))
+
+    def _ignored_below(self, directories: Sequence[bytes], troubles: list[NotCaptured]) -> Iterator[bytes]:
+        """The files in these directories that the ignore rules leave out."""
+        if not directories:
+            return
+        specs = [f":(top,literal){os.fsdecode(path)}" for path in directories]
+        arguments = ("-o", "-i", "--exclude-standard", "--directory", "--no-empty-directory")
+        output = self.git.run("ls-files", "-z", *arguments, "--", *specs)
+        for path in output.split(b"\0")[:-1]:
+            if not path.endswith(b"/"):
+                yield path
                 continue
-            files = self._files_below(path)
-            if files is None:
-                reason = f"a directory that the ignore rules leave out, with more than {MOST_NAMED_FILES:,} files"
-                troubles.append(NotCaptured(path=os.fsdecode(path), reason=reason))
-            else:
+            files = None if self._is_ours(path) else self._files_below(path.rstrip(b"/"))
+            if files is not None:
                 yield from files
+            elif not self._is_ours(path):
+                reason = f"a directory that the ignore rules leave out, with more than {MOST_NAMED_FILES:,} files"
+                troubles.append(NotCaptured(path=os.fsdecode(path.rstrip(b"/")), reason=reason))
 
     def _files_below(self, directory: bytes) -> list[bytes] | None:
         found: list[bytes] = []

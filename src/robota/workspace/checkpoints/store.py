@@ -5,7 +5,6 @@ A checkpoint is a commit of that store. Its message says what could not be captu
 
 import json
 import os
-import stat
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,29 +14,33 @@ from typing import Final
 import msgspec
 
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange, CheckpointFile
+from robota.workspace.checkpoints.checkpoint_details import CheckpointDetails, details_now
+from robota.workspace.checkpoints.checkpoint_list import CheckpointList, ListedCheckpoint
+from robota.workspace.checkpoints.packing import (
+    STRAIGHT_TO_PACK,
+    bytes_on_disk,
+    keep_only,
+    needs_packing,
+    needs_rewriting,
+    pack_loose,
+    writes_in_bulk,
+)
 from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, PrivateGit, private_git
 from robota.workspace.checkpoints.restore import recover
-from robota.workspace.checkpoints.scan import NotCaptured, Scan, Scanner
+from robota.workspace.checkpoints.scan import Scan, Scanner
 from robota.workspace.checkpoints.store_directory import locked_store
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 KEEP_DAYS: Final = 30
+MAX_BYTES: Final = 2 * 1024**3
+# So many files at once are written into one file of the store.
+PACKED_FROM: Final = 100
 MOST_FILES: Final = 300_000
 DAY_S: Final = 86_400
 NEWEST_NAME: Final = "newest.json"
-LIST_NAME: Final = "checkpoints"
 FIRST_NAMED_NAME: Final = "first-named"
 ID_LENGTH: Final = 40
 NOTHING: Final = b"0" * ID_LENGTH
-# Modes that files get from any usual umask; others are written down.
-USUAL_MODES: Final = frozenset({0o644, 0o755, 0o664, 0o775, 0o666, 0o777})
-
-
-class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a checkpoint says beside its files: what is not in it, and modes that git does not keep."""
-
-    not_captured: tuple[NotCaptured, ...] = ()
-    modes: dict[str, int] = {}
 
 
 class Captured(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,12 +62,14 @@ class CheckpointStore:
         *,
         max_file_bytes: int = MAX_FILE_BYTES,
         keep_days: int = KEEP_DAYS,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         self._directory = directory
         self.workspace = Path(os.path.realpath(workspace))
         self._env = env
         self._max_file_bytes = max_file_bytes
         self._keep_days = keep_days
+        self._max_bytes = max_bytes
         self._absent: set[bytes] = set()
 
     def capture(self, named: Collection[str] = ()) -> Captured:
@@ -88,9 +93,9 @@ class CheckpointStore:
             return opened.has(checkpoint)
 
     def prune(self, now_s: float) -> int:
-        """Forget the checkpoints that are too old, and their contents. Says how many they were."""
+        """Forget the checkpoints that are too old or take too much room. Says how many they were."""
         with self.opened() as opened:
-            return opened.prune(now_s - self._keep_days * DAY_S)
+            return opened.prune(now_s - self._keep_days * DAY_S, self._max_bytes)
 
     @contextmanager
     def opened(self) -> Iterator["OpenStore"]:
@@ -120,6 +125,7 @@ class OpenStore:
         self.git = git
         self.workspace = git.workspace
         self._scanner = scanner
+        self._listed = CheckpointList(directory)
 
     def capture(self, named: Collection[str] = ()) -> Captured:
         """See `CheckpointStore.capture`."""
@@ -135,14 +141,14 @@ class OpenStore:
     def _capture(self, named: Collection[str]) -> Captured:
         scan = self._scanner.scan(named)
         newest = self._newest()
+        known = None if newest is None else newest.details
+        details = details_now(self.workspace, known, scan.not_captured, (*scan.changed, *scan.named))
         is_same = not scan.changed and not scan.forgotten
-        if is_same and newest is not None and newest.details.not_captured == scan.not_captured:
+        if is_same and newest is not None and newest.details == details:
             return msgspec.structs.replace(newest, is_new=False)
         if len(scan.changed) > MOST_FILES:
             raise CheckpointError(f"There are more than {MOST_FILES:,} files to save in {self.workspace}")
         self._update_index(scan)
-        modes = self._modes({} if newest is None else newest.details.modes, scan.changed)
-        details = CheckpointDetails(not_captured=scan.not_captured, modes=modes)
         captured = Captured(id=self._commit(details), details=details)
         self._note(captured, scan.first_named)
         return captured
@@ -152,25 +158,15 @@ class OpenStore:
             self.git.run("update-index", "--force-remove", "-z", "--stdin", stdin=_terminated(scan.forgotten))
         if scan.changed:
             arguments = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-            self.git.run(*arguments, stdin=_terminated(scan.changed))
+            is_much = len(scan.changed) >= PACKED_FROM and writes_in_bulk(self.git)
+            settings = STRAIGHT_TO_PACK if is_much else ()
+            self.git.run(*arguments, stdin=_terminated(scan.changed), settings=settings)
 
     def _commit(self, details: CheckpointDetails, index: Path | None = None) -> str:
         tree = self.git.run("write-tree", index=index).decode().strip()
         # Names may hold bytes that are no text; this JSON escapes them.
         message = json.dumps(msgspec.to_builtins(details)).encode()
         return self.git.run("commit-tree", tree, stdin=message).decode().strip()
-
-    def _modes(self, known: Mapping[str, int], changed: Sequence[bytes]) -> dict[str, int]:
-        modes = dict(known)
-        for path in changed:
-            name = os.fsdecode(path)
-            modes.pop(name, None)
-            with suppress(OSError):
-                status = os.lstat(self.workspace / name)
-                mode = stat.S_IMODE(status.st_mode)
-                if stat.S_ISREG(status.st_mode) and mode not in USUAL_MODES:
-                    modes[name] = mode
-        return modes
 
     def _newest(self) -> Captured | None:
         try:
@@ -182,15 +178,11 @@ class OpenStore:
         draft = self.git.directory / f"{NEWEST_NAME}.new"
         draft.write_text(json.dumps(msgspec.to_builtins(captured)))
         draft.rename(self.git.directory / NEWEST_NAME)
-        self._list(captured.id)
+        self._listed.add(captured.id, int(time.time()))
         if first_named:
             line = json.dumps([captured.id, [os.fsdecode(path) for path in first_named]])
             with (self.directory / FIRST_NAMED_NAME).open("a") as noted:
                 noted.write(f"{line}\n")
-
-    def _list(self, checkpoint: str) -> None:
-        with (self.directory / LIST_NAME).open("a") as listed:
-            listed.write(f"{int(time.time())} {checkpoint}\n")
 
     def completed(self, checkpoint: str) -> str:
         """The checkpoint with the ignored files that nobody had named yet, as they were when first somebody did.
@@ -200,20 +192,21 @@ class OpenStore:
         added = self._named_after(checkpoint)
         if not added:
             return checkpoint
-        return self._varied(checkpoint, added)
+        return self._varied(checkpoint, added, self.details(checkpoint))
 
-    def with_changes(self, checkpoint: str, changes: Sequence[CheckpointChange]) -> str:
-        """The checkpoint as it would be with every path as `after` says. It is kept as long as others."""
+    def with_changes(self, checkpoint: str, changes: Sequence[CheckpointChange], target: str) -> str:
+        """The checkpoint as it would be with these paths as in the target. It is kept as long as others."""
         if not changes:
             return checkpoint
+        details = self.details(checkpoint).with_modes_of(self.details(target), changes)
         entries = {
             os.fsencode(each.path): (b"0", NOTHING) if each.after is None else _entry(each.after) for each in changes
         }
-        varied = self._varied(checkpoint, entries)
-        self._list(varied)
+        varied = self._varied(checkpoint, entries, details)
+        self._listed.add(varied, int(time.time()))
         return varied
 
-    def _varied(self, checkpoint: str, entries: Mapping[bytes, tuple[bytes, bytes]]) -> str:
+    def _varied(self, checkpoint: str, entries: Mapping[bytes, tuple[bytes, bytes]], details: CheckpointDetails) -> str:
         """The checkpoint with other modes and contents at these paths."""
         index = self.git.directory / "varying"
         index.unlink(missing_ok=True)
@@ -223,7 +216,7 @@ class OpenStore:
             told = sorted(entries.items(), key=lambda entry: entry[1][0] != b"0")
             lines = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in told)
             self.git.run("update-index", "--add", "--replace", "-z", "--index-info", stdin=lines, index=index)
-            return self._commit(self.details(checkpoint), index)
+            return self._commit(details, index)
         finally:
             index.unlink(missing_ok=True)
 
@@ -241,11 +234,7 @@ class OpenStore:
         return found
 
     def _order(self) -> dict[str, int]:
-        try:
-            lines = (self.directory / LIST_NAME).read_text().splitlines()
-        except FileNotFoundError:
-            return {}
-        return {line.partition(" ")[2]: number for number, line in enumerate(lines)}
+        return {each.id: number for number, each in enumerate(self._listed.read())}
 
     def _first_named(self) -> list[tuple[str, list[str]]]:
         try:
@@ -302,7 +291,18 @@ class OpenStore:
         output = self.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
         fields = output.split(b"\0")[:-1]
         pairs = zip(fields[::2], fields[1::2], strict=True)
-        return tuple(_change(told.decode(), os.fsdecode(path)) for told, path in pairs)
+        listed = tuple(_change(told.decode(), os.fsdecode(path)) for told, path in pairs)
+        return (*listed, *self._mode_changes(before, after, {each.path for each in listed}))
+
+    def _mode_changes(self, before: str, after: str, known: Collection[str]) -> Iterator[CheckpointChange]:
+        """The files that differ in nothing but a mode that git does not keep."""
+        then, now = self.details(before), self.details(after)
+        paths = sorted(path for path in {*then.modes, *now.modes} if path not in known)
+        for name, (mode, content) in self._entries(after, paths).items() if paths else ():
+            path, file = os.fsdecode(name), CheckpointFile(mode=mode.decode(), content=content.decode())
+            is_executable = file.is_executable
+            if then.mode_of(path, is_executable=is_executable) != now.mode_of(path, is_executable=is_executable):
+                yield CheckpointChange(path=path, before=file, after=file)
 
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
         """See `CheckpointStore.diff`."""
@@ -312,23 +312,29 @@ class OpenStore:
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
         return self.git.run("diff-tree", "-r", "-p", *plain, before, after, "--", *only)
 
-    def prune(self, before_s: float) -> int:
-        """Forget what is older than that."""
-        try:
-            lines = (self.directory / LIST_NAME).read_text().splitlines()
-        except FileNotFoundError:
-            return 0
-        entries = [line.split(" ") for line in lines if line.count(" ") == 1]
+    def prune(self, before_s: float, max_bytes: int) -> int:
+        """Forget what is older than that, and then the oldest until the rest has room. The newest is always kept."""
+        listed = self._listed.read()
         newest = self._newest()
-        kept = [each for each in entries if float(each[0]) >= before_s or (newest and each[1] == newest.id)]
-        gone = len(entries) - len(kept)
-        if gone:
-            draft = self.directory / f"{LIST_NAME}.new"
-            draft.write_text("".join(f"{when} {checkpoint}\n" for when, checkpoint in kept))
-            draft.rename(self.directory / LIST_NAME)
-            heads = dict.fromkeys(checkpoint for _, checkpoint in kept)
-            self.git.run("prune", "--expire=now", "--", *heads)
-        return gone
+        kept = [each for each in listed if each.made_s >= before_s or (newest is not None and each.id == newest.id)]
+        self._forget_but(kept, listed)
+        while len(kept) > 1 and bytes_on_disk(self.git) > max_bytes:
+            before, kept = kept, kept[(len(kept) + 1) // 2 :]
+            self._forget_but(kept, before)
+        if needs_rewriting(self.git):
+            keep_only(self.git, [each.id for each in kept])
+        elif needs_packing(self.git):
+            pack_loose(self.git, [each.id for each in kept])
+        return len(listed) - len(kept)
+
+    def _forget_but(self, kept: Sequence[ListedCheckpoint], listed: Sequence[ListedCheckpoint]) -> None:
+        if len(kept) == len(listed):
+            return
+        self._listed.write(kept)
+        if not kept:
+            self._put_index_aside()
+        ids = [each.id for each in kept if self.has(each.id)]
+        keep_only(self.git, ids)
 
     def _require(self, checkpoint: str) -> None:
         """Only what is a name of an object can be one: no flag, no range, no path."""

@@ -1,0 +1,77 @@
+"""What a checkpoint says beside its files: what is not in it, and the modes that git does not keep."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
+from robota.workspace.checkpoints.scan import NotCaptured
+
+
+class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`modes` are those of files that have other ones than the usual: `plain_mode` and `executable_mode`."""
+
+    not_captured: tuple[NotCaptured, ...] = ()
+    modes: dict[str, int] = {}
+    plain_mode: int = 0o644
+    executable_mode: int = 0o755
+
+    def mode_of(self, path: str, *, is_executable: bool) -> int:
+        """The mode that a file had."""
+        return self.modes.get(path, self.executable_mode if is_executable else self.plain_mode)
+
+    def with_modes_of(self, target: "CheckpointDetails", changes: Sequence[CheckpointChange]) -> "CheckpointDetails":
+        """These details when the changed paths are as in the target."""
+        modes = {**self.modes}
+        for change in changes:
+            modes.pop(change.path, None)
+            file = change.after
+            if file is not None and not file.is_link:
+                usual = self.executable_mode if file.is_executable else self.plain_mode
+                mode = target.mode_of(change.path, is_executable=file.is_executable)
+                modes.update({} if mode == usual else {change.path: mode})
+        return msgspec.structs.replace(self, modes=modes)
+
+
+def details_now(
+    workspace: Path, known: CheckpointDetails | None, not_captured: tuple[NotCaptured, ...], paths: Iterable[bytes]
+) -> CheckpointDetails:
+    """The details after these paths were looked at, and those that had an unusual mode when it was last known."""
+    looked = {os.fsdecode(path) for path in paths} | (set() if known is None else known.modes.keys())
+    found = {name: mode for name in looked if (mode := _mode_at(workspace / name)) is not None}
+    base = known or _most_usual(found.values())
+    modes = {
+        name: mode
+        for name, mode in found.items()
+        if mode != (base.executable_mode if _is_executable(mode) else base.plain_mode)
+    }
+    return msgspec.structs.replace(base, not_captured=not_captured, modes=modes)
+
+
+def _most_usual(modes: Iterable[int]) -> CheckpointDetails:
+    counted = Counter(modes)
+    default = CheckpointDetails()
+    plain = {mode: count for mode, count in counted.items() if not _is_executable(mode)}
+    executable = {mode: count for mode, count in counted.items() if _is_executable(mode)}
+    return CheckpointDetails(
+        plain_mode=max(plain, key=lambda mode: plain[mode], default=default.plain_mode),
+        executable_mode=max(executable, key=lambda mode: executable[mode], default=default.executable_mode),
+    )
+
+
+def _is_executable(mode: int) -> bool:
+    """As git sees it: by what the owner may do."""
+    return bool(mode & stat.S_IXUSR)
+
+
+def _mode_at(path: Path) -> int | None:
+    """The mode of a regular file; None for anything else."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None

@@ -1,0 +1,85 @@
+"""The objects of a checkpoint store on disk: how much room they take, and packing them.
+
+Checkpoints have no refs, so git's own housekeeping would take all of them for garbage.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
+
+# A file for each small object costs a block of the disk; from this many on they are put into one.
+MOST_LOOSE: Final = 2_000
+MOST_PACKS: Final = 30
+BLOCK_BYTES: Final = 512
+# git 2.37 can write the objects of one `update-index` into one file; older ones would write a file for each.
+FIRST_WITH_BULK: Final = (2, 37)
+STRAIGHT_TO_PACK: Final = ("core.bigFileThreshold=1", "pack.compression=1")
+PACK: Final = ("pack-objects", "--revs", "-q", "--delta-base-offset")
+
+
+def writes_in_bulk(git: PrivateGit) -> bool:
+    """Whether `STRAIGHT_TO_PACK` is of use with this git."""
+    words = git.run("version").decode("utf-8", "replace").split()
+    try:
+        return tuple(int(part) for part in words[2].split(".")[:2]) >= FIRST_WITH_BULK
+    except (IndexError, ValueError):
+        return False
+
+
+def bytes_on_disk(git: PrivateGit) -> int:
+    """How much room the objects take."""
+    return sum(status.st_blocks * BLOCK_BYTES for status in map(_status, _files(git)) if status is not None)
+
+
+def needs_packing(git: PrivateGit) -> bool:
+    """Whether there are many small files."""
+    loose = sum(1 for path in _files(git) if path.parent.name != "pack")
+    return loose > MOST_LOOSE
+
+
+def needs_rewriting(git: PrivateGit) -> bool:
+    """Whether there are many packs."""
+    return len(_packs(git)) > MOST_PACKS
+
+
+def pack_loose(git: PrivateGit, checkpoints: Sequence[str]) -> None:
+    """Put the objects that lie in files of their own into one pack."""
+    _pack(git, checkpoints, "--incremental", "--window=10")
+    git.run("prune-packed", "-q")
+
+
+def keep_only(git: PrivateGit, checkpoints: Sequence[str]) -> None:
+    """Remove every object that is in none of these checkpoints. Deltas that are known are kept, none are looked for."""
+    before = _files(git)
+    pack = _pack(git, checkpoints, "--window=0")
+    for path in before:
+        if path.stem != pack:
+            path.unlink(missing_ok=True)
+
+
+def _pack(git: PrivateGit, checkpoints: Sequence[str], *options: str) -> str:
+    """Write a pack; returns its name, which is empty if there was nothing to write."""
+    heads = "".join(f"{checkpoint}\n" for checkpoint in dict.fromkeys(checkpoints)).encode()
+    place = git.directory / "objects/pack/pack"
+    name = git.run(*PACK, *options, "--non-empty", str(place), stdin=heads).decode().strip()
+    if not name and "--incremental" not in options:
+        raise CheckpointError("The checkpoints could not be packed. They are as they were")
+    return f"pack-{name}"
+
+
+def _files(git: PrivateGit) -> list[Path]:
+    return [Path(place, name) for place, _, names in os.walk(git.directory / "objects") for name in names]
+
+
+def _packs(git: PrivateGit) -> list[Path]:
+    return [path for path in _files(git) if path.suffix == ".pack"]
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
