@@ -1,4 +1,4 @@
-"""Checkpoints of trees of 10,000 and 100,000 files against `git status` of them, and restoring against `git checkout`."""
+"""Checkpoints of trees of 10,000 and 100,000 files against `git status`, and restoring against `git checkout`."""
 
 import os
 import subprocess

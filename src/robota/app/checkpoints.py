@@ -50,4 +50,5 @@ def checkpoint_store(settings: CheckpointSettings, root: Path, env: Mapping[str,
         max_file_bytes=settings.max_file_bytes,
         keep_days=settings.keep_days,
         max_bytes=settings.max_bytes,
+        own_places=(user_directory(env),),
     )

@@ -124,7 +124,7 @@ class ShowRewindDiff(ClientCommand, frozen=True, kw_only=True, tag="rewindDiff")
 class GoBack(ClientCommand, frozen=True, kw_only=True):
     """Answered with `rewindPreview` if `is_preview`, and nothing changes; else with `rewound`.
 
-    `state` is that of a preview: if the workspace is not as it was then, nothing changes.
+    `state` is that of a preview: if other changes of files would come of it now, nothing changes.
     """
 
     is_preview: bool = False

@@ -58,7 +58,7 @@ class LeftFile(Value, frozen=True, kw_only=True):
 
 
 class RewindResult(Value, frozen=True, kw_only=True):
-    """What a way back changes, or has changed. `state` names the workspace it was worked out for.
+    """What a way back changes, or has changed. `state` is the same for the same changes of files.
 
     `left_prompts` are the numbers of the prompts that are no longer part of the conversation; after a restore `draft`
     is the first of them, to be changed and sent again. `returned_prompts` are those that are part of it again.

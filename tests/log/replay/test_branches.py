@@ -169,11 +169,16 @@ def test_numbers_stay_and_branches_that_were_left_are_marked() -> None:
 def test_undo_and_redo_lead_back_and_forth() -> None:
     said = talked()
     found = history(*said, back(6))
-    assert [step.to for step in found.undo] == [14] and not found.redo
+    assert [step.to for step in found.undo] == [14] and found.redo == found.undo
     found = history(*said, back(6), back(14, action="undo"))
     assert not found.undo and [step.to for step in found.redo] == [15]
     found = history(*said, back(6), back(14, action="undo"), back(15, action="redo"))
     assert [step.to for step in found.undo] == [16] and not found.redo
+
+
+def test_redo_right_after_a_restore_brings_back_what_it_took() -> None:
+    found = history(*talked(), back(6), back(14, action="redo"))
+    assert [step.to for step in found.undo] == [14, 15] and not found.redo
 
 
 def test_a_restore_that_was_cut_off_can_be_taken_back_and_one_that_failed_need_not() -> None:

@@ -120,6 +120,10 @@ class TestRestore:
         with pytest.raises(CheckpointError, match="Nothing was restored"):
             carry_out(store, plan)
         assert (workspace / "a").read_text() == "newer\n"
+        (workspace / "a").write_text("new\n")
+        (workspace / "of_others").write_text("is no matter")
+        carry_out(store, plan)
+        assert (workspace / "a").read_text() == "old\n" and (workspace / "of_others").exists()
 
 
 class TestAllOrNothing:

@@ -13,6 +13,7 @@ from typing import Final
 
 from robota.app.session import OpenSession, open_session
 from robota.cli.command_parser import CommandParser
+from robota.cli.commands import rewind
 from robota.cli.commands.sessions import command as sessions
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
@@ -49,7 +50,10 @@ def main(argv: Sequence[str]) -> int:
     keep = parser.parse_args(argv).keep
     project = Path(tempfile.mkdtemp(prefix="robota-demo-"))
     try:
-        return asyncio.run(_demo(project))
+        code = asyncio.run(_demo(project))
+        _take_back_and_redo(project)
+        print(f"\n{NEXT}{_how_to_find_the_command()}", end="")
+        return code
     finally:
         if keep:
             print(f"\nThe project is in {project}")
@@ -91,7 +95,16 @@ async def _show_what_happened(project: Path, opened: OpenSession) -> None:
     session = opened.log.path.parent.name
     print(f"\n$ robota sessions verify {session}", flush=True)
     sessions.main(["verify", session, "--cwd", str(project)])
-    print(f"\n{NEXT}{_how_to_find_the_command()}", end="")
+
+
+def _take_back_and_redo(project: Path) -> None:
+    """Show that the fix can be taken back and done again."""
+    for words in (("list",), ("restore", "1", "--yes"), ("redo", "--yes")):
+        print(f"\n$ robota rewind {' '.join(words)}", flush=True)
+        rewind.main([*words, "--cwd", str(project)])
+        if words != ("list",):
+            print("\n$ git diff --stat")
+            print(asyncio.run(_shell("git --no-pager diff --stat", project)) or "(nothing differs)")
 
 
 def _how_to_find_the_command() -> str:

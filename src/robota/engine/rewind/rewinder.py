@@ -72,7 +72,7 @@ class Rewinder:
         records, history, way = await _in_thread(lambda: self._worked_out(order))
         result = _result(way, records, history)
         if order.state and order.state != result.state:
-            raise RewindError("The workspace has changed since this was shown. Nothing was changed; look at it again")
+            raise RewindError("Files have changed since this was shown. Nothing was changed; look at it again")
         if not result.is_empty:
             assert self._log is not None, "this was only to be looked at"
             await self._go(way, self._log)
@@ -216,7 +216,7 @@ def _result(way: _Way, records: Sequence[Record], history: RewindHistory) -> Rew
             left_files=tuple(LeftFile(path=_text(each.path), reason=each.reason) for each in plan.left),
             saved_new_work=plan.saved_new_work,
             diff=plan.diff.decode("utf-8", "replace"),
-            state=plan.saved,
+            state=plan.fingerprint,
         )
     if way.to is None:
         return result

@@ -183,19 +183,15 @@ class _Fold:
         match record.action:
             case "restore":
                 self.undo.append(step)
-                self.redo.clear()
+                self.redo = [step]  # doing again what was taken back right now is taking the restore back
             case "undo":
-                self._pop(self.undo)
-                self.redo.append(step)
+                undone = self.undo.pop() if self.undo else None
+                self.redo = [*(each for each in self.redo if each is not undone), step]
             case "redo":
-                self._pop(self.redo)
+                self.redo = self.redo[:-1]
                 self.undo.append(step)
             case _:
                 pass
-
-    def _pop(self, steps: list[RewindStep]) -> None:
-        if steps:
-            steps.pop()
 
 
 def _with_file_states(points: Sequence[RewindPoint], states: Sequence[tuple[int, str]]) -> list[RewindPoint]:

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Final
 
 import msgspec
 
@@ -11,6 +13,7 @@ from robota.workspace.checkpoints.restore import apply_changes
 from robota.workspace.checkpoints.scan import NotCaptured
 from robota.workspace.checkpoints.store import Captured, CheckpointStore, OpenStore
 
+FINGERPRINT_LENGTH: Final = 16
 # Whether a path is among those that are meant.
 Chosen = Callable[[str], bool]
 
@@ -28,6 +31,11 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[NotCaptured, ...] = ()
     saved_new_work: bool = False
     diff: bytes = b""
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for plans that change the same files from the same to the same."""
+        return sha256(repr(self.changes).encode("utf-8", "surrogateescape")).hexdigest()[:FINGERPRINT_LENGTH]
 
 
 def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> RestorePlan:
@@ -50,11 +58,13 @@ def plan_reversal(store: CheckpointStore, before: str, after: str) -> RestorePla
 def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
     """Change the files: all or nothing. Raises `CheckpointError`, also if the workspace is no longer as planned for."""
     with store.opened() as opened:
-        if opened.capture([change.path for change in plan.changes]).id != plan.saved:
-            raise CheckpointError("The workspace has changed meanwhile. Nothing was restored; look at it again")
+        paths = {change.path for change in plan.changes}
+        now = opened.capture(paths).id
+        if now != plan.saved and any(change.path in paths for change in opened.changes(plan.saved, now)):
+            raise CheckpointError("A file of these has changed meanwhile. Nothing was restored; look at it again")
         if plan.changes:
             apply_changes(opened.directory, opened.git, plan.changes, opened.details(plan.target))
-            opened.capture([change.path for change in plan.changes])
+            opened.capture(paths)
 
 
 def _plan(opened: OpenStore, target: str, is_chosen: Chosen) -> RestorePlan:

@@ -63,13 +63,16 @@ class CheckpointStore:
         max_file_bytes: int = MAX_FILE_BYTES,
         keep_days: int = KEEP_DAYS,
         max_bytes: int = MAX_BYTES,
+        own_places: Sequence[Path] = (),
     ) -> None:
+        """`own_places` are directories of ours that may lie in the workspace and are no part of it."""
         self._directory = directory
         self.workspace = Path(os.path.realpath(workspace))
         self._env = env
         self._max_file_bytes = max_file_bytes
         self._keep_days = keep_days
         self._max_bytes = max_bytes
+        self._own_places = (directory, *own_places)
         self._absent: set[bytes] = set()
 
     def capture(self, named: Collection[str] = ()) -> Captured:
@@ -110,11 +113,10 @@ class CheckpointStore:
             yield store
 
     def _kept_out(self) -> tuple[bytes, ...]:
-        """The store itself, if it lies in the workspace."""
-        place = Path(os.path.realpath(self._directory))
-        if not place.is_relative_to(self.workspace):
-            return ()
-        return (os.fsencode(place.relative_to(self.workspace)),)
+        """What of ours lies in the workspace."""
+        places = (Path(os.path.realpath(place)) for place in self._own_places)
+        inside = (place.relative_to(self.workspace) for place in places if place.is_relative_to(self.workspace))
+        return tuple(os.fsencode(place) for place in inside if place.parts)
 
 
 class OpenStore:
