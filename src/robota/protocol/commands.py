@@ -93,6 +93,26 @@ class CondenseContext(ClientCommand, frozen=True, kw_only=True, tag="condenseTas
     text: str | None = None
 
 
+class CondensePreviewRequest(ClientCommand, frozen=True, kw_only=True, tag="condensePreviewRequest"):
+    """Tell in a `condensePreview` what would become of the conversation if it were condensed now."""
+
+
+class RestoreContext(ClientCommand, frozen=True, kw_only=True, tag="restoreContext"):
+    """Undo a condensation, a truncation or a cut, so that the model is shown again what it hid.
+
+    `id` names it; without one the newest is meant.
+    """
+
+    id: str | None = None
+
+
+class PinTurn(ClientCommand, frozen=True, kw_only=True, tag="pinTurn"):
+    """Keep a turn of the conversation word for word, whatever else is taken out of the context; or no longer."""
+
+    turn: int
+    is_pinned: bool = True
+
+
 class ContextRequest(ClientCommand, frozen=True, kw_only=True, tag="contextRequest"):
     """Tell what fills the context window: the next `contextUpdate` has all entries."""
 
@@ -164,6 +184,9 @@ Command = (
     | SwitchMode
     | SetPermissionMode
     | CondenseContext
+    | CondensePreviewRequest
+    | RestoreContext
+    | PinTurn
     | ContextRequest
     | RetryNow
     | RunSlashCommand

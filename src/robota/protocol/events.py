@@ -184,8 +184,22 @@ class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
     entries: tuple[LedgerEntry, ...] = ()
 
 
+class CondensePreview(TaskEvent, frozen=True, kw_only=True, tag="condensePreview"):
+    """What would become of the conversation if it were condensed now: the `fate` of each entry.
+
+    `kept_tokens` stay as they are; the summary, which nobody has written yet, comes to them.
+    """
+
+    prev_context_tokens: int
+    kept_tokens: int
+    entries: tuple[LedgerEntry, ...]
+
+
 class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced"):
-    """The model is shown less from now on. `how` is condensed, truncated or cut, `trigger` auto or manual."""
+    """The model is shown something else from now on. `trigger` is auto or manual.
+
+    `how` is condensed, truncated (the oldest exchanges are left out), cut (old outputs are) or restored (it is more).
+    """
 
     how: str
     trigger: str
@@ -367,6 +381,7 @@ Event = (
     | ToolStart
     | ToolEnd
     | ContextUpdate
+    | CondensePreview
     | ContextReduced
     | RetryScheduled
     | TaskCreated

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from robota.protocol.events import ContextUpdate
+from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.rewind import RewindResult
 from robota.protocol.views import View
 from robota.protocol.wire import OpenValue, Value
@@ -106,6 +106,12 @@ class RewindShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="rewind"):
     is_done: bool = False
 
 
+class PreviewShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="condensePreview"):
+    """What would become of the conversation if it were condensed now."""
+
+    preview: CondensePreview
+
+
 class CommandList(CommandOutcomeValue, frozen=True, kw_only=True, tag="commands"):
     """Every command of the session."""
 
@@ -116,4 +122,13 @@ class ClientClosed(CommandOutcomeValue, frozen=True, kw_only=True, tag="leave"):
     """The person wants to leave; the session stays as it is."""
 
 
-CommandOutcome = CommandShown | CommandChoice | CommandStarted | ContextShown | RewindShown | CommandList | ClientClosed
+CommandOutcome = (
+    CommandShown
+    | CommandChoice
+    | CommandStarted
+    | ContextShown
+    | PreviewShown
+    | RewindShown
+    | CommandList
+    | ClientClosed
+)

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.engine.context.ledger import ledger_entries
+from robota.engine.context.ledger import entries_of, ledger_items
 from robota.engine.context.recorded_context import recorded_context
 from robota.engine.runtime.task_runtime import requests_until
 from robota.log.artifacts import read_artifact
@@ -117,7 +117,7 @@ def test_usual_updates_carry_no_entries_but_the_forecast(workspace: Path) -> Non
 def test_each_mcp_server_is_an_entry_of_its_own() -> None:
     names = ["read_file", "mcp__github__issues", "mcp__db__query", "mcp__github__search"]
     tools = [ToolSpec(name=name, description="d" * 100, schema={}) for name in names]
-    entries = ledger_entries("s" * 102, tools, [], 1_000, 10_000)
+    entries = entries_of(ledger_items("s" * 102, tools, []), 1_000, 10_000)
     servers = {entry.title: entry.tokens for entry in entries if entry.kind is LedgerKind.MCP_SERVER}
     assert servers.keys() == {"github (2 tools)", "db (1 tools)"}
     assert servers["github (2 tools)"] == 2 * servers["db (1 tools)"] == 400
@@ -125,7 +125,7 @@ def test_each_mcp_server_is_an_entry_of_its_own() -> None:
 
 @given(valid_histories(), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_entries_add_up_whatever_was_said(turns: list[Turn], used: int, window: int) -> None:
-    entries = ledger_entries("system", [], model_context_of(turns, []).pieces, used, window)
+    entries = entries_of(ledger_items("system", [], model_context_of(turns, []).pieces), used, window)
     assert sum(entry.tokens for entry in entries) == used
     assert all(entry.tokens >= 0 for entry in entries)
 

@@ -14,7 +14,7 @@ from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.plain.transcript import Transcript
 from robota.clients.plain.yes_or_no import is_clear_yes
-from robota.clients.render.context_ledger import ledger_lines
+from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
@@ -56,6 +56,7 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     ContextShown,
+    PreviewShown,
     RewindShown,
     typed_command,
 )
@@ -329,6 +330,8 @@ class Conversation:
                 self._show_lines(whole_view(view))
             case ContextShown():
                 self._show_lines(ledger_lines(outcome.update, self._lines.width, whole=outcome.is_whole))
+            case PreviewShown(preview=preview):
+                self._show_lines(condense_preview_lines(preview, self._lines.width))
             case CommandChoice() as choice:
                 await self._choose(choice)
             case RewindShown():

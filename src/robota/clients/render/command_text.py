@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from robota.clients.render.context_ledger import ledger_lines
+from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
 from robota.clients.render.rewind_lines import preview_lines, result_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import INSET
@@ -14,6 +14,7 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     ContextShown,
+    PreviewShown,
     RewindShown,
 )
 
@@ -31,6 +32,8 @@ def command_text(outcome: CommandOutcome) -> str:
             return "\n".join(result_lines(result))
         case RewindShown(result=result, line=line):
             return "\n".join((*(each.text for each in preview_lines(result)), *([line] if line else [])))
+        case PreviewShown(preview=preview):
+            return "\n".join(line.text for line in condense_preview_lines(preview))
         case CommandList(commands=commands):
             return "\n".join(f"/{command.name}  {command.description}" for command in commands)
         case CommandStarted() | ClientClosed():

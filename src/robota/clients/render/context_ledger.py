@@ -5,13 +5,14 @@ from typing import Final
 
 from robota.clients.terminal.line import BOLD, DIM, Line
 from robota.clients.terminal.width import columns_of
-from robota.protocol.events import ContextUpdate
-from robota.protocol.ledger import LedgerEntry, LedgerKind
+from robota.protocol.events import CondensePreview, ContextUpdate
+from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
 from robota.text.visible import visible
 
 WIDEST_BAR: Final = 80
 USUAL_WIDTH: Final = 80
 LARGEST_SHOWN: Final = 12
+LARGEST_PREVIEWED: Final = 6
 FREE: Final = "."
 CONDENSING: Final = "|"
 # The letter in the bar, and the words in the table.
@@ -26,6 +27,12 @@ SIGNS: Final = {
     LedgerKind.MODEL: ("M", "the model's words"),
     LedgerKind.FILE: ("F", "files read"),
     LedgerKind.OUTPUT: ("O", "outputs of tools"),
+}
+FATES: Final = {
+    Fate.KEPT: "stays word for word",
+    Fate.PINNED: "stays because it is pinned",
+    Fate.SUMMARISED: "is summarised",
+    Fate.LEFT_OUT: "goes",
 }
 # These are told one by one; of the others only the sum.
 SINGLE: Final = frozenset({LedgerKind.MCP_SERVER, LedgerKind.INSTRUCTIONS})
@@ -128,3 +135,29 @@ def _cut(line: str, columns: int) -> str:
     while line and columns_of(line) > columns - 2:
         line = line[:-1]
     return f"{line}…"
+
+
+def condense_preview_lines(preview: CondensePreview, width: int | None = None) -> Iterator[Line]:
+    """What would stay word for word, what would be summarised and what would go, the largest of each first."""
+    columns = width or USUAL_WIDTH
+    yield Line(f"Condensing now would leave {preview.kept_tokens:,} of {_tokens(preview.prev_context_tokens)}", BOLD)
+    yield Line("and add a summary, the todo list and the names of files.", BOLD)
+    for fate, title in FATES.items():
+        found = [entry for entry in preview.entries if entry.fate is fate]
+        if found:
+            yield Line(f"  {title}: {_tokens(sum(entry.tokens for entry in found))}")
+            yield from _largest(found, columns)
+    yield Line("/pin TURN keeps a turn word for word.", DIM)
+
+
+def _largest(entries: Sequence[LedgerEntry], columns: int) -> Iterator[Line]:
+    for entry in sorted(entries, key=lambda entry: -entry.tokens)[:LARGEST_PREVIEWED]:
+        turn = "" if entry.turn is None else str(entry.turn)
+        sign = SIGNS[entry.kind][0]
+        yield Line(_cut(f"  {turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}", columns), DIM)
+    if len(entries) > LARGEST_PREVIEWED:
+        yield Line(f"       ({len(entries) - LARGEST_PREVIEWED} more)", DIM)
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} tokens"

@@ -30,7 +30,11 @@ RETRY_CAUSES: Final = {
     "stream_cut": "The answer broke off",
     "empty_reply": "The model gave an empty answer",
 }
-REDUCTIONS: Final = {"condensed": "conversation condensed", "cut": "old outputs of tools left out"}
+REDUCTIONS: Final = {
+    "condensed": "conversation condensed",
+    "cut": "old outputs of tools left out",
+    "restored": "what was taken out is shown to the model again",
+}
 
 
 class Progress:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from robota.commands.builtin.context import context_commands
 from robota.commands.builtin.conversation import conversation_commands
 from robota.commands.builtin.modes import mode_commands
 from robota.commands.builtin.rewinding import rewind_commands
@@ -25,6 +26,7 @@ class BuiltinCommands:
             *mode_commands(session, modes),
             *usage_commands(session),
             *rewind_commands(session),
+            *context_commands(session),
         )
 
     def commands(self) -> Iterable[SlashCommand]:

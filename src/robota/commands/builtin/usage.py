@@ -1,17 +1,16 @@
-"""Commands about where the session stands: its state, what it costs, its todo list, condensing it."""
+"""Commands about where the session stands: its state, what it costs, its todo list."""
 
 from collections.abc import Iterable
 
 from robota.commands.command import SlashCommand, fields, told
 from robota.engine.session.session import Session
-from robota.protocol.commands import CondenseContext, Refused
 from robota.protocol.events import TokenUsage
-from robota.protocol.slash_commands import CommandOutcome, CommandShown, CommandStarted, ContextShown, SlashCommandInfo
+from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo
 from robota.protocol.views import TodoView
 
 
 def usage_commands(session: Session) -> Iterable[SlashCommand]:
-    """`/status`, `/cost`, `/context`, `/todos` and `/compact`."""
+    """`/status`, `/cost` and `/todos`."""
 
     async def status(arguments: str) -> CommandOutcome:
         state = session.state()
@@ -30,10 +29,6 @@ def usage_commands(session: Session) -> Iterable[SlashCommand]:
     async def cost(arguments: str) -> CommandOutcome:
         return _cost(session.state().session_id, session.usage())
 
-    async def context(arguments: str) -> CommandOutcome | Refused:
-        update = session.context()
-        return update if isinstance(update, Refused) else ContextShown(update=update, is_whole=arguments == "all")
-
     async def todos(arguments: str) -> CommandOutcome:
         items = session.state().todos
         if not items:
@@ -42,32 +37,9 @@ def usage_commands(session: Session) -> Iterable[SlashCommand]:
             view=TodoView(items=tuple({"content": item.content, "status": item.status} for item in items))
         )
 
-    async def compact(arguments: str) -> CommandOutcome | Refused:
-        receipt = await session.submit(CondenseContext(text=arguments or None))
-        if isinstance(receipt, Refused):
-            return receipt
-        if receipt.is_deferred:
-            return told("The conversation is shortened before the next request.")
-        return CommandStarted()
-
     yield SlashCommand(info=SlashCommandInfo(name="status", description="the session, its model and modes"), run=status)
     yield SlashCommand(info=SlashCommandInfo(name="cost", description="tokens used and what they cost"), run=cost)
-    yield SlashCommand(
-        info=SlashCommandInfo(
-            name="context", argument_hint="[all]", description="what fills the context window of the model"
-        ),
-        run=context,
-    )
     yield SlashCommand(info=SlashCommandInfo(name="todos", description="the todo list of the task"), run=todos)
-    yield SlashCommand(
-        info=SlashCommandInfo(
-            name="compact",
-            argument_hint="[WORDS]",
-            description="shorten the conversation now; words say what matters most",
-            needs_model=True,
-        ),
-        run=compact,
-    )
 
 
 def _cost(session_id: str, usage: TokenUsage) -> CommandShown:

@@ -109,7 +109,7 @@ def words_of(turns: Iterable[Turn]) -> KeptWords:
     for turn in turns:
         if not isinstance(turn, UserTurn):
             continue
-        said = [words for block in turn.content if (words := _words(block))]
+        said = [words for block in turn.content if (words := words_in(block))]
         if said:
             messages += said
             images = tuple(block for block in turn.content if isinstance(block, ImageBlock))
@@ -152,7 +152,8 @@ def reminder(text: str) -> TextBlock:
     return TextBlock(text=f"{REMINDER}\n{text}\n</system-reminder>")
 
 
-def _words(block: UserBlock) -> str:
+def words_in(block: UserBlock) -> str:
+    """What a person said in a block of a turn; empty if it is not theirs."""
     if isinstance(block, TextBlock):
         return "" if block.text.startswith(NOT_OF_A_PERSON) else block.text
     if isinstance(block, ToolResultBlock) and block.content.startswith(ANSWER_BEGIN):

@@ -1,11 +1,11 @@
 """What the model has in view, piece by piece: a pure reading of the request and the conversation."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, assert_never
 
 import msgspec
 
-from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER
+from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER, words_in
 from robota.engine.context.window import characters_of_spec
 from robota.engine.record.history import characters_of_block
 from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
@@ -14,12 +14,13 @@ from robota.protocol.conversation import (
     AssistantTurn,
     ImageBlock,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
     UserBlock,
     UserTurn,
 )
-from robota.protocol.ledger import LedgerEntry, LedgerKind
+from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
 from robota.providers.chunks import ToolSpec
 
 FILE_READERS: Final = frozenset({"read_file"})
@@ -36,18 +37,20 @@ class LedgerItem(msgspec.Struct, frozen=True, kw_only=True):
     turn: int | None = None
     call_id: str | None = None
     reduction_id: str | None = None
+    said: str | None = None  # the words of a person
+    is_told_to_nobody: bool = False  # nothing of it enters a summary: reasoning, images
+    fate: Fate | None = None
 
 
-def ledger_entries(
-    system: str, tools: Sequence[ToolSpec], pieces: Sequence[Piece], used: int, window: int
+def ledger_items(system: str, tools: Sequence[ToolSpec], pieces: Sequence[Piece]) -> list[LedgerItem]:
+    """Everything in the context, in the order in which the model reads it."""
+    return [*_head_items(system, tools), *conversation_items(pieces)]
+
+
+def entries_of(
+    items: Sequence[LedgerItem], used: int, window: int, pins: Set[int] = frozenset()
 ) -> tuple[LedgerEntry, ...]:
-    """Everything in the context, in the order in which the model reads it. The tokens add up to `used`."""
-    items = [*_head_items(system, tools), *conversation_items(pieces)]
-    return entries_of(items, used, window)
-
-
-def entries_of(items: Sequence[LedgerItem], used: int, window: int) -> tuple[LedgerEntry, ...]:
-    """The items with their part of the `used` tokens, by their length."""
+    """The items with their part of the `used` tokens, by their length; together they have all of them."""
     whole = sum(item.characters for item in items)
     entries: list[LedgerEntry] = []
     characters = counted = 0
@@ -65,6 +68,8 @@ def entries_of(items: Sequence[LedgerItem], used: int, window: int) -> tuple[Led
                 turn=item.turn,
                 call_id=item.call_id,
                 reduction_id=item.reduction_id,
+                is_pinned=item.turn in pins,
+                fate=item.fate,
             )
         )
     return tuple(entries)
@@ -76,7 +81,7 @@ def conversation_items(pieces: Sequence[Piece]) -> Iterator[LedgerItem]:
     for piece in pieces:
         if isinstance(piece.turn, AssistantTurn):
             calls = {call.id: call for call in piece.turn.tool_uses}
-            yield _reply(piece.number, piece.turn)
+            yield from _reply(piece.number, piece.turn)
         else:
             yield from _user_turn(piece, piece.turn, calls)
 
@@ -98,11 +103,17 @@ def _tools(kind: LedgerKind, title: str, specs: Iterable[ToolSpec]) -> LedgerIte
     return LedgerItem(kind=kind, title=title, characters=sum(map(characters_of_spec, specs)))
 
 
-def _reply(number: int, turn: AssistantTurn) -> LedgerItem:
-    calls = ", ".join(call.name for call in turn.tool_uses)
-    title = _short(turn.text) or (f"calls {calls}" if calls else "reasoning")
-    characters = sum(map(characters_of_block, turn.content))
-    return LedgerItem(kind=LedgerKind.MODEL, title=title, characters=characters, turn=number)
+def _reply(number: int, turn: AssistantTurn) -> Iterator[LedgerItem]:
+    thoughts = sum(len(block.thinking) for block in turn.content if isinstance(block, ThinkingBlock))
+    spoken = sum(map(characters_of_block, turn.content)) - thoughts
+    if thoughts:
+        yield LedgerItem(
+            kind=LedgerKind.MODEL, title="reasoning", characters=thoughts, turn=number, is_told_to_nobody=True
+        )
+    if spoken or not thoughts:
+        calls = ", ".join(call.name for call in turn.tool_uses)
+        title = _short(turn.text) or (f"calls {calls}" if calls else "nothing")
+        yield LedgerItem(kind=LedgerKind.MODEL, title=title, characters=spoken, turn=number)
 
 
 def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, ToolUseBlock]) -> Iterator[LedgerItem]:
@@ -119,6 +130,8 @@ def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, ToolUseBlock]) -> 
             characters=characters_of_block(block),
             turn=piece.number,
             call_id=call_id,
+            said=words_in(block) if kind is LedgerKind.PERSON else None,
+            is_told_to_nobody=isinstance(block, ImageBlock),
             reduction_id=piece.cuts.get(call_id or "", put_by),
         )
 

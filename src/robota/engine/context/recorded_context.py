@@ -1,6 +1,6 @@
 """How full the context window of a task was, and with what, read from its log alone."""
 
-from robota.engine.context.ledger import ledger_entries
+from robota.engine.context.ledger import entries_of, ledger_items
 from robota.engine.context.window import Gauge, overhead_of
 from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import SIZES_KEPT, requests_until
@@ -28,7 +28,7 @@ def recorded_context(task: ReplayedTask, request: RecordedRequest) -> ContextUpd
         cached_tokens=totals.usage.cache_read_input_tokens,
         saved_cost=totals.saved,
         total_cost=totals.cost,
-        entries=ledger_entries(request.system, tools, conversation.pieces, used, window),
+        entries=entries_of(ledger_items(request.system, tools, conversation.pieces), used, window, conversation.pins),
     )
 
 

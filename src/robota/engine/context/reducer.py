@@ -20,7 +20,7 @@ from robota.engine.context.window import Gauge
 from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
-from robota.protocol.conversation import UserTurn
+from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import TodoItem
 
 # What the words of the person (in characters at least) and the last exchange may take of the room beside the summary.
@@ -31,6 +31,10 @@ LAST_EXCHANGE_SHARE: Final = 0.25
 
 class CannotCondense(Exception):
     """Why the conversation stays as it is, in words for a person."""
+
+
+class CannotRestore(Exception):
+    """Why a reduction stays as it is, in words for a person."""
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -54,6 +58,11 @@ class CutOutputs(msgspec.Struct, frozen=True, kw_only=True):
     cut_id: str
     count: int
     sizes: Sizes
+
+
+def words_room(room: int) -> int:
+    """How many characters the older words of the person may have beside a summary; both in characters."""
+    return max(FEWEST_WORDS, round(WORDS_SHARE * room))
 
 
 class Reducer:
@@ -100,6 +109,27 @@ class Reducer:
         results = tuple(self._cut(output) for output in outputs)
         history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
         return CutOutputs(cut_id=identity, count=len(results), sizes=self._sizes(before))
+
+    def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> Sizes:
+        """Undo a reduction, or the newest, if what it hid fits again into `room` tokens."""
+        history, before = self._history, self._history.characters
+        known = history.undoable
+        if not known:
+            raise CannotRestore("Nothing was taken out of this conversation, so there is nothing to bring back.")
+        if identity is not None and identity not in known:
+            raise CannotRestore(f"There is no {identity!r} to undo. What can be undone: {', '.join(known)}.")
+        chosen = identity or known[-1]
+        restored = history.without_reduction(chosen, recorded)
+        if restored is None:
+            raise CannotRestore("The log does not have all of what was taken out. Nothing was changed.")
+        tokens = self._gauge.tokens_after(before, sum(map(characters_of, restored.turns)))
+        if tokens > room:
+            raise CannotRestore(
+                f"With it the conversation would have about {tokens:,} tokens, and there is room for {round(room):,}. "
+                "Nothing was changed."
+            )
+        history.restore(chosen, restored)
+        return self._sizes(before)
 
     def _cut(self, output: OldOutput) -> CutResult:
         """A file can be read again; anything else is kept beside the log, where the model can look into it."""
@@ -179,8 +209,7 @@ class Reducer:
     def _stand_in(self, span: Span, told: str, room: int) -> UserTurn:
         """The turn that takes the place of a span."""
         self._files.note(self._history.turns)
-        words_room = max(FEWEST_WORDS, round(WORDS_SHARE * room))
-        return kept_turn(words_of(span.turns), words_room, told, self._todos(), self._files)
+        return kept_turn(words_of(span.turns), words_room(room), told, self._todos(), self._files)
 
     def _sizes(self, before: int) -> Sizes:
         tokens = self._gauge.tokens(before)

@@ -12,6 +12,7 @@ from robota.engine.context.summary import Summariser
 from robota.engine.context.window import Gauge
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.protocol.conversation import Turn
 from robota.protocol.events import ContextReduced
 from robota.protocol.message import Message, TodoItem
 from robota.providers.fault import ProviderFault
@@ -28,6 +29,10 @@ class Shortening:
         self._runtime = runtime
         self._summariser = Summariser(runtime, request_retry)
         self._reducer = Reducer(runtime, gauge, todos)
+
+    def characters_for(self, tokens: float) -> int:
+        """How long the conversation may be to fill so many tokens."""
+        return self._reducer.characters_for(tokens)
 
     @property
     def can_condense(self) -> bool:
@@ -77,6 +82,11 @@ class Shortening:
         self._reduced("cut", "auto", cut.sizes)
         self._runtime.tell_usage()
         return True
+
+    def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> None:
+        """Show the model again what a reduction hid, or the newest. Raises `CannotRestore`."""
+        self._reduced("restored", "manual", self._reducer.restore(identity, recorded, room))
+        self._runtime.tell_usage()
 
     async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:
         """Nothing is waited for once the summary is there, so that no interruption can leave it half done."""

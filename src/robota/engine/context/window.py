@@ -7,8 +7,8 @@ import msgspec
 
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.protocol.conversation import Usage
-from robota.protocol.events import ContextUpdate
+from robota.protocol.conversation import Turn, Usage
+from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.message import TodoItem
 from robota.providers.chunks import ToolSpec
 
@@ -92,11 +92,26 @@ class Context:
 
     def update(self, system: str, tools: Sequence[ToolSpec]) -> ContextUpdate:
         """How full the window is, and all that fills it."""
-        from robota.engine.context.ledger import ledger_entries
+        from robota.engine.context.ledger import entries_of, ledger_items
 
         runtime, used = self._runtime, self.tokens
         window = runtime.services.model.info.context_window
-        return runtime.context_update(used, ledger_entries(system, tools, runtime.history.pieces, used, window))
+        items = ledger_items(system, tools, runtime.history.pieces)
+        return runtime.context_update(used, entries_of(items, used, window, runtime.history.pins))
+
+    def preview(self, system: str, tools: Sequence[ToolSpec]) -> CondensePreview | None:
+        """What would become of the conversation if it were condensed now; None if there is nothing to condense."""
+        from robota.engine.context.preview import condense_preview
+
+        return condense_preview(self._runtime, system, tools, self.tokens, self._shortening.characters_for(self._room))
+
+    def restore(self, identity: str | None, recorded: Sequence[Turn]) -> None:
+        """Undo a reduction, or the newest; `recorded` are the turns as the log has them. Raises `CannotRestore`.
+
+        Nothing is condensed by itself before the conversation has grown again: the person did not want it.
+        """
+        self._shortening.restore(identity, recorded, self._room)
+        self._next_try_at = self.tokens + GROWTH_SHARE * self._room
 
     def request_condensing(self, focus: str) -> None:
         """Condense before the next request; `focus` is what the summary must keep above all."""

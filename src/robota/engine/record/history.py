@@ -5,8 +5,16 @@ from typing import Final, Protocol, assert_never
 
 from robota.engine.record.journal import Journal
 from robota.log.kinds.calls import ResultRecord
-from robota.log.kinds.conversation import PinRecord, Reduction, TurnRecord
-from robota.log.replay.context import ModelContext, Piece, interrupted_result, unanswered, with_results
+from robota.log.kinds.conversation import PinRecord, Reduction, RestoreRecord, TurnRecord
+from robota.log.replay.context import (
+    ModelContext,
+    Piece,
+    interrupted_result,
+    open_context_of,
+    reduction_id,
+    unanswered,
+    with_results,
+)
 from robota.protocol.conversation import (
     AssistantBlock,
     AssistantTurn,
@@ -120,6 +128,32 @@ class History:
         self._journal.write(reduction)
         prepared = {id(turn): sent for turn, sent in zip(self.turns, self._outgoing, strict=True)}
         self._conversation.reduce(reduction)
+        self._prepare(0, prepared)
+
+    @property
+    def undoable(self) -> Sequence[str]:
+        """The ids of the reductions that can be undone, the newest last."""
+        return self._conversation.undoable
+
+    def without_reduction(self, identity: str, recorded: Sequence[Turn]) -> ModelContext | None:
+        """The conversation if that reduction were undone; `recorded` are the turns of the task as the log has them.
+
+        None if the log does not have what it hid. Turns that are shown now stay the same objects.
+        """
+        shown = {piece.number: piece.turn for piece in self.pieces if piece.reduction is None and not piece.cuts}
+        known = {**dict(enumerate(recorded)), **shown}
+        if any(number not in known for number in range(self.recorded)):
+            return None
+        remaining = [each for each in self._conversation.reductions if reduction_id(each.reduction) != identity]
+        restored = open_context_of([known[number] for number in range(self.recorded)], remaining)
+        restored.pins = self._conversation.pins
+        return restored
+
+    def restore(self, identity: str, restored: ModelContext) -> None:
+        """Show the model again what the reduction hid; `restored` is the conversation without it."""
+        self._journal.write(RestoreRecord(task_id=self._task_id, id=identity))
+        prepared = {id(turn): sent for turn, sent in zip(self.turns, self._outgoing, strict=True)}
+        self._conversation = restored
         self._prepare(0, prepared)
 
     def _add(self, turn: Turn) -> None:

@@ -29,16 +29,19 @@ from robota.protocol.commands import (
     ClearTask,
     Command,
     CondenseContext,
+    CondensePreviewRequest,
     ContextRequest,
     EditQueuedMessage,
     ListRewindPoints,
     ListSlashCommands,
     NewTask,
+    PinTurn,
     QueueMessage,
     Receipt,
     RedoRewind,
     Refused,
     RemoveQueuedMessage,
+    RestoreContext,
     RetryNow,
     RewindTo,
     RunSlashCommand,
@@ -49,7 +52,6 @@ from robota.protocol.commands import (
     UndoRewind,
 )
 from robota.protocol.events import (
-    ContextUpdate,
     Event,
     Notice,
     QueuedMessagesUpdated,
@@ -64,6 +66,7 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
 if TYPE_CHECKING:
+    from robota.engine.session.context_commands import ContextCommand, ContextCommands
     from robota.engine.task.resumption import PausedTask
     from robota.log.replay.session import ReplayedSession
 
@@ -114,8 +117,11 @@ class Session:
             TerminalOperation: self._terminal_operation,
             SwitchMode: self._switch_mode,
             SetPermissionMode: self._set_permission_mode,
-            CondenseContext: self._condense,
-            ContextRequest: self._tell_context,
+            CondenseContext: self._obey_about_context,
+            ContextRequest: self._obey_about_context,
+            CondensePreviewRequest: self._obey_about_context,
+            RestoreContext: self._obey_about_context,
+            PinTurn: self._obey_about_context,
             RetryNow: self._retry_now,
             RunSlashCommand: self._has_no_commands,
             ListSlashCommands: self._has_no_commands,
@@ -175,11 +181,6 @@ class Session:
         """What the task has used so far."""
         runtime = self._shown
         return runtime.meter.totals if runtime is not None else TokenUsage()
-
-    def context(self) -> ContextUpdate | Refused:
-        """What fills the model's window, thing by thing; refused without a task."""
-        task = self._runner.current
-        return self._no_open_task() if task is None else task.context_update()
 
     @property
     def is_working(self) -> bool:
@@ -368,25 +369,16 @@ class Session:
             self._bus.emit(Notice(level="info", text=SANDBOX_STAYS[self._services.processes.is_sandboxed]))
         return Accepted()
 
-    async def _condense(self, command: CondenseContext) -> Receipt:
-        """A task that only waits to be talked to condenses now and waits on; any other does before its next request."""
-        task, pending = self._runner.current, self._asks.newest
-        if task is None or await self._runner.has_ended():
-            return self._no_open_task()
-        if task.runtime.rows.info.is_streaming or (pending is not None and pending.is_settled):
-            return Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
-        if pending is not None and pending.takes_commands:
-            pending.future.set_result(command)
-            return Accepted()
-        task.context.request_condensing(command.text or "")
-        return Accepted(is_deferred=True)
+    @property
+    def context(self) -> "ContextCommands":
+        """What clients can do about the context of the model."""
+        # Most sessions end before anybody asks about it.
+        from robota.engine.session.context_commands import ContextCommands
 
-    async def _tell_context(self, command: ContextRequest) -> Receipt:
-        update = self.context()
-        if isinstance(update, Refused):
-            return update
-        self._bus.emit(update)
-        return Accepted()
+        return ContextCommands(self._runner, self._asks, self._journal, self._bus, self._no_open_task)
+
+    async def _obey_about_context(self, command: "ContextCommand") -> Receipt:
+        return await self.context.obey(command)
 
     async def _retry_now(self, command: RetryNow) -> Receipt:
         task = self._runner.current

@@ -22,7 +22,14 @@ from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, Limit
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import TextBlock, UserBlock
-from robota.protocol.events import ContextUpdate, TaskCompleted, TaskUserMessage, TodosUpdated, TurnResults
+from robota.protocol.events import (
+    CondensePreview,
+    ContextUpdate,
+    TaskCompleted,
+    TaskUserMessage,
+    TodosUpdated,
+    TurnResults,
+)
 from robota.protocol.message import TodoItem
 from robota.protocol.permission_mode import PermissionMode
 
@@ -127,6 +134,11 @@ class Task:
         """How full the context window is, and all that fills it."""
         _, system, tools = self.requester.contents
         return self.context.update(system, tools)
+
+    def condense_preview(self) -> CondensePreview | None:
+        """What would become of the conversation if it were condensed now; None if there is nothing to condense."""
+        _, system, tools = self.requester.contents
+        return self.context.preview(system, tools)
 
     def halt(self, reason: str) -> None:
         """A hook wants the person to be next, before the model is asked anything."""

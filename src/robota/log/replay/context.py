@@ -248,6 +248,7 @@ class ModelContext:
         self.recorded = 0
         self.pieces: list[Piece] = []
         self.turns: list[Turn] = []
+        self.reductions: list[Reduced] = []
         self.pins: set[int] = set()
 
     def add(self, turn: Turn) -> int:
@@ -275,11 +276,20 @@ class ModelContext:
 
     def reduce(self, reduction: Reduction) -> None:
         """Show what the reduction puts there instead of what it hides."""
+        self.reductions.append(Reduced(after=self.recorded, reduction=reduction))
         if isinstance(reduction, CutRecord):
             self.pieces = _cut(self.pieces, reduction)
         else:
             self.pieces = _replaced(self.pieces, reduction)
         self.turns = list(mend([piece.turn for piece in self.pieces]).turns)
+
+    @property
+    def undoable(self) -> list[str]:
+        """The ids of the reductions that can be seen now, the newest last: others are hidden by one of these."""
+        shown = {reduction_id(piece.reduction) for piece in self.pieces if piece.reduction is not None}
+        shown.update(cut_id for piece in self.pieces for cut_id in piece.cuts.values())
+        known = dict.fromkeys(reduction_id(each.reduction) for each in self.reductions)
+        return [identity for identity in known if identity in shown]
 
     def pin(self, record: PinRecord) -> None:
         """Keep a turn from being taken out, or no longer."""

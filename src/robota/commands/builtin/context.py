@@ -1,0 +1,77 @@
+"""Commands about what the model has in view: looking at it, condensing it and undoing that, pinning turns."""
+
+from collections.abc import Iterable
+
+from robota.commands.command import Run, SlashCommand, told, wrong_arguments
+from robota.engine.session.session import Session
+from robota.protocol.commands import CondenseContext, PinTurn, Refused, RestoreContext
+from robota.protocol.slash_commands import (
+    CommandOutcome,
+    CommandStarted,
+    ContextShown,
+    PreviewShown,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+
+CONTEXT = SlashCommandInfo(
+    name="context", argument_hint="[all]", description="what fills the context window of the model"
+)
+COMPACT = SlashCommandInfo(
+    name="compact",
+    argument_hint="[WORDS]",
+    description="shorten the conversation now; words say what matters most",
+    subcommands=(
+        SubcommandInfo(name="preview", description="what would stay, what would be summarised and what would go"),
+        SubcommandInfo(
+            name="undo", argument_hint="[ID]", description="show the model again what the newest one, or this, took out"
+        ),
+    ),
+    needs_model=True,
+)
+PIN = SlashCommandInfo(
+    name="pin", argument_hint="TURN", description="keep a turn word for word; /context shows their numbers"
+)
+UNPIN = SlashCommandInfo(name="unpin", argument_hint="TURN", description="let a turn be shortened again")
+
+
+def context_commands(session: Session) -> Iterable[SlashCommand]:
+    """`/context`, `/compact`, `/pin` and `/unpin`."""
+
+    async def context(arguments: str) -> CommandOutcome | Refused:
+        if arguments not in ("", "all"):
+            return wrong_arguments(CONTEXT, f"{arguments!r} is nothing to show.")
+        update = session.context.update()
+        return update if isinstance(update, Refused) else ContextShown(update=update, is_whole=arguments == "all")
+
+    async def compact(arguments: str) -> CommandOutcome | Refused:
+        word, _, rest = arguments.partition(" ")
+        if arguments == "preview":
+            preview = session.context.preview()
+            return preview if isinstance(preview, Refused) else PreviewShown(preview=preview)
+        if word == "undo" and " " not in rest.strip():
+            receipt = await session.submit(RestoreContext(id=rest.strip() or None))
+            return receipt if isinstance(receipt, Refused) else told("The model is shown again what was taken out.")
+        receipt = await session.submit(CondenseContext(text=arguments or None))
+        if isinstance(receipt, Refused):
+            return receipt
+        if receipt.is_deferred:
+            return told("The conversation is shortened before the next request.")
+        return CommandStarted()
+
+    yield SlashCommand(info=CONTEXT, run=context)
+    yield SlashCommand(info=COMPACT, run=compact)
+    yield SlashCommand(info=PIN, run=_pinning(session, PIN, is_pinned=True))
+    yield SlashCommand(info=UNPIN, run=_pinning(session, UNPIN, is_pinned=False))
+
+
+def _pinning(session: Session, info: SlashCommandInfo, *, is_pinned: bool) -> Run:
+    async def pin(arguments: str) -> CommandOutcome | Refused:
+        if not (arguments.isascii() and arguments.isdecimal()):
+            return wrong_arguments(info, "Say the number of a turn.")
+        receipt = await session.submit(PinTurn(turn=int(arguments), is_pinned=is_pinned))
+        if isinstance(receipt, Refused):
+            return receipt
+        return told(f"Turn {arguments} {'stays as it is' if is_pinned else 'may be shortened again'}.")
+
+    return pin

@@ -1,0 +1,47 @@
+"""What would become of a conversation if it were condensed now. Nothing is asked of a model, nothing is changed."""
+
+from collections.abc import Sequence, Set
+
+import msgspec
+
+from robota.engine.context.kept import bounded, words_of
+from robota.engine.context.ledger import LedgerItem, entries_of, ledger_items
+from robota.engine.context.reducer import LAST_EXCHANGE_SHARE, words_room
+from robota.engine.context.span import Span, all_but_last_exchange, can_condense, pinned_pairs
+from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.protocol.events import CondensePreview
+from robota.protocol.ledger import Fate, LedgerKind
+from robota.providers.chunks import ToolSpec
+
+
+def condense_preview(
+    runtime: TaskRuntime, system: str, tools: Sequence[ToolSpec], used: int, room: int
+) -> CondensePreview | None:
+    """The fate of everything in the context; None if there is nothing to condense. `room` is in characters."""
+    history = runtime.history
+    kept = pinned_pairs(history.pieces, history.pins)
+    span = None
+    if can_condense(history.pieces):
+        span = all_but_last_exchange(history.pieces, history.recorded, round(LAST_EXCHANGE_SHARE * room), kept)
+    if span is None:
+        return None
+    items = with_fates(ledger_items(system, tools, history.pieces), span, kept, words_room(room))
+    entries = entries_of(items, used, runtime.services.model.info.context_window, history.pins)
+    stays = sum(entry.tokens for entry in entries if entry.fate in (Fate.KEPT, Fate.PINNED))
+    return CondensePreview(task_id=runtime.task_id, prev_context_tokens=used, kept_tokens=stays, entries=entries)
+
+
+def with_fates(items: Sequence[LedgerItem], span: Span, kept: Set[int], room_for_words: int) -> list[LedgerItem]:
+    """The items, each with what becomes of it when `span` is condensed."""
+    words = frozenset(bounded(words_of(span.turns).messages, room_for_words))
+    return [msgspec.structs.replace(item, fate=_fate(item, span, kept, words)) for item in items]
+
+
+def _fate(item: LedgerItem, span: Span, kept: Set[int], words: frozenset[str]) -> Fate:
+    if item.turn is None:
+        return Fate.KEPT
+    if item.turn in kept and item.reduction_id is None:
+        return Fate.PINNED
+    if not span.first <= item.turn < span.end or (item.kind is LedgerKind.PERSON and item.said in words):
+        return Fate.KEPT
+    return Fate.LEFT_OUT if item.is_told_to_nobody else Fate.SUMMARISED

@@ -1,0 +1,135 @@
+"""What clients can do about the context of the model: look at it, condense it, undo that, pin turns."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, assert_never
+
+from robota.engine.context.reducer import CannotRestore
+from robota.engine.record.journal import EventBus, Journal
+from robota.engine.runtime.person_input import AskTable
+from robota.engine.task.runner import TaskRunner
+from robota.engine.task.task import Task
+from robota.log.chain.reader import load
+from robota.log.errors import LogError
+from robota.log.replay.session import replay
+from robota.protocol.commands import (
+    Accepted,
+    CondenseContext,
+    CondensePreviewRequest,
+    ContextRequest,
+    PinTurn,
+    Receipt,
+    Refused,
+    RestoreContext,
+)
+from robota.protocol.conversation import Turn
+from robota.protocol.events import CondensePreview, ContextUpdate
+
+ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
+
+ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
+NOTHING_TO_CONDENSE: Final = Refused(
+    code="nothing_to_condense", message="There is not enough of the conversation yet that is not pinned."
+)
+
+
+class ContextCommands:
+    """Commands about the context of the task that runs now."""
+
+    def __init__(
+        self,
+        runner: TaskRunner,
+        asks: AskTable,
+        journal: Journal,
+        bus: EventBus,
+        no_task: Callable[[], Refused],
+    ) -> None:
+        """`no_task` says why there is none to do something about."""
+        self._runner = runner
+        self._asks = asks
+        self._journal = journal
+        self._bus = bus
+        self._no_task = no_task
+
+    async def obey(self, command: ContextCommand) -> Receipt:
+        """Do it, or refuse and change nothing."""
+        match command:
+            case ContextRequest():
+                return self._tell(self.update())
+            case CondensePreviewRequest():
+                return self._tell(self.preview())
+            case CondenseContext():
+                return await self._condense(command)
+            case RestoreContext():
+                return await self._restore(command)
+            case PinTurn():
+                return self._pin(command)
+            case _:
+                assert_never(command)
+
+    def update(self) -> ContextUpdate | Refused:
+        """What fills the model's window, thing by thing; refused without a task."""
+        task = self._runner.current
+        return self._no_task() if task is None else task.context_update()
+
+    def preview(self) -> CondensePreview | Refused:
+        """What would become of the conversation if it were condensed now."""
+        task = self._runner.current
+        return self._no_task() if task is None else task.condense_preview() or NOTHING_TO_CONDENSE
+
+    def _tell(self, event: ContextUpdate | CondensePreview | Refused) -> Receipt:
+        if isinstance(event, Refused):
+            return event
+        self._bus.emit(event)
+        return Accepted()
+
+    async def _condense(self, command: CondenseContext) -> Receipt:
+        """A task that only waits to be talked to condenses now and waits on; any other does before its next request."""
+        task, pending = self._runner.current, self._asks.newest
+        if task is None or await self._runner.has_ended():
+            return self._no_task()
+        if self._is_answering(task):
+            return ANSWERING
+        if pending is not None and pending.takes_commands:
+            pending.future.set_result(command)
+            return Accepted()
+        task.context.request_condensing(command.text or "")
+        return Accepted(is_deferred=True)
+
+    async def _restore(self, command: RestoreContext) -> Receipt:
+        """The log has what was hidden. While it is read, the task may go on, so that is looked at after it."""
+        task = self._runner.current
+        if task is None:
+            return self._no_task()
+        try:
+            recorded = await asyncio.to_thread(recorded_turns, self._journal.path, task.runtime.task_id)
+            if self._is_answering(task):
+                return ANSWERING
+            task.context.restore(command.id, recorded)
+        except (CannotRestore, LogError) as refusal:
+            return Refused(code="cannot_restore", message=str(refusal))
+        return Accepted()
+
+    def _pin(self, command: PinTurn) -> Receipt:
+        task = self._runner.current
+        if task is None:
+            return self._no_task()
+        history = task.runtime.history
+        shown = {piece.number for piece in history.pieces if piece.reduction is None}
+        if command.is_pinned and command.turn not in shown:
+            message = f"The model is not shown turn {command.turn}, so it cannot be pinned. /context all numbers them."
+            return Refused(code="unknown_turn", message=message)
+        history.pin(command.turn, command.is_pinned)
+        return Accepted()
+
+    def _is_answering(self, task: Task) -> bool:
+        """Whether a request runs, or is about to: then its conversation must stay as it is."""
+        pending = self._asks.newest
+        return task.runtime.rows.info.is_streaming or (pending is not None and pending.is_settled)
+
+
+def recorded_turns(log: Path, task_id: str) -> Sequence[Turn]:
+    """All turns of a task as its log has them, also those that the model is no longer shown."""
+    task = replay(load(log).records).tasks.get(task_id)
+    return () if task is None else task.turns

@@ -1,0 +1,36 @@
+"""Looking into condensing, keeping turns out of it and taking it back, as a person types it."""
+
+from tests.cli.scripts import call, script
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+READ = {"calls": [call("read_file", path="a.txt")], "usage": {"input": 9_000, "output": 30}}
+AGAIN = {"calls": [call("read_file", path="b.txt")]}
+DONE = {"text": "All read.", "usage": {"input": 9_500, "output": 30}}
+SUMMARY = {"text": "<summary>It was read.</summary>"}
+
+
+def test_preview_pin_compact_and_undo(robota: Robota) -> None:
+    for name in ("a.txt", "b.txt"):
+        (robota.workspace / name).write_text("".join(f"line {number}\n" for number in range(500)))
+    script(robota, READ, AGAIN, DONE, SUMMARY)
+    with Terminal(robota, "read it") as terminal:
+        terminal.wait_for("All read.")
+        terminal.answer("> ", "/compact preview")
+        shown = terminal.wait_for("/pin TURN keeps a turn word for word.")
+        assert "is summarised" in shown and "F a.txt" in shown
+        terminal.answer("> ", "/pin 2")
+        terminal.wait_for("Turn 2 stays as it is.")
+        terminal.answer("> ", "/pin 77")
+        terminal.wait_for("The model is not shown turn 77")
+        terminal.answer("> ", "/compact")
+        terminal.wait_for("conversation condensed")
+        terminal.answer("> ", "/context all")
+        shown = terminal.wait_for("Cost so far")
+        assert "F a.txt (pinned)" in shown and "C summary of turns 0 to 4" in shown
+        terminal.answer("> ", "/compact undo")
+        terminal.wait_for("The model is shown again what was taken out.")
+        terminal.answer("> ", "/compact undo")
+        terminal.wait_for("Nothing was taken out of this conversation")
+        terminal.answer("> ", "/exit")
+        assert terminal.end() == 0
