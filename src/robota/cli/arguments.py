@@ -18,6 +18,7 @@ EXAMPLES: Final = (
     'robota "fix the failing test"',
     'robota -p "why does test_parse fail?"',
     'git diff | robota -p "review this"',
+    'robota -c "and now the docs"',
     'robota -p "fix it" --permission-mode acceptEdits --verbose',
 )
 
@@ -51,6 +52,9 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     worktree: str | None = None  # empty: one without a given name
     session_id: str | None = None
+    continues: bool = False
+    resume: str | None = None  # empty: which one is asked
+    fork_session: bool = False
     name: str | None = None
     configure_provider: str | None = None
     type: str | None = None
@@ -157,6 +161,22 @@ def _add_task_options(group: Any) -> None:
         metavar="NAME",
         help="work in a git worktree of its own, which stays if it has changes",
     )
+    group.add_argument(
+        "-c",
+        "--continue",
+        dest="continues",
+        action="store_true",
+        help="go on with the newest session here",
+    )
+    group.add_argument(
+        "-r",
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="SESSION",
+        help="go on with a session: its id, the beginning of it, its name or words of it; without one it asks which",
+    )
+    group.add_argument("--fork-session", action="store_true", help="with -c or -r: go on with a copy of the session")
     group.add_argument("--session-id", metavar="ID", help="id of the new session")
     group.add_argument("-n", "--name", metavar="NAME", help="name of the session")
 

@@ -14,17 +14,15 @@ INVALID_CHOICE: Final = re.compile(
 UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: (?P<first>\S+)(?P<rest>.*)")
 # Nobody should delete their settings because they mistyped something else.
 NEVER_PROPOSED: Final = frozenset({"--reset", "--yes"})
-NO_RESUME: Final = (
-    " A session cannot be taken up again yet: every start is a new one. Those that are kept: robota sessions list"
-)
+RESUME: Final = " A session is taken up with: robota --continue, or robota --resume SESSION"
 BYPASS: Final = " To let everything run without asking: --permission-mode bypassPermissions"
 # What other agents call it.
 OPTIONS_OF_OTHERS: Final = {
-    "-c": NO_RESUME,
-    "--continue": NO_RESUME,
-    "-r": NO_RESUME,
-    "--resume": NO_RESUME,
-    "--fork-session": NO_RESUME,
+    "-c": RESUME,
+    "--continue": RESUME,
+    "-r": RESUME,
+    "--resume": RESUME,
+    "--fork-session": RESUME,
     "--dangerously-skip-permissions": BYPASS,
     "--yolo": BYPASS,
     "--full-auto": BYPASS,

@@ -10,7 +10,7 @@ PRINT_FLAGS = frozenset({"-p", "--print"})
 # With more words than this behind it, a word that is also a plain verb begins a task: "update the readme".
 MOST_ARGUMENTS = 1
 
-NO_RESUME = "A session cannot be taken up again yet. Those that are kept: robota sessions list"
+RESUME = "The newest session goes on with: robota --continue; another one with: robota --resume SESSION"
 SET_UP = "A provider and its key are set up with: robota --configure"
 # What people type who know other agents, and where it is here.
 KNOWN_ELSEWHERE = {
@@ -26,8 +26,8 @@ KNOWN_ELSEWHERE = {
     "upgrade": "Whether there is a newer version: robota --check-update",
     "model": "The model is chosen with --model MODEL, or for good with: robota config set model MODEL",
     "models": "The model is chosen with --model MODEL, or for good with: robota config set model MODEL",
-    "resume": NO_RESUME,
-    "continue": NO_RESUME,
+    "resume": RESUME,
+    "continue": RESUME,
     "history": "Past sessions are listed with: robota sessions list",
     "logs": "Past sessions are listed with: robota sessions list",
     "chat": "A conversation begins with: robota",

@@ -5,6 +5,8 @@ SUBCOMMANDS = {
     "demo": ("robota.cli.commands.demo", "run a real task on the built-in scripted model: no key, no network"),
     "sessions": ("robota.cli.commands.sessions.command", "list, show, name, delete and check sessions"),
     "context": ("robota.cli.commands.context", "show what filled the context window of the model in a session"),
+    "state": ("robota.cli.commands.state", "what a session does or waits for, and how to answer it"),
+    "answer": ("robota.cli.run.answer", "answer what a session waits for, and go on with it"),
     "rewind": ("robota.cli.commands.rewind", "show what a session changed in the workspace, and take it back"),
     "tool": ("robota.cli.commands.tool", "list the tools, run one by hand"),
     "config": ("robota.cli.commands.config", "show and change settings, and say which file set what"),

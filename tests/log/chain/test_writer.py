@@ -66,7 +66,8 @@ def test_a_second_process_is_refused_and_changes_nothing(log: SessionLog, direct
     )
     command = [sys.executable, "-c", script, str(directory)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
-    assert outcome.stdout.count("is open in another process. Nothing was changed.") == 2
+    assert outcome.stdout.count(f"is open in process {os.getpid()}") == 2
+    assert outcome.stdout.count("Nothing was changed.") == 2
     assert log.path.read_bytes() == before
     log.close()
     reopened, _ = SessionLog.open(directory, now)

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from robota.app.session import OpenSession
     from robota.config.launch_options import LaunchOptions
+    from robota.protocol.commands import AskResponse, NewTask
 
     Client = Callable[[OpenSession], Awaitable[int]]
+    Opening = Callable[[OpenSession], AskResponse | NewTask]
 
 FAILED, USAGE, CONFIGURATION = 1, 2, 3
 
@@ -43,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
         if at_terminal():
             return _run(arguments, _conversing(prompt), attended=True)
     if prompt is None:
-        return _explain()
+        return run_resumed(arguments, _go_on) if arguments.continues or arguments.resume is not None else _explain()
     return _run(arguments, _printing(arguments, prompt), attended=False, may_lack_model=_is_slash_command(prompt))
 
 
@@ -74,7 +76,7 @@ def _prompt(arguments: CommandLine) -> str | None:
     prompt = "\n\n".join(part for part in parts if part.strip())
     if prompt:
         return prompt
-    if arguments.print:
+    if arguments.print and not arguments.continues and arguments.resume is None:
         named = f" {arguments.worktree!r} was taken for the name of the worktree." if arguments.worktree else ""
         raise UsageError(f"There is no prompt: give it as an argument or on standard input.{named}")
     return None
@@ -102,9 +104,38 @@ def _run(arguments: CommandLine, client: "Client", *, attended: bool, may_lack_m
         return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
 
 
+def run_resumed(arguments: CommandLine, opening: "Opening") -> int:
+    """Go on with a session in print mode, beginning with a command that depends on what it waits for."""
+    return _run(arguments, _printing(arguments, "", opening), attended=False)
+
+
+def _go_on(opened: "OpenSession") -> "AskResponse | NewTask":
+    """Without words a task that was interrupted goes on by itself."""
+    from robota.protocol.asks.answer import Approve
+    from robota.protocol.commands import AskResponse, NewTask
+
+    left = None if opened.taken_up is None else opened.taken_up.session.root
+    return NewTask(text="") if left is None or left.is_complete else AskResponse(answer=Approve())
+
+
+def _said(opened: "OpenSession", prompt: str) -> "AskResponse | None":
+    """The words as an answer to the offer to resume, if a task is there to be resumed."""
+    if opened.taken_up is None or opened.taken_up.session.root is None:
+        return None
+    from robota.protocol.asks.answer import Say
+    from robota.protocol.commands import AskResponse
+
+    return AskResponse(answer=Say(text=prompt))
+
+
 async def _session(arguments: CommandLine, client: "Client", *, attended: bool, needs_model: bool = True) -> int:
     """One session in the workspace, or in a worktree of its own."""
     launch = _launch_options(arguments, attended=attended, needs_model=needs_model)
+    if arguments.continues or arguments.resume is not None:
+        from robota.cli.run.resuming import launch_again, resumed_session
+
+        directory = resumed_session(arguments, os.environ, _warn, attended=attended)
+        launch = launch_again(launch, directory)
     if arguments.worktree is None:
         return await _work(launch, client)
     from robota.app.worktree import in_worktree
@@ -122,13 +153,14 @@ async def _work(launch: "LaunchOptions", client: "Client") -> int:
     for notice in opened.notices:
         _warn(notice)
     try:
+        await opened.take_up()
         return await client(opened)
     finally:
         await opened.close()
 
 
-def _printing(arguments: CommandLine, prompt: str) -> "Client":
-    """Runs the prompt and prints what comes of it."""
+def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = None) -> "Client":
+    """Runs the prompt, or what a session that is taken up goes on with, and prints what comes of it."""
     from robota.clients.headless.client import run_headless
     from robota.clients.headless.options import HeadlessOptions, OutputFormat
 
@@ -136,11 +168,13 @@ def _printing(arguments: CommandLine, prompt: str) -> "Client":
         output_format=OutputFormat(arguments.output_format),
         include_partial_messages=arguments.include_partial_messages,
         verbose=arguments.verbose,
+        leaves_asks=opening is not None,
     )
 
     def client(opened: "OpenSession") -> "Awaitable[int]":
         if not _is_slash_command(prompt):
-            return run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr)
+            first = _said(opened, prompt) if opening is None else opening(opened)
+            return run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr, first)
         from robota.app.commands import with_commands
 
         return run_headless(with_commands(opened), prompt, options, sys.stdout.buffer, sys.stderr)

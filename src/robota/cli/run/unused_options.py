@@ -6,10 +6,17 @@ from robota.cli.arguments import CommandLine, UsageError
 def refuse_unused(arguments: CommandLine) -> None:
     """Raise `UsageError` if something was said that nothing would read."""
     _refuse_task_beside_upkeep(arguments)
-    if arguments.yes and not arguments.reset:
+    is_resumed = arguments.continues or arguments.resume is not None
+    if arguments.continues and arguments.resume is not None:
+        raise UsageError("--continue and --resume name different sessions. Give one of them.")
+    if arguments.fork_session and not is_resumed:
+        raise UsageError("--fork-session copies a session that is taken up: add --continue or --resume SESSION.")
+    if arguments.session_id is not None and is_resumed and not arguments.fork_session:
+        raise UsageError("--session-id is for a new session; one that is taken up keeps its id. Add --fork-session.")
+    if arguments.yes and not arguments.reset and not is_resumed:
         raise UsageError(
-            "--yes answers only the question of --reset. What may run without asking is said by --permission-mode "
-            "and --allowed-tools."
+            "--yes answers only the questions of --reset and --resume. What may run without asking is said by "
+            "--permission-mode and --allowed-tools."
         )
     if arguments.configure_provider is None:
         for name in ("type", "base_url", "api_key", "api_key_env"):

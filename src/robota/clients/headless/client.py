@@ -18,7 +18,7 @@ from robota.clients.terminal.signals import signals_to
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Reject
-from robota.protocol.asks.ask import QuestionAsk
+from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.commands import AskResponse, CancelTask, NewTask, Refused, RunSlashCommand
@@ -38,16 +38,25 @@ from robota.protocol.slash_commands import CommandOutcome, CommandStarted, typed
 from robota.protocol.state import AgentState
 
 ENDED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
+Opening = NewTask | RunSlashCommand | AskResponse
 FOLDED: Final = (State, MessageCreated, MessageUpdated, Thinking, ToolStart, ToolEnd, TaskAborted)
 
 
 async def run_headless(
-    session: SessionPort, prompt: str, options: HeadlessOptions, out: BinaryOutput, err: TextOutput
+    session: SessionPort,
+    prompt: str,
+    options: HeadlessOptions,
+    out: BinaryOutput,
+    err: TextOutput,
+    opening: AskResponse | NewTask | None = None,
 ) -> int:
-    """Run one prompt to its end and return the exit code. The result is printed whatever happens."""
-    run = HeadlessRun(session, printer_for(options, out, err), options.cancel_grace_s)
+    """Run one prompt to its end and return the exit code. The result is printed whatever happens.
+
+    `opening` is what is said first in a session that is taken up, instead of the prompt.
+    """
+    run = HeadlessRun(session, printer_for(options, out, err), options)
     with signals_to(run.interrupt):
-        await run.until_end(_command_for(prompt, options))
+        await run.until_end(opening or _command_for(prompt, options))
     try:
         return run.report()
     except OutputLost as lost:
@@ -65,10 +74,11 @@ def _command_for(prompt: str, options: HeadlessOptions) -> NewTask | RunSlashCom
 class HeadlessRun:
     """One prompt's way through a session."""
 
-    def __init__(self, session: SessionPort, printer: Printer, cancel_grace_s: float) -> None:
+    def __init__(self, session: SessionPort, printer: Printer, options: HeadlessOptions) -> None:
         self._session = session
         self._printer = printer
-        self._grace_s = cancel_grace_s
+        self._grace_s = options.cancel_grace_s
+        self._leaves_asks = options.leaves_asks
         self._view = ViewModel()
         self._tally = Tally()
         self._handlers = self._handlers_with(printer.handlers)
@@ -82,7 +92,7 @@ class HeadlessRun:
         self._newest_before: int | None = None
         self._prompt_ts: int | None = None
 
-    async def until_end(self, task: NewTask | RunSlashCommand) -> None:
+    async def until_end(self, task: Opening) -> None:
         """Return when the task has ended, or somebody wants to leave without waiting for that."""
         following = asyncio.create_task(self._follow(task))
         try:
@@ -111,7 +121,7 @@ class HeadlessRun:
         self._printer.finish(result_of(outcome, self._tally))
         return outcome.exit_code
 
-    async def _follow(self, task: NewTask | RunSlashCommand) -> None:
+    async def _follow(self, task: Opening) -> None:
         events = self._session.events()
         try:
             # The first event is there once we are subscribed; a prompt handed over before could outrun us.
@@ -128,7 +138,7 @@ class HeadlessRun:
             if isinstance(events, AsyncGenerator):
                 await events.aclose()
 
-    async def _hand_over(self, task: NewTask | RunSlashCommand) -> None:
+    async def _hand_over(self, task: Opening) -> None:
         try:
             receipt = await self._session.submit(task)
         except Exception as error:  # noqa: BLE001 - a border: whoever waits for the end must hear of it
@@ -171,6 +181,8 @@ class HeadlessRun:
         if info.last_message_ts != message.ts or is_non_blocking_ask(message.ask):
             return False
         if info.state in ENDED or isinstance(ask_of(message), QuestionAsk):
+            return True
+        if self._leaves_asks and isinstance(ask_of(message), ApprovalAsk):
             return True
         # An ask of a newer engine lands here too: no is the answer that allows nothing.
         await self._session.submit(AskResponse(answer=Reject(), ts=message.ts))
@@ -217,5 +229,6 @@ class HeadlessRun:
             tuple(self._view.rows) if self._prompt_ts is not None else (),
             prompt_ts=self._prompt_ts,
             aborted_during=aborted_during(self._view),
+            session_id=self._tally.session_id,
             interruption=self._interruption,
         )

@@ -15,10 +15,14 @@ class OutputFormat(StrEnum):
 
 
 class HeadlessOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`cancel_grace_s` is how long a cancelled task may take to end before the result is printed without it."""
+    """`cancel_grace_s` is how long a cancelled task may take to end before the result is printed without it.
+
+    With `leaves_asks` a request for permission ends the run, so that somebody can answer it later; otherwise it is no.
+    """
 
     output_format: OutputFormat = OutputFormat.TEXT
     include_partial_messages: bool = False
     verbose: bool = False
     images: tuple[str, ...] = ()
     cancel_grace_s: float = 10.0
+    leaves_asks: bool = False

@@ -64,6 +64,7 @@ def outcome_of(
     prompt_ts: int | None,
     aborted_during: str = "aborted_streaming",
     interruption: Interruption | None = None,
+    session_id: str = "",
 ) -> RunOutcome:
     """The outcome that the final ask tells.
 
@@ -80,15 +81,15 @@ def outcome_of(
             return _completed(messages, prompt_ts, last, partial)
         case FailureAsk():
             return _provider_failed(asked, partial)
-        case QuestionAsk():
-            return _question(asked)
+        case QuestionAsk() | ApprovalAsk():
+            return _asks_person(asked, _stopped_by(messages), session_id)
         case LimitAsk():
             return _limit_reached(asked, partial, _stopped_by(messages))
         case MistakesAsk():
             return _mistakes(asked, partial)
         case ResumeAsk(is_completed=False):
             return _cancelled(partial, aborted_during, interruption)
-        case ApprovalAsk() | ResumeAsk() | None:
+        case ResumeAsk() | None:
             said = f"The task stopped at {last.ask!r}, which print mode cannot answer. Its session is kept."
             return _failed("internal_error", partial, said)
         case never:
@@ -151,8 +152,16 @@ def _provider_failed(asked: FailureAsk, partial: str) -> RunOutcome:
     )
 
 
-def _question(asked: QuestionAsk) -> RunOutcome:
-    said = f"The agent asks: {asked.question}\nNobody can answer in print mode; put the answer into the prompt."
+def _asks_person(asked: QuestionAsk | ApprovalAsk, why: str, session_id: str) -> RunOutcome:
+    """Something that was left for somebody to answer."""
+    if isinstance(asked, QuestionAsk):
+        return _question(asked, session_id)
+    said = f"{why} The agent asks for permission: {asked.title}\nSee it and answer it: robota state {session_id}"
+    return RunOutcome(exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", errors=(said.strip(),))
+
+
+def _question(asked: QuestionAsk, session_id: str) -> RunOutcome:
+    said = f"The agent asks: {asked.question}\nAnswer it and go on: robota answer {session_id} WORDS"
     return RunOutcome(
         exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", result=asked.question, errors=(said,)
     )

@@ -9,6 +9,7 @@ import msgspec
 
 from robota.clients.plain.answers import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.plain.approval_lines import choice_lines, cut, reason_lines, subject_lines
+from robota.clients.plain.past_rows import past_rows
 from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.talk import TalkAsk, answer_to, hint_for, words_for
@@ -177,10 +178,23 @@ class Conversation:
     async def _follow(self, prompt: str | None) -> None:
         events = self._session.events()
         self._view = reduce(self._view, await anext(events))
-        self._put(self._next_task(prompt))
+        pending = self._view.pending_ask
+        self._put(self._next_task(prompt) if pending is None else self._taken_up(pending.message, prompt))
         async for event in events:
             self._take(event)
         self._leave(0)
+
+    async def _taken_up(self, message: Message, prompt: str | None) -> None:
+        """Show the end of what another process did, and go on from what is asked now."""
+        self._transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
+        self._show_lines(past_rows(tuple(self._view.rows)))
+        asked = ask_of(message) or QuestionAsk(question=message.text or "")
+        if prompt is not None:
+            self._asked = None
+            await self._submit(AskResponse(answer=Say(text=prompt), ts=message.ts))
+            return
+        self._asked, self._asked_ts = asked, message.ts
+        await self._question(asked, message)
 
     def _take(self, event: Event) -> None:
         self._view = reduce(self._view, event)

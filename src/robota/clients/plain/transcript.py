@@ -56,6 +56,11 @@ class Transcript:
             TextDelta: self._delta,
         }
 
+    def resume(self, task_id: str | None) -> None:
+        """The beginning of this task was shown by another process."""
+        if task_id is not None:
+            self._begun.add(task_id)
+
     def tell_usage(self, used: TokenUsage) -> None:
         """What the task has taken so far, in a line, if that is news."""
         if used != self._told_usage and (used.total_tokens_in or used.total_tokens_out):

@@ -331,14 +331,22 @@ def _open_locked(path: Path, creation: int) -> int:
         _lock(descriptor)
     except BlockingIOError as error:
         os.close(descriptor)
-        raise LogInUse(
-            f"The session in {path.parent} is open in another process. Nothing was changed. "
-            "Close it there, or start a new session."
-        ) from error
+        raise LogInUse(_in_use(path)) from error
     except OSError as error:
         os.close(descriptor)
         raise _cannot_open(path, f"it cannot be locked ({error.strerror})") from error
     return descriptor
+
+
+def _in_use(path: Path) -> str:
+    from robota.log.chain.holder import holder_of
+
+    holder = holder_of(path)
+    who = "another process" if holder is None else holder.text
+    return (
+        f"The session in {path.parent} is open in {who}. Nothing was changed. Watch it: robota sessions watch "
+        f"{path.parent.name}. It can be taken up here when that process has ended."
+    )
 
 
 def _lock(descriptor: int) -> None:

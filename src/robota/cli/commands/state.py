@@ -1,0 +1,180 @@
+"""`robota state`: what a session waits for, read from its log alone, and how to answer it."""
+
+import argparse
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.cli.command_parser import CommandParser
+from robota.cli.commands.sessions.selection import chosen_session, tell
+from robota.cli.output import print_columns, print_json
+from robota.log.catalogue.catalogue import CataloguedSession
+from robota.log.chain.holder import holder_of
+from robota.log.chain.reader import LOG_NAME, load
+from robota.log.errors import LogError, SessionAmbiguous
+from robota.log.replay.session import ReplayedTask, replay
+from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
+from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
+from robota.protocol.asks.kinds import RESUME_ASKS
+from robota.protocol.asks.seed import ask_of
+from robota.protocol.codec import encode
+from robota.protocol.commands import AskResponse
+from robota.protocol.message import Message
+from robota.protocol.state import AgentStateInfo, detect_agent_state
+from robota.text.visible import single_line, visible
+
+EXIT_USAGE: Final = 2
+EXIT_NOT_FOUND: Final = 3
+SHOWN: Final = 2_000
+WORDS: Final = "WORDS"
+
+
+class WayToAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer: what it means, the words of the command line for it, and the command of the protocol."""
+
+    means: str
+    command: str
+    response: AskResponse
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota state …`."""
+    options = _parser().read(argv)
+    try:
+        session = chosen_session(options)
+        return _show(session, options)
+    except SessionAmbiguous as error:
+        tell(str(error))
+        return EXIT_USAGE
+    except LogError as error:
+        tell(str(error))
+        return EXIT_NOT_FOUND
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser(prog="robota state", description="What a session does or waits for, and how to answer it.")
+    parser.add_argument("session", metavar="SESSION", help="an id, the beginning of one, a name, or words")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--all", action="store_true", help="look in all directories, not only in this one")
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    return parser
+
+
+def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
+    loaded = load(session.directory / LOG_NAME)
+    task = replay(loaded.records).root
+    holder = holder_of(session.directory / LOG_NAME)
+    waiting = None if task is None else left_open(task)
+    info = _state(task, waiting, is_live=holder is not None)
+    ways = [] if waiting is None or holder is not None else ways_to_answer(session.id, waiting)
+    if options.json:
+        print_json(_as_json(session, task, info, waiting, ways, None if holder is None else holder.pid))
+        return 0
+    rows = [("session", f"{session.id} {single_line(session.name or session.summary.title, 80)}".rstrip())]
+    rows.append(("state", f"{info.state}: {info.description}"))
+    rows.append(("written", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(loaded.last_ts / 1000))))
+    if holder is not None:
+        rows.append(("open in", holder.text))
+    print_columns(rows)
+    if waiting is not None:
+        print(f"\n{_words(waiting)}\n")
+    for way in ways:
+        print(f"{way.means}:\n  {way.command}\n  {encode(way.response).decode()}")
+    if not ways and holder is None:
+        print(f"Go on with it: robota --resume {session.id}")
+    return 0
+
+
+def left_open(task: ReplayedTask) -> Message | None:
+    """The ask that can still be answered. A command that was started once is not offered again."""
+    waiting = task.waiting_ask
+    if waiting is None or (waiting.ask == "command" and waiting.call_id in task.started_calls):
+        return None
+    return waiting
+
+
+def ways_to_answer(session_id: str, waiting: Message) -> list[WayToAnswer]:
+    """The answers that make sense, the simplest first."""
+
+    def way(means: str, words: str, answer: Answer) -> WayToAnswer:
+        command = f"robota answer {session_id} {words}"
+        return WayToAnswer(means=means, command=command, response=AskResponse(answer=answer, ts=waiting.ts))
+
+    match asked := ask_of(waiting):
+        case QuestionAsk():
+            offered = [
+                way(f"answer {number}", shlex.quote(each.answer), Say(text=each.answer))
+                for number, each in enumerate(asked.suggestions, start=1)
+            ]
+            return [*offered, way("another answer", WORDS, Say(text=WORDS))]
+        case ApprovalAsk():
+            ways = [
+                way("yes", "yes", Approve()),
+                way("no", "no", Reject()),
+                way("no, why", f"no {WORDS}", Reject(text=WORDS)),
+            ]
+            if asked.editable is not None:
+                changed = ApproveEdited(edited=asked.editable.text)
+                ways.append(way(f"yes, with another {asked.editable.name}", _json_words(changed), changed))
+            return ways
+        case _ if waiting.ask == "completion_result":
+            return [way("go on", WORDS, Say(text=WORDS))]
+        case _:
+            return [way("yes", "yes", Approve()), way("no", "no", Reject()), way("say how", WORDS, Say(text=WORDS))]
+
+
+def _json_words(answer: Answer) -> str:
+    return f"--json {shlex.quote(encode(answer).decode())}"
+
+
+def _state(task: ReplayedTask | None, waiting: Message | None, *, is_live: bool) -> AgentStateInfo:
+    """The state that the rows tell. Where nobody runs the task and nothing is asked, it can be resumed."""
+    rows = [] if task is None else list(task.messages)
+    if is_live or task is None:
+        return detect_agent_state(rows)
+    while rows and rows[-1].ask in RESUME_ASKS and not rows[-1].is_answered:
+        rows.pop()
+    if waiting is None and rows and not task.is_complete:
+        rows.append(Message(ts=rows[-1].ts, type="ask", ask="resume_task"))
+    return detect_agent_state(rows)
+
+
+def _words(waiting: Message) -> str:
+    """What is asked, for a person."""
+    asked = ask_of(waiting)
+    if isinstance(asked, QuestionAsk):
+        offered = "".join(f"\n  {number} {visible(each.answer)}" for number, each in enumerate(asked.suggestions, 1))
+        return f"? {visible(asked.question)}{offered}"
+    if isinstance(asked, ApprovalAsk):
+        from robota.clients.render.view_lines import whole_view
+
+        shown = "\n".join(line.text for line in whole_view(asked.view)) if asked.view is not None else ""
+        return f"May this run? {single_line(asked.title, 200)}\n{shown}\n{visible(asked.verdict.reason)}"[:SHOWN]
+    return visible(waiting.text or "The task is done.")[:SHOWN]
+
+
+def _as_json(
+    session: CataloguedSession,
+    task: ReplayedTask | None,
+    info: AgentStateInfo,
+    waiting: Message | None,
+    ways: list[WayToAnswer],
+    pid: int | None,
+) -> dict[str, Any]:
+    return {
+        "sessionId": session.id,
+        "path": str(session.directory / LOG_NAME),
+        "cwd": session.cwd,
+        "pid": pid,
+        "taskId": None if task is None else task.task_id,
+        "state": msgspec.to_builtins(info),
+        "ask": None if waiting is None else msgspec.json.decode(encode(waiting)),
+        "answers": [
+            {"means": way.means, "command": way.command, "json": msgspec.json.decode(encode(way.response))}
+            for way in ways
+        ],
+    }

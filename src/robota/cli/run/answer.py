@@ -1,0 +1,107 @@
+"""`robota answer`: answer what a session was left waiting for, and go on as print mode does."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from robota.cli.arguments import OUTPUT_FORMATS, PERMISSION_MODES, CommandLine
+from robota.cli.command_parser import CommandParser
+from robota.cli.run.prompt import run_resumed
+from robota.protocol.asks.answer import Answer, Approve, Reject, Say
+from robota.protocol.asks.ask import QuestionAsk
+from robota.protocol.asks.kinds import APPROVAL_ASKS
+from robota.protocol.asks.seed import ask_of
+from robota.protocol.codec import ProtocolError, decode_command
+from robota.protocol.commands import AskResponse
+from robota.protocol.message import Message
+from robota.protocol.permission_mode import PermissionMode
+
+if TYPE_CHECKING:
+    from robota.app.session import OpenSession
+
+EXIT_USAGE: Final = 2
+YES: Final = frozenset({"y", "yes"})
+NO: Final = frozenset({"n", "no"})
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota answer …`."""
+    options = _parser().read(argv)
+    given: AskResponse | None = None
+    if options.json is not None:
+        try:
+            given = response_in(options.json)
+        except ValueError as error:
+            print(f"robota: --json is no answer: {error}. Nothing was changed.", file=sys.stderr)
+            return EXIT_USAGE
+    elif not options.words:
+        print("robota: Say what to answer: yes, no, words, or --json. `robota state` shows the ways.", file=sys.stderr)
+        return EXIT_USAGE
+    arguments = CommandLine(
+        print=True,
+        resume=options.session,
+        cwd=options.cwd,
+        output_format=options.output_format,
+        include_partial_messages=options.include_partial_messages,
+        verbose=options.verbose,
+        model=options.model,
+        permission_mode=None if options.permission_mode is None else PermissionMode(options.permission_mode),
+        max_turns=options.max_turns,
+        yes=options.yes,
+    )
+    words = " ".join(options.words)
+
+    def opening(opened: "OpenSession") -> AskResponse:
+        session = None if opened.taken_up is None else opened.taken_up.session
+        waiting = None if session is None or session.root is None else session.root.waiting_ask
+        return given or AskResponse(answer=meant(words, waiting), ts=None if waiting is None else waiting.ts)
+
+    return run_resumed(arguments, opening)
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        prog="robota answer", description="Answer what a session waits for, and go on with it as print mode does."
+    )
+    parser.add_argument("session", metavar="SESSION", help="an id, the beginning of one, or a name")
+    parser.add_argument("words", nargs="*", metavar="yes|no|WORDS", help="the answer; after no: why")
+    parser.add_argument("--json", metavar="JSON", help="an answer as `robota state` prints it")
+    parser.add_argument("--output-format", choices=OUTPUT_FORMATS, default="text", metavar="FORMAT")
+    parser.add_argument("--include-partial-messages", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="show on stderr what happens")
+    parser.add_argument("--model", metavar="MODEL")
+    parser.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="MODE")
+    parser.add_argument("--max-turns", type=int, metavar="N")
+    parser.add_argument("--cwd", metavar="DIR", help="the workspace (default: here)")
+    parser.add_argument("-y", "--yes", action="store_true", help="also a session that was not written here")
+    return parser
+
+
+def meant(words: str, waiting: Message | None) -> Answer:
+    """What the words answer. To a question all words are the answer, and a number is one of those suggested."""
+    asked = None if waiting is None else ask_of(waiting)
+    if isinstance(asked, QuestionAsk):
+        number = int(words) if words.isascii() and words.isdecimal() else 0
+        return Say(text=asked.suggestions[number - 1].answer if 1 <= number <= len(asked.suggestions) else words)
+    first, _, rest = words.partition(" ")
+    if words.lower() in YES:
+        return Approve()
+    if first.lower() in NO and (not rest or (waiting is not None and waiting.ask in APPROVAL_ASKS)):
+        return Reject(text=rest)
+    return Say(text=words)
+
+
+def response_in(text: str) -> AskResponse:
+    """A whole `askResponse`, or only its answer. Raises ValueError."""
+    try:
+        told: Any = msgspec.json.decode(text)
+        if isinstance(told, dict) and "type" not in told:
+            told = {"type": "askResponse", **({"answer": told} if "kind" in told else told)}
+        command = decode_command(msgspec.json.encode(told))
+    except (msgspec.DecodeError, ProtocolError) as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(command, AskResponse):
+        raise ValueError("it is a command of another type")
+    return command

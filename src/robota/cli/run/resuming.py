@@ -1,0 +1,140 @@
+"""Which session `--continue` and `--resume` mean."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.cli.arguments import CommandLine
+from robota.cli.questions import Cancelled, choose, confirm
+from robota.config.launch_options import LaunchOptions, workspace_root
+from robota.config.paths import user_directory
+from robota.log.catalogue.catalogue import CataloguedSession, catalogue
+from robota.log.catalogue.find import find_catalogued
+from robota.log.catalogue.places import all_places, project_places
+from robota.log.chain.writer import wall_clock_ms
+from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
+from robota.log.new_session import SESSION_ID_BYTES
+from robota.log.store import new_session_id
+from robota.text.visible import single_line
+
+OFFERED: Final = 20
+TITLE_SHOWN: Final = 60
+
+Tell = Callable[[str], None]
+
+
+class NotTakenUp(LogError):
+    """No session was taken up; the text says why and what can be done."""
+
+
+def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: Tell, *, attended: bool) -> Path | None:
+    """The directory of the session to go on with; None for a new one. Raises `LogError`."""
+    if not arguments.continues and arguments.resume is None:
+        return None
+    root, user = workspace_root(Path(arguments.cwd or ".")), user_directory(env)
+    here = catalogue(project_places(root, user), user, tell)
+    if arguments.continues:
+        found = _newest(here, root)
+    elif arguments.resume:
+        found = _named(here, arguments.resume, root, user, tell)
+    else:
+        found = _picked(here) if attended else _refuse_to_guess(here)
+    if found is None:
+        tell("There is no session of this directory to go on with, so this is a new one.")
+        return None
+    _check_origin(found, arguments, attended=attended)
+    return _forked(found, arguments, root, user, env) if arguments.fork_session else found.directory
+
+
+def launch_again(launch: LaunchOptions, directory: Path | None) -> LaunchOptions:
+    """The launch options for going on with the session in a directory, or for a new one."""
+    return launch if directory is None else msgspec.structs.replace(launch, resumes=directory, session_id=None)
+
+
+def _newest(sessions: Sequence[CataloguedSession], root: Path) -> CataloguedSession | None:
+    """The session of this directory that was written last and in which something was said."""
+    return next((each for each in sessions if each.is_own and each.cwd == str(root) and each.summary.turns), None)
+
+
+def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Path, tell: Tell) -> CataloguedSession:
+    try:
+        return find_catalogued(here, wanted)
+    except SessionNotFound:
+        everywhere = catalogue(all_places(root, user), user, tell)
+        try:
+            elsewhere = find_catalogued(everywhere, wanted)
+        except SessionAmbiguous as error:
+            raise NotTakenUp(f"Not in this directory, but in others: {error}") from error
+    place = single_line(elsewhere.cwd or str(elsewhere.directory), 4096)
+    raise NotTakenUp(
+        f"The session {elsewhere.id} ({_title(elsewhere)}) belongs to {place}. Nothing was started. To go on with it: "
+        f"robota --cwd {place} --resume {elsewhere.id}"
+    )
+
+
+def _picked(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:
+    """The one that the person chooses from a numbered list."""
+    offered = [each for each in sessions if each.summary.turns][:OFFERED]
+    if not offered:
+        return None
+    try:
+        chosen = choose("Which session?", [_line(each) for each in offered])
+    except Cancelled as error:
+        raise NotTakenUp("No session was chosen. Nothing was started.") from error
+    assert isinstance(chosen, int)
+    return offered[chosen]
+
+
+def _refuse_to_guess(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:
+    offered = [each for each in sessions if each.summary.turns][:OFFERED]
+    if not offered:
+        raise NotTakenUp("There is no session to resume in this directory. Nothing was started.")
+    listed = "\n".join(f"  {each.id}  {_title(each)}" for each in offered)
+    raise NotTakenUp(
+        f"Say which session to resume: --resume ID, or --continue for the newest. Nothing was started.\n{listed}"
+    )
+
+
+def _check_origin(session: CataloguedSession, arguments: CommandLine, *, attended: bool) -> None:
+    """A repository can bring sessions along; what stands in them was not said here."""
+    if session.is_own or arguments.yes:
+        return
+    told = (
+        f"The session {session.id} ({_title(session)}) was not written on this machine at this place: it came with the "
+        f"directory, or was moved or copied here. Anybody may have written what stands in {session.directory}."
+    )
+    if not attended:
+        raise NotTakenUp(f"{told} It was not taken up. To do so all the same: --yes")
+    try:
+        is_wanted = confirm(f"{told}\nTake it up?", default=False)
+    except Cancelled:
+        is_wanted = False
+    if not is_wanted:
+        raise NotTakenUp("The session was not taken up. Nothing was started.")
+
+
+def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user: Path, env: Mapping[str, str]) -> Path:
+    """A copy of the session under a new id; the session itself stays as it is."""
+    from robota.log.transfer.draft import DraftSession
+    from robota.log.transfer.fork import fork_of, write_fork
+    from robota.secrets.named_values import secret_variables
+    from robota.secrets.redaction import Redactor
+
+    now_ms = wall_clock_ms()
+    new_id = arguments.session_id or new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
+    with DraftSession(root, user, new_id, Redactor(secret_variables(env))) as draft:
+        write_fork(draft, session.directory, fork_of(session.directory, None), new_id, arguments.name, now_ms)
+        return draft.finish()
+
+
+def _line(session: CataloguedSession) -> str:
+    written = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.modified_ms / 1000))
+    return f"{written}  {_title(session)}"
+
+
+def _title(session: CataloguedSession) -> str:
+    return single_line(session.name or session.summary.title, TITLE_SHOWN)

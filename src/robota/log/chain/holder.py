@@ -1,0 +1,54 @@
+"""Who has a log open for writing: the process that holds its lock."""
+
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+LOCKS: Final = Path("/proc/locks")
+PROCESSES: Final = Path("/proc")
+PID_FIELD: Final = 4
+INODE_FIELD: Final = 5
+COMMAND_LENGTH: Final = 80
+
+
+class LogHolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that writes a log; `since` is when it was started, in seconds, if that is known."""
+
+    pid: int
+    command: str = ""
+    since: float | None = None
+
+    @property
+    def text(self) -> str:
+        """For a person."""
+        command = f" ({self.command})" if self.command else ""
+        since = "" if self.since is None else time.strftime(" since %Y-%m-%d %H:%M", time.localtime(self.since))
+        return f"process {self.pid}{command}{since}"
+
+
+def holder_of(log: Path) -> LogHolder | None:
+    """The process that has the log open for writing; None if none has, or this system does not tell."""
+    try:
+        status = log.stat()
+        lines = LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    wanted = str(status.st_ino)  # the device that the kernel names there is not always that of the file
+    for fields in map(str.split, lines):
+        is_lock = len(fields) > INODE_FIELD and fields[1] == "FLOCK" and fields[3] == "WRITE"
+        if is_lock and fields[INODE_FIELD].rpartition(":")[2] == wanted and fields[PID_FIELD].isdecimal():
+            return _described(int(fields[PID_FIELD]))
+    return None
+
+
+def _described(pid: int) -> LogHolder:
+    place = PROCESSES / str(pid)
+    try:
+        words = (place / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+        since: float | None = place.stat().st_ctime
+    except OSError:
+        return LogHolder(pid=pid)
+    command = "".join(char if char.isprintable() else "?" for char in " ".join(words).strip())
+    return LogHolder(pid=pid, command=command[:COMMAND_LENGTH], since=since)

@@ -1,0 +1,206 @@
+"""`--continue`, `--resume`, `--fork-session`, `robota state` and `robota answer`, as a person or a script uses them."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+from tests.harness.terminal import Terminal
+
+QUESTION = {"calls": [call("ask_followup_question", question="Which?", follow_up=[{"text": "A"}, {"text": "B"}])]}
+
+
+def run_first(
+    robota: Robota, *turns: dict[str, Any], prompt: str = "first words", options: tuple[str, ...] = ()
+) -> str:
+    """A session in print mode; returns its id."""
+    script(robota, *turns)
+    done = robota("-p", prompt, "--output-format", "json", *options)
+    return str(json.loads(done.stdout)["session_id"])
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "stream-json", "messages"])
+def test_continue_goes_on_with_the_newest_session_in_every_format(robota: Robota, output_format: str) -> None:
+    identity = run_first(robota, {"text": "One."})
+    script(robota, {"text": "Two.", "expect": {"user": "second words"}})
+    done = robota("-c", "-p", "second words", "--output-format", output_format)
+    assert done.code == 0 and "Two." in done.stdout, done
+    assert [path.name for path in sessions(robota)] == [identity]
+    assert robota("sessions", "verify", identity).code == 0
+    if output_format == "json":
+        assert json.loads(done.stdout)["session_id"] == identity
+
+
+def test_without_a_session_continue_starts_a_new_one_and_says_so(robota: Robota) -> None:
+    script(robota, {"text": "Hello."})
+    done = robota("-c", "-p", "hi")
+    assert (done.code, done.stdout) == (0, "Hello.\n") and "new one" in done.stderr
+
+
+@pytest.mark.parametrize("wanted", ["id", "prefix", "name", "words"])
+def test_a_session_is_found_by_id_beginning_name_and_words(robota: Robota, wanted: str) -> None:
+    other = run_first(robota, {"text": "One."}, prompt="paint the fence", options=("-n", "fence"))
+    identity = run_first(robota, {"text": "One."}, prompt="mend the roof", options=("-n", "roofing"))
+    script(robota, {"text": "Two."})
+    said = {"id": identity, "prefix": identity[:-2], "name": "roofing", "words": "mend roof"}[wanted]
+    done = robota("-p", "go on", "-r", said, "--output-format", "json")
+    assert json.loads(done.stdout)["session_id"] == identity != other, done
+
+
+def test_a_name_that_fits_several_lists_them_and_starts_nothing(robota: Robota) -> None:
+    found = [run_first(robota, {"text": "One."}, options=("-n", "twins")) for _ in range(2)]
+    done = robota("-p", "go on", "-r", "twins")
+    assert done.code == 3 and all(identity in done.stderr for identity in found)
+    missing = robota("-p", "go on", "-r", "nobody")
+    assert missing.code == 3 and "sessions list" in missing.stderr
+
+
+def test_resume_without_a_name_lists_candidates_where_nobody_can_choose(robota: Robota) -> None:
+    identity = run_first(robota, {"text": "One."}, prompt="mend the roof")
+    done = robota("-p", "-r")
+    assert done.code == 3 and identity in done.stderr and "mend the roof" in done.stderr
+
+
+def test_a_session_of_another_directory_is_named_with_its_place(robota: Robota, tmp_path: Path) -> None:
+    identity = run_first(robota, {"text": "One."})
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = robota("-p", "go on", "-r", identity, "--cwd", str(elsewhere))
+    assert done.code == 3 and f"--cwd {robota.workspace} --resume {identity}" in done.stderr, done
+
+
+def test_a_fork_has_the_conversation_and_leaves_the_session_as_it_is(robota: Robota) -> None:
+    identity = run_first(robota, {"text": "One."})
+    log = robota.workspace / ".robota/sessions" / identity / "log.jsonl"
+    before = log.read_bytes()
+    script(robota, {"text": "Two."})
+    done = robota("-c", "--fork-session", "-p", "go on", "--output-format", "json")
+    forked = json.loads(done.stdout)["session_id"]
+    assert forked != identity and log.read_bytes() == before
+    copied = (robota.workspace / ".robota/sessions" / forked / "log.jsonl").read_text()
+    assert "first words" in copied and "go on" in copied
+    assert robota("sessions", "verify", forked).code == 0
+
+
+def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: Robota) -> None:
+    script(robota, QUESTION)
+    asked = robota("-p", "go", "--output-format", "json")
+    identity = json.loads(asked.stdout)["session_id"]
+    assert asked.code == 10
+    state = json.loads(robota("state", identity, "--json").stdout)
+    assert state["state"]["state"] == "waiting_for_input" and state["ask"]["ask"] == "followup"
+    assert "Which?" in robota("state", identity).stdout
+    [second] = [way for way in state["answers"] if way["means"] == "answer 2"]
+    assert second["command"] == f"robota answer {identity} B"
+    script(robota, {"text": "B it is."})
+    done = robota("answer", identity, "--json", json.dumps(second["json"]))
+    assert (done.code, done.stdout) == (0, "B it is.\n"), done
+    log = (robota.workspace / ".robota/sessions" / identity / "log.jsonl").read_text()
+    assert "<user_message>\\nB\\n</user_message>" in log
+    again = robota("answer", identity, "--json", json.dumps(second["json"]))
+    assert again.code == 1 and "not pending" in again.stderr, again
+
+
+def test_an_approval_left_open_by_kill_9_is_answered_by_another_process(robota: Robota) -> None:
+    write = {"calls": [call("write_to_file", path="new.txt", content="new\n")]}
+    killed_at_approval(robota, write)
+    [directory] = sessions(robota)
+    told = robota("state", directory.name).stdout
+    assert "new.txt" in told and f"robota answer {directory.name} yes" in told
+    script(robota, {"text": "Written."})
+    done = robota("answer", directory.name, "yes")
+    assert (done.code, done.stdout) == (0, "Written.\n"), done
+    assert (robota.workspace / "new.txt").read_text() == "new\n"
+
+
+def test_what_was_asked_is_what_runs(robota: Robota) -> None:
+    """The file changed since: the answer is not used, nothing is written, and it is asked anew."""
+    target = robota.workspace / "a.txt"
+    target.write_text("one\n")
+    edit = {"calls": [call("edit_file", path="a.txt", old_string="one", new_string="1")]}
+    killed_at_approval(robota, edit)
+    target.write_text("zero\none\n")
+    [directory] = sessions(robota)
+    script(robota, {"text": "Done."})
+    done = robota("answer", directory.name, "yes")
+    assert target.read_text() == "zero\none\n"
+    assert done.code == 10 and "not what was asked" in done.stdout + done.stderr, done
+
+
+def killed_at_approval(robota: Robota, turn: dict[str, Any]) -> None:
+    """A conversation that is killed while it asks for permission."""
+    script(robota, turn)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("y yes")
+
+
+def test_a_planted_session_is_not_taken_up_without_a_word(robota: Robota, tmp_path: Path) -> None:
+    identity = run_first(robota, {"text": "One."})
+    planted = tmp_path / "planted"
+    shutil.copytree(robota.workspace / ".robota", planted / ".robota")
+    script(robota, {"text": "Two."})
+    newest = robota("-c", "-p", "go on", "--cwd", str(planted))
+    assert "new one" in newest.stderr
+    refused = robota("-r", identity, "-p", "go on", "--cwd", str(planted))
+    assert refused.code == 3 and "was not written on this machine" in refused.stderr, refused
+    taken = robota("-r", identity, "-p", "go on", "--cwd", str(planted), "--yes")
+    assert taken.code == 0, taken
+
+
+def test_the_second_process_is_told_who_has_the_session(robota: Robota) -> None:
+    identity = run_first(robota, {"text": "One."})
+    os.mkfifo(robota.workspace / "up")
+    hold = {"calls": [call("execute_command", command="echo up > up; sleep 1000")]}
+    script(robota, hold)
+    command = [str(EXECUTABLE), "-c", "-p", "hold", "--permission-mode", "bypassPermissions"]
+    with subprocess.Popen(command, cwd=robota.workspace, env=clean_environment(robota.home)) as process:
+        assert (robota.workspace / "up").read_text() == "up\n"
+        second = robota("-c", "-p", "me too")
+        state = json.loads(robota("state", identity, "--json").stdout)
+        process.kill()
+    assert second.code == 3 and f"process {process.pid}" in second.stderr and "sessions watch" in second.stderr, second
+    assert state["pid"] == process.pid
+    script(robota, {"text": "Mine now."})
+    assert robota("-c", "-p", "me").stdout == "Mine now.\n"
+
+
+def test_a_log_of_a_newer_version_is_left_as_it_is(robota: Robota) -> None:
+    identity = run_first(robota, {"text": "One."})
+    newer = (
+        "from pathlib import Path; from robota.log.chain.writer import SessionLog, wall_clock_ms;"
+        "from robota.log.kinds.session import SessionHeader;"
+        f"log, _ = SessionLog.open(Path('.robota/sessions/{identity}'), wall_clock_ms);"
+        f"log.append(SessionHeader(id='{identity}', cwd='.', model='m', provider='script',"
+        " permission_mode='default', completion='implicit', version='99.0.0'))"
+    )
+    assert robota.python("-c", newer).code == 0
+    log = robota.workspace / ".robota/sessions" / identity / "log.jsonl"
+    before = log.read_bytes()
+    done = robota("-r", identity, "-p", "go on")
+    assert done.code == 3 and "99.0.0" in done.stderr and log.read_bytes() == before
+
+
+def test_a_damaged_middle_is_told_and_the_rest_goes_on(robota: Robota) -> None:
+    identity = run_first(robota, {"calls": [call("list_files", path=".")]}, {"text": "One."})
+    log = robota.workspace / ".robota/sessions" / identity / "log.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if b'"toolStart"' in line)
+    lines[place] = b"garbage\n"
+    log.write_bytes(b"".join(lines))
+    script(robota, {"text": "Two."})
+    done = robota("-r", identity, "-p", "go on")
+    assert (done.code, done.stdout) == (0, "Two.\n") and "damaged" in done.stderr, done
+    assert log.read_bytes().startswith(b"".join(lines))
+
+
+def test_a_session_directory_without_a_log_and_one_that_cannot_be_written(robota: Robota) -> None:
+    identity = run_first(robota, {"text": "One."})
+    directory = robota.workspace / ".robota/sessions" / identity
+    (directory / "log.jsonl").rename(directory / "elsewhere")
+    assert "no session" in robota("-r", identity, "-p", "go on").stderr
