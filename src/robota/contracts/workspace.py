@@ -34,6 +34,10 @@ class Files(EditableFiles, Protocol):
         """Whether the name of a file, given from the root on, says that it holds secrets."""
         ...
 
+    def read_part(self, path: str, start: int, most: int) -> FileData:
+        """At most so many bytes of a regular file, from `start` on; none after its end."""
+        ...
+
     def note_read(self, file: FileData) -> None:
         """The model has now been shown this content."""
         ...

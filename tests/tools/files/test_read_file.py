@@ -52,7 +52,7 @@ def test_an_empty_file_is_said_to_be_empty(bench: Workbench, tmp_path: Path) -> 
         ({"path": "../x"}, "outside the workspace"),
         ({"path": "gone"}, "does not exist"),
         ({"path": "short", "offset": 3}, "no line 3"),
-        ({"path": "big"}, "at most"),
+        ({"path": "big"}, "too large to be read as a whole"),
     ],
 )
 def test_what_cannot_be_read_is_explained(

@@ -52,11 +52,17 @@ def test_stopping_early_does_not_wait_for_the_rest(tmp_path: Path) -> None:
     assert taken == [b"x"] * 3
 
 
-def test_a_line_too_long_to_hold_is_counted_and_passed_over(tmp_path: Path) -> None:
+def test_r14_a_line_too_long_to_hold_is_named_and_passed_over(tmp_path: Path) -> None:
+    """R14: the file with such a match is named, unless it is kept from the model; lines around a match do not count."""
     (tmp_path / "f").write_bytes(b"x" * (3 * MAX_RECORD_BYTES) + b"\nxy\n")
-    found = asyncio.run(search(tmp_path, Query(place=tmp_path / "f", regex="x", limit=9), nothing))
-    assert found.overlong == 1
+    found = asyncio.run(search(tmp_path, Query(place=tmp_path / "f", regex="x+", limit=9), nothing))
+    assert found.overlong == ("f",)
     assert [line.text for file in found.files for line in file.lines] == ["xy"]
+    kept = asyncio.run(search(tmp_path, Query(place=tmp_path, regex="x+", limit=9), lambda path: path == "f"))
+    assert not kept.overlong and not kept.files
+    (tmp_path / "f").write_bytes(b"z" * (2 * MAX_RECORD_BYTES) + b"\nxy\n")
+    around = asyncio.run(search(tmp_path, Query(place=tmp_path / "f", regex="x+", limit=9, context=1), nothing))
+    assert not around.overlong
 
 
 def test_the_order_does_not_depend_on_who_is_quicker(tmp_path: Path) -> None:

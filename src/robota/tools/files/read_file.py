@@ -25,6 +25,7 @@ from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.files.files import FileData
+from robota.workspace.problems import TooBig
 
 if TYPE_CHECKING:
     from robota.tools.documents.document_child import DocumentFormat
@@ -35,6 +36,7 @@ MAX_CHARACTERS = 90_000  # a little below what the engine gives to a model as on
 ROOM_FOR_NUMBER = 10
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
 
+KIND_BYTES: Final = 16  # tell what kind of file it is
 ZIP_START: Final = b"PK\x03\x04"
 IMAGE_STARTS: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -120,10 +122,31 @@ def touches(params: ReadFileParams) -> Touches:
 async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
     from robota.workspace.text.source import MAX_SOURCE_BYTES
 
-    file = context.files.read(params.path, MAX_SOURCE_BYTES)
+    try:
+        file = context.files.read(params.path, MAX_SOURCE_BYTES)
+    except TooBig:
+        start = context.files.read_part(params.path, 0, KIND_BYTES).data
+        if params.mode != "slice" or image_type(start) is not None or open_document(params.path, start) is not None:
+            raise
+        return await _slice_of_huge_file(params, context)
     result = await _content(params, context, file)
     context.files.note_read(file)
     return result
+
+
+async def _slice_of_huge_file(params: ReadFileParams, context: ToolContext) -> ToolResult:
+    # Hardly ever needed.
+    from robota.tools.files.huge_file import lines_of_huge_file
+
+    first = params.offset or 1
+    found = await lines_of_huge_file(context.files, params.path, first, params.limit or DEFAULT_LINES)
+    if not found.lines:
+        name = printable_name(params.path)
+        raise ToolError(f"{name!r} has {found.total} lines; there is no line {first}. Use a smaller offset.")
+    shown = msgspec.structs.replace(_taken(found.lines, 1, len(found.lines), found.total), first=first)
+    return _lines_result(
+        params, shown, "The file is too large to be edited or read as a whole.\n" + _range_notice(shown)
+    )
 
 
 def _range_asked_for(params: ReadFileParams) -> str:

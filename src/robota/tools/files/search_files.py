@@ -98,6 +98,8 @@ def _summary(found: "ContentSearchResult", params: SearchFilesParams) -> str:
     if found.matches:
         files = len(found.files)
         return f"Found {found.matches} {_plural('result', found.matches)} in {files} {_plural('file', files)}."
+    if found.overlong:
+        return "Found only lines that are too long to be shown."
     if found.searched:
         return f"No results found in {found.searched} searched {_plural('file', found.searched)}."
     narrowed = "file_pattern or file_type" if params.file_pattern or params.file_type else "path"
@@ -112,7 +114,12 @@ def _notes(found: "ContentSearchResult", left_out: int) -> list[str]:
     if left_out:
         notes.append(f"The list is too long: {left_out} more files with results are not shown. Narrow the search.")
     if found.overlong:
-        notes.append(f"{found.overlong} matching lines longer than a megabyte are not shown.")
+        names = ", ".join(repr(printable_name(path)) for path in found.overlong[:SHOWN_UNREADABLE])
+        more = ", …" if len(found.overlong) > SHOWN_UNREADABLE else ""
+        notes.append(
+            f"Matching lines longer than a megabyte are not shown: they are in {names}{more}. "
+            "Use a command such as grep -o to see a part of them."
+        )
     if found.unreadable:
         names = "; ".join(printable_name(text) for text in found.unreadable[:SHOWN_UNREADABLE])
         more = "; …" if len(found.unreadable) > SHOWN_UNREADABLE else ""

@@ -222,6 +222,22 @@ class LocalFiles:
 
     def read(self, path: str, max_bytes: int) -> FileData:
         """The content of a regular file of at most `max_bytes`."""
+        with self._opened(path) as (real, file, status):
+            if status.st_size > max_bytes:
+                raise _too_big(path, status.st_size, max_bytes)
+            data = _read_all(file, status.st_size, max_bytes)
+        if len(data) > max_bytes:
+            raise _too_big(path, len(data), max_bytes)
+        return FileData(path=real, data=data, stamp=_stamp(status))
+
+    def read_part(self, path: str, start: int, most: int) -> FileData:
+        """At most so many bytes of a regular file, from `start` on; none after its end."""
+        with self._opened(path) as (real, file, status):
+            return FileData(path=real, data=os.pread(file, most, start), stamp=_stamp(status))
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[tuple[Path, int, os.stat_result]]:
+        """A regular file, opened for reading."""
         place = self._file(path)
         real = place.real
         with system_errors_as_problems(path), self._parent(place) as parent:
@@ -230,12 +246,7 @@ class LocalFiles:
             with os.fdopen(os.open(real.name, READ_FLAGS, dir_fd=parent), "rb", buffering=0) as file:
                 status = os.fstat(file.fileno())
                 check_regular(path, status.st_mode)
-                if status.st_size > max_bytes:
-                    raise _too_big(path, status.st_size, max_bytes)
-                data = _read_all(file.fileno(), status.st_size, max_bytes)
-        if len(data) > max_bytes:
-            raise _too_big(path, len(data), max_bytes)
-        return FileData(path=real, data=data, stamp=_stamp(status))
+                yield real, file.fileno(), status
 
     def note_read(self, file: FileData) -> None:
         """The model has now been shown this content."""

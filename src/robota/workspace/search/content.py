@@ -5,6 +5,7 @@ more than was asked for is run again in path order; having many results, that ru
 """
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from robota.workspace.search.ripgrep import RipgrepEnd, run_ripgrep
 
 MAX_LINE_CHARACTERS: Final = 500
 BEFORE_MATCH: Final = 100
+BEGINNING_OF_MATCH: Final = re.compile(rb'\{"type":"match","data":\{"path":(\{[^{}]*\})')
 WANTED: Final = "robotawanted"
 
 
@@ -53,13 +55,16 @@ class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContentSearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """In path order. `is_cut` says that there are more matches than the limit; `searched` is then not known."""
+    """In path order. `is_cut` says that there are more matches than the limit; `searched` is then not known.
+
+    `overlong` are files with matching lines that are too long to be shown.
+    """
 
     files: tuple[FoundFile, ...]
     matches: int
     is_cut: bool
     searched: int | None
-    overlong: int
+    overlong: tuple[str, ...]
     unreadable: tuple[str, ...]
 
 
@@ -235,7 +240,7 @@ class _Collector:
             matches=min(self._matches, self._query.limit),
             is_cut=end.was_stopped,
             searched=self.searched,
-            overlong=end.overlong,
+            overlong=tuple(dict.fromkeys(path for start in end.overlong for path in self._overlong_match(start))),
             unreadable=tuple(line.removeprefix("rg: ") for line in end.errors.splitlines()),
         )
 
@@ -250,6 +255,17 @@ class _Collector:
         line = FoundLine(number=data.line_number, text=text, is_match=is_match)
         self._lines.setdefault(tidy(path), []).append(line)
         return True
+
+    def _overlong_match(self, beginning: bytes) -> list[str]:
+        """The path of a match that is wanted, from the beginning of its record."""
+        found = BEGINNING_OF_MATCH.match(beginning)
+        if found is None:
+            return []
+        try:
+            path = msgspec.json.decode(found[1], type=_Text).as_path
+        except msgspec.DecodeError:
+            return []
+        return [tidy(path)] if self._is_wanted(path) else []
 
     def _is_wanted(self, path: str) -> bool:
         known = self._wanted.get(path)

@@ -15,6 +15,9 @@ from robota.workspace.problems import FileProblem
 
 READ_BYTES: Final = 256 * 1024
 MAX_RECORD_BYTES: Final = 1024 * 1024
+# Of a record that is too long, so much is kept, and of so many.
+BEGINNING_BYTES: Final = 16 * 1024
+MOST_OVERLONG: Final = 100
 MAX_ERROR_BYTES: Final = 64 * 1024
 
 
@@ -23,11 +26,11 @@ class RipgrepMissing(FileProblem):
 
 
 class RipgrepEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended. `overlong` counts records that were too long to be looked at."""
+    """How a run ended. `overlong` are the beginnings of records that were too long to be looked at."""
 
     was_stopped: bool
     errors: str
-    overlong: int = 0
+    overlong: tuple[bytes, ...] = ()
 
 
 async def run_ripgrep(
@@ -77,7 +80,7 @@ class _Records:
         self._rest = b""
         self._skipping = False
         self.was_stopped = False
-        self.overlong = 0
+        self.overlong: list[bytes] = []
 
     def feed(self, data: bytes) -> None:
         *whole, self._rest = (self._rest + data).split(self._separator)
@@ -93,9 +96,9 @@ class _Records:
         if self._skipping:
             self._rest = b""
         elif len(self._rest) > MAX_RECORD_BYTES:
+            self.overlong += [self._rest[:BEGINNING_BYTES]] if len(self.overlong) < MOST_OVERLONG else []
             self._rest = b""
             self._skipping = True
-            self.overlong += 1
 
 
 def _read(process: "subprocess.Popen[bytes]", records: _Records) -> RipgrepEnd:
@@ -117,4 +120,4 @@ def _read(process: "subprocess.Popen[bytes]", records: _Records) -> RipgrepEnd:
         if records.was_stopped:
             process.kill()
     said = errors.decode("utf-8", "replace").strip()
-    return RipgrepEnd(was_stopped=records.was_stopped, errors=said, overlong=records.overlong)
+    return RipgrepEnd(was_stopped=records.was_stopped, errors=said, overlong=tuple(records.overlong))

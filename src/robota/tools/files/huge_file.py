@@ -1,0 +1,114 @@
+"""Lines from the middle of a file that is too large to be read as a whole: read piece by piece, nothing is held."""
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from robota.contracts.tool import ToolError
+from robota.contracts.workspace import Files
+from robota.text.visible import printable_name
+from robota.workspace.text.encoding import BYTE_ORDER_MARKS, decode
+
+PIECE_BYTES: Final = 4 * 1024 * 1024
+# What is kept of a line; more is never shown.
+MOST_OF_A_LINE: Final = 16 * 1024
+# A few seconds of reading. Who wants to look further into a file has better tools.
+MOST_BYTES: Final = 4 * 1024 * 1024 * 1024
+MOST_KEPT_BYTES: Final = 1024 * 1024
+UTF_8_MARK: Final = b"\xef\xbb\xbf"
+
+
+class HugeFileLines(msgspec.Struct, frozen=True, kw_only=True):
+    """Some lines; `total` is how many the file has, if its end was reached."""
+
+    lines: list[str]
+    total: int | None
+
+
+async def lines_of_huge_file(files: Files, path: str, first: int, count: int) -> HugeFileLines:
+    """The lines from `first` on, at most `count`, and no more than can be shown."""
+    window = _Window(first, count)
+    place, stamp = 0, None
+    while not window.is_full:
+        # A piece at a time, so that others get their turn and a cancelled call ends here.
+        part = await asyncio.to_thread(files.read_part, path, place, PIECE_BYTES)
+        if stamp not in (None, part.stamp):
+            raise ToolError(f"{printable_name(path)!r} changed while it was read. Try again.")
+        stamp = part.stamp
+        if place == 0:
+            _check_text(path, part.data)
+        if not part.data:
+            total = window.end()
+            return HugeFileLines(lines=window.decoded(), total=total)
+        window.take(part.data)
+        place += len(part.data)
+        if place > MOST_BYTES and not window.is_full:
+            raise ToolError(
+                f"Line {first} of {printable_name(path)!r} was not found within the first {MOST_BYTES:,} bytes. "
+                "Use a command such as sed or tail."
+            )
+    return HugeFileLines(lines=window.decoded(), total=None)
+
+
+def _check_text(path: str, start: bytes) -> None:
+    wide = any(start.startswith(mark) for mark, _ in BYTE_ORDER_MARKS if mark != UTF_8_MARK)
+    if wide or b"\0" in start:
+        raise ToolError(
+            f"{printable_name(path)!r} is binary, or encoded in UTF-16 or UTF-32, and too large to be read as a whole. "
+            "Use a command."
+        )
+
+
+class _Window:
+    """Counts lines and keeps those that are wanted."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self._first = first
+        self._count = count
+        self._number = 1  # of the line that `_line` is the beginning of
+        self._line = bytearray()
+        self._has_rest = False  # whether the last line has any byte, kept or not
+        self._lines: list[bytes] = []
+        self._kept = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._lines) >= self._count or self._kept > MOST_KEPT_BYTES
+
+    def take(self, data: bytes) -> None:
+        ends = data.count(b"\n")
+        if self._number + ends < self._first:
+            self._number += ends
+            self._has_rest = not data.endswith(b"\n")
+            return
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            self._add(piece)
+            self._end_line()
+            if self.is_full:
+                return
+        self._add(rest)
+        self._has_rest = bool(rest) or (self._has_rest and not whole)
+
+    def end(self) -> int:
+        """The file has ended; how many lines it has."""
+        if not self._has_rest:
+            return self._number - 1
+        self._end_line()
+        return self._number - 1
+
+    def decoded(self) -> list[str]:
+        text = decode(b"\n".join(line.removesuffix(b"\r") for line in self._lines)).readable if self._lines else ""
+        return text.split("\n") if self._lines else []
+
+    def _add(self, piece: bytes) -> None:
+        if self._number >= self._first:
+            self._line += piece[: MOST_OF_A_LINE - len(self._line)]
+
+    def _end_line(self) -> None:
+        if self._number >= self._first:
+            self._lines.append(bytes(self._line))
+            self._kept += len(self._line)
+            self._line.clear()
+        self._number += 1
