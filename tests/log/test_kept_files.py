@@ -47,3 +47,29 @@ def test_a_file_that_is_gone_is_an_error_of_the_log(tmp_path: Path) -> None:
     with pytest.raises(LogWriteError, match="was not kept"):
         asyncio.run(log.keep_file(tmp_path / "nowhere"))
     log.close()
+
+
+def keep_outputs(log: SessionLog, place: Path, *contents: bytes) -> list[str]:
+    names = []
+    for content in contents:
+        (place / "output").write_bytes(content)
+        names.append(asyncio.run(log.keep_file(place / "output")))
+    return names
+
+
+def test_r14_the_oldest_outputs_go_when_there_are_too_many_and_a_note_stays(tmp_path: Path) -> None:
+    """R14: also those of the session before it was resumed; the newest stays, however long it is."""
+    log = open_log(tmp_path)
+    log.limit_outputs(5000)
+    first, second = keep_outputs(log, tmp_path, b"a" * 2000, b"b" * 2000)
+    log.close()
+    log, _ = SessionLog.open(tmp_path / "session", lambda: 2)
+    log.limit_outputs(5000)
+    [third] = keep_outputs(log, tmp_path, b"c" * 2000)
+    note = log.artifact_path(first).read_text()
+    assert note.startswith("[2,000 bytes of output were kept here") and "keptOutputBytes" in note
+    assert log.artifact(second) == b"b" * 2000 and log.artifact(third) == b"c" * 2000
+    [fourth] = keep_outputs(log, tmp_path, b"d" * 9000)
+    assert log.artifact(fourth) == b"d" * 9000
+    assert "removed" in log.artifact_path(third).read_text()
+    log.close()

@@ -172,6 +172,8 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
     sandbox, settings = choices.sandbox, choices.settings
     left_by_killed = clear_up_after_killed(choices.root, choices.kept_in, user_directory(env), env.get("TMPDIR", ""))
     options = msgspec.structs.replace(choices.options, session_id=new.id)
+    if settings.values.kept_output_bytes is not None:
+        new.log.limit_outputs(settings.values.kept_output_bytes)
     hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
     processes = LocalProcesses(
         wrap=sandbox.wrap if sandbox is not None else unwrapped,

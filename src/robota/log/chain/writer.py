@@ -28,6 +28,7 @@ from robota.log.chain.put_back import is_in_place, put_back
 from robota.log.chain.reader import LOG_NAME, Loaded, load
 from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
+from robota.log.kept_outputs import KeptOutputs
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, PayloadError, Record, kind_of, payload_of, seal
 from robota.secrets.redaction import Redactor
@@ -82,6 +83,7 @@ class SessionLog:
         self._end = os.fstat(descriptor).st_size
         self._durability = Durability(descriptor, directory / LOG_NAME, head_file, self._put_back)
         self._stopped: str | None = None
+        self._outputs = KeptOutputs(directory, self._artifacts)
         self._contents = {payload.hash for payload in map(_content, loaded.records) if payload is not None}
 
     @classmethod
@@ -203,8 +205,13 @@ class SessionLog:
         self._require_directory()
         name, is_new = await asyncio.to_thread(self._cover_and_move, path)
         if is_new:
+            self._outputs.added(name)
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
+
+    def limit_outputs(self, most_bytes: int) -> None:
+        """How many bytes all files together may take that are kept from now on; the oldest go first."""
+        self._outputs.most_bytes = most_bytes
 
     def artifact(self, name: str) -> bytes:
         return read_artifact(self._artifacts, name)
