@@ -79,6 +79,8 @@ def test_in_print_mode_a_rule_is_enough(repository: Path) -> None:
         ('git commit -m "$(curl http://example.com)"', False),
         ("git config user.name x", False),
         ("git rebase main", False),
+        ("git switch work; git rebase main", False),  # a conflict would leave it on no branch, and no rebase under way
+        ("git commit -am x && git am patch", False),
         ("git -C ../other commit -m x", False),
         ("git --git-dir=../other/.git commit -m x", False),
         ("./git commit", False),

@@ -6,14 +6,17 @@ from typing import Final, assert_never
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Argv, Opaque, Plain, Unjudgeable
 
-# Sub-commands whose whole effect is in git's data and in the working tree. Not `rebase` and `am`: what they leave for
-# later is a list of things to run. Not `config`, `remote`, `submodule`, `worktree`, `gc`: they change more than data.
+# Sub-commands whose whole effect is in git's data and in the working tree. Not `config`, `remote`, `submodule`,
+# `worktree`, `gc`: they change more than data.
 WRITING: Final = frozenset(
     """
     add bisect branch checkout cherry-pick commit commit-tree fetch hash-object merge mv notes pull read-tree reset
     restore revert rm stash switch symbolic-ref tag update-index update-ref write-tree
     """.split()
 )
+# What these leave for later if they stop is a list of things to run, which is not taken over: they would end halfway,
+# on no branch. So nothing that contains one of them works on a copy.
+NOT_ON_A_COPY: Final = frozenset({"rebase", "am"})
 # Beside git in the same command: they print, or say where to run. None of them runs another program.
 BESIDE: Final = frozenset("cat cd echo grep head ls printf pwd sort tail test true uniq wc".split())
 VALUED: Final = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"})
@@ -39,7 +42,8 @@ def writes_git_data(command: str) -> bool:
 
 def _is_git_at_work(commands: Sequence[Argv]) -> bool:
     programs = {argv[0] for argv in commands if argv}
-    return programs <= BESIDE | {"git"} and any(_subcommand(argv) in WRITING for argv in commands)
+    told = {_subcommand(argv) for argv in commands}
+    return programs <= BESIDE | {"git"} and not told.isdisjoint(WRITING) and told.isdisjoint(NOT_ON_A_COPY)
 
 
 def _subcommand(argv: Argv) -> str | None:
