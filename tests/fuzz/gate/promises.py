@@ -31,12 +31,8 @@ Kind = Literal[
 
 # Written to, nothing is kept.
 SINKS: Final = frozenset({"/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr"})
-# Asked for its version, java counts what it does in a file below /tmp, which it removes in the end.
-OF_JAVA: Final = re.compile(r"/tmp/hsperfdata_\w+(?:/\d+)?|/proc/\d+/coredump_filter")
 # Only asked for their version; what they read of themselves to say it is not ours.
-VERSIONS: Final = (
-    "python python3 node npm java ruby perl gcc g++ clang make cmake docker gh pip pip3 sqlite3 psql ruff uv"
-)
+VERSIONS: Final = "python python3 node npm ruby perl gcc g++ clang make cmake docker gh pip pip3 sqlite3 psql ruff uv"
 # Patterns of system files with the programs that read them ("*": all) and why.
 SYSTEM_FILES: Final = (
     ("/usr/lib*", "*", "libraries, locales, and modules of interpreters"),
@@ -144,8 +140,6 @@ def programs_of(case: Case) -> list[str]:
 
 def _kind(effect: Effect, case: Case, tree: Tree, desk: Desk) -> Kind | None:
     match effect:
-        case Wrote(path=path) | Read(path=path) if OF_JAVA.fullmatch(path) and programs_of(case) == ["java"]:
-            return None
         case Wrote(path=path):
             return None if path in SINKS else "writes"
         case Executed(path=path):

@@ -13,6 +13,7 @@ import msgspec
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.config.errors import ConfigError
+from robota.config.yaml_document import YamlProblem, read_yaml
 from robota.contracts.verdict import Decision, Verdict
 from robota.log.errors import LogError
 from robota.policy.testing.cases import Case, CaseFile, CaseProblem, CaseResult, read_cases, run_cases
@@ -169,15 +170,9 @@ def _default_test_file(cwd: Path) -> Path:
 
 
 def _read_case_file(path: Path) -> CaseFile:
-    import yaml
-
     try:
-        text = path.read_text(encoding="utf-8")
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            # A few lines of them can stand for more than any memory holds.
-            raise CaseProblem("aliases are not read; write each value where it belongs")
-        return read_cases(yaml.safe_load(text))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        return read_cases(read_yaml(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, YamlProblem) as error:
         raise ConfigError(f"The policy tests in {path} cannot be read: {error}") from error
     except CaseProblem as problem:
         raise CaseProblem(f"{path}: {problem}.") from problem

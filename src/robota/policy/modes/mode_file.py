@@ -7,13 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.yaml_document import YamlProblem, read_yaml
 from robota.contracts.tool import ToolGroup
 from robota.policy.modes.task_modes import ModeGroup, TaskMode, known_modes
 
 SLUG: Final = re.compile(r"[A-Za-z0-9-]+")
-MAX_CHARACTERS: Final = 200_000
-# The parser needs quadratic time for brackets in brackets.
-MAX_BRACKETS: Final = 2_000
 # Editors and chats leave these behind; they would make a key unknown or a file unreadable.
 STRAY: Final = str.maketrans({"\ufeff": None, "\u200b": None, "\u00a0": " ", "\u2013": "-", "\u2014": "-"})
 OBSOLETE: Final = "browser"
@@ -51,18 +49,10 @@ def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, .
 
 def parse_modes(text: str, source: str) -> tuple[TaskMode, ...]:
     """The modes of a file, YAML or JSON. `ModeProblem` if any of them is wrong: half a file is worse than none."""
-    # Most workspaces have no such file.
-    import yaml
-
-    if len(text) > MAX_CHARACTERS or text.count("[") + text.count("{") > MAX_BRACKETS:
-        raise ModeProblem(f"{source}: it has more than {MAX_CHARACTERS:,} characters or {MAX_BRACKETS:,} brackets.")
-    cleaned = text.translate(STRAY)
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(cleaned, Loader=yaml.SafeLoader)):
-            raise ModeProblem(f"{source}: aliases are not read. Write each value where it belongs.")
-        entries = msgspec.convert(yaml.safe_load(cleaned) or {}, _File).custom_modes
-    except (yaml.YAMLError, msgspec.ValidationError, RecursionError, ValueError) as error:
-        raise ModeProblem(f"{source}: {error}") from error
+        entries = msgspec.convert(read_yaml(text.translate(STRAY)) or {}, _File).custom_modes
+    except (YamlProblem, msgspec.ValidationError) as error:
+        raise ModeProblem(f"{source}: {error}.") from error
     slugs = [entry.slug for entry in entries]
     if len(set(slugs)) != len(slugs):
         raise ModeProblem(f"{source}: two modes have the same slug.")

@@ -338,7 +338,6 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "python3": ReadOnlyCommand(flags="--version -V", operands=NOTHING, needs_flag=True),
     "node": ReadOnlyCommand(flags="--version -v", operands=NOTHING, needs_flag=True),
     "npm": ReadOnlyCommand(flags="--version -v", operands=NOTHING, needs_flag=True),
-    "java": ReadOnlyCommand(flags="--version -version", operands=NOTHING, needs_flag=True),
     **{
         name: _VERSION
         # Not those that look into the project for which version of themselves to run.

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from robota.config.yaml_document import YamlProblem, read_yaml
 from robota.providers.fault import FaultKind, ProviderFault
 
 # Beyond the faults every provider knows: a broken connection, an end without a closing, a reply that holds nothing.
@@ -147,8 +147,7 @@ def _json(text: str, path: Path) -> Any:
 
 
 def _yaml(text: str, path: Path) -> Any:
-    yaml: Any = import_module("yaml")  # Only who writes YAML pays for the parser.
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise script_fault(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
+        return read_yaml(text)
+    except YamlProblem as problem:
+        raise script_fault(f"{path} is not YAML: {problem}.") from problem
