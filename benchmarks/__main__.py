@@ -13,6 +13,7 @@ from benchmarks.measurement import Measurement, table, write_json
 from benchmarks.questions import questions
 from benchmarks.sandbox import sandbox
 from benchmarks.search import search
+from benchmarks.sessions import sessions
 from benchmarks.startup import one_shot, version
 from benchmarks.streaming import chunks, dialects
 from benchmarks.turn_files import turn_files
@@ -30,6 +31,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "sandbox": sandbox,
     "questions": questions,
     "search": search,
+    "sessions": sessions,
     "turn-files": turn_files,
     "checkpoints": checkpoints,
 }

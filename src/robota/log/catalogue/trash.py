@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,8 @@ from robota.log.errors import LogExists, LogInUse, LogWriteError, SessionAmbiguo
 
 # Within the directory of the sessions, so that moving is one rename, and whatever hides these from git hides it.
 TRASH: Final = ".trash"
+# What is put together there is no session yet: this is no valid id.
+DRAFT: Final = ".new-"
 TRASHED_NAME: Final = re.compile(r"(?P<at>\d{1,15})-(?P<id>[A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
@@ -65,6 +68,20 @@ def trashed_sessions(places: Iterable[SessionsPlace]) -> tuple[TrashedSession, .
     """What is in the trash of these places, the oldest first."""
     found = [each for place in places for each in _trashed_in(place.directory / TRASH)]
     return tuple(sorted(found, key=lambda each: (each.deleted_ms, each.id)))
+
+
+def left_drafts(places: Iterable[SessionsPlace], before_ms: int) -> tuple[TrashedSession, ...]:
+    """What forks and imports that were killed have left: never sessions, and not touched since then."""
+    found = []
+    for place in places:
+        if place.directory.is_symlink() or not place.directory.is_dir():
+            continue
+        for path in place.directory.glob(f"{DRAFT}*"):
+            status = path.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_mtime_ns // 1_000_000 < before_ms:
+                modified = status.st_mtime_ns // 1_000_000
+                found.append(TrashedSession(id=path.name, directory=path, deleted_ms=modified))
+    return tuple(found)
 
 
 def find_trashed(trashed: Iterable[TrashedSession], wanted: str) -> TrashedSession:

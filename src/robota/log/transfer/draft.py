@@ -5,9 +5,10 @@ import os
 import shutil
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 from robota.log.artifacts import artifact_path, force_path_to_disk
+from robota.log.catalogue.trash import DRAFT
 from robota.log.chain.head import ChainHead, head_path, note_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import ARTIFACTS_NAME
@@ -15,9 +16,6 @@ from robota.log.errors import ArtifactMissing, LogExists, LogWriteError
 from robota.log.record import FIRST_PREV, Payload, kind_of, seal
 from robota.log.store import SESSIONS, check_session_id, fallback_directory, prepare_project_directory
 from robota.secrets.redaction import Redactor
-
-# Not a valid id, so that a draft which was left behind is no session.
-DRAFT: Final = ".new-"
 
 
 class DraftSession:

@@ -1,6 +1,7 @@
 """`robota sessions show|rename|delete|prune` as a person or a script runs them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,12 @@ def test_a_directory_without_a_log_is_named_and_can_be_deleted(robota: Robota, s
     assert f"There is no log in {empty}" in robota("sessions", "list").stdout
     assert robota("sessions", "delete", "no-log").code == 0
     assert not empty.exists()
+
+
+def test_what_a_killed_import_left_is_pruned_when_it_is_old(robota: Robota, session: Path) -> None:
+    for name in (".new-old", ".new-young"):
+        (session.parent / name).mkdir()
+    os.utime(session.parent / ".new-old", (1, 1))
+    robota("sessions", "prune")
+    assert {path.name for path in session.parent.glob(".new-*")} == {".new-young"}
+    assert session.is_dir()

@@ -9,10 +9,12 @@ from robota.cli.commands.sessions.listing import age
 from robota.cli.commands.sessions.selection import chosen_places, person_directory, tell
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
-from robota.log.catalogue.trash import TrashedSession, remove_for_good, trashed_sessions
+from robota.log.catalogue.trash import TrashedSession, left_drafts, remove_for_good, trashed_sessions
 from robota.log.search.search import forget_removed
 
 AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
+# No fork and no import takes that long.
+DRAFT_MS: Final = 24 * 3_600_000
 UNIT_MS: Final = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 
@@ -20,7 +22,9 @@ def run(options: argparse.Namespace) -> int:
     """Empty the trash, or show what would go."""
     now_ms = time.time_ns() // 1_000_000
     latest = now_ms - age_ms(options.older_than) if options.older_than else now_ms
-    chosen = [each for each in trashed_sessions(chosen_places(options)) if each.deleted_ms <= latest]
+    places = chosen_places(options)
+    chosen = [each for each in trashed_sessions(places) if each.deleted_ms <= latest]
+    chosen += left_drafts(places, min(latest, now_ms - DRAFT_MS))
     if not options.dry_run:
         for each in chosen:
             remove_for_good(each)
