@@ -83,6 +83,14 @@ def test_trailing_blanks_of_the_new_text_are_kept(bench: Workbench, tmp_path: Pa
         # Typographic characters: those that are not part of the change stay.
         ("say “hello” — twice\n", 'say "hello" - twice', 'say "hello" - once', "say “hello” — once\n"),
         ("a\u00a0b “c”\n", 'b "c"', 'b "d"', "a\u00a0b “d”\n"),
+        ("“a” is “b”, “c”\n", '"a" is "b", "c"', '"x" is "b", "y"', "“x” is “b”, “y”\n"),
+        # U17: full-width punctuation, and characters composed in another way.
+        ("print（“你好”，a）：x\n", 'print("你好",a):x', 'print("你好",b):y', "print（“你好”，b）：y\n"),
+        ("cafe\u0301 naïve 1\n", "café naïve 1", "café naïve 2", "cafe\u0301 naïve 2\n"),
+        ("café 1\nx\n", "cafe\u0301 1", "tea 1", "tea 1\nx\n"),
+        ("\u1112\u1161\u11ab글 a\nz\n", "한글 a", "한글 b", "\u1112\u1161\u11ab글 b\nz\n"),
+        ("o\u0308\n  e\u0301(a)\n", "é(a)\n", "é(b)\n", "o\u0308\n  e\u0301(b)\n"),
+        ("e\u0301\n  if  e\u0301:\n", "if é:", "if é and x:", "e\u0301\n  if é and x:\n"),
     ],
 )
 def test_a_near_miss_in_one_place_only_is_found(
@@ -99,6 +107,8 @@ def test_a_near_miss_in_one_place_only_is_found(
         ("  go()\n\tgo()\n", "    go()\n"),
         ("call(a,  b)\ncall(a,   b)\n", "call(a, b)"),
         ("“a”\n„a‟\n", '"a"'),
+        ("f（a）\nf(a）\n", "f(a)"),
+        ("e\u0301\nx\ne\u0301 \n", "é"),
     ],
 )
 def test_a_near_miss_in_several_places_is_not_guessed(bench: Workbench, tmp_path: Path, content: str, old: str) -> None:

@@ -3,38 +3,35 @@
 Every block is looked for in the file as it is before the call, so that line numbers keep their meaning.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 
 import msgspec
 
 from robota.tools.editing.diff_blocks import DiffBlock
-from robota.tools.editing.matching import LOOSE, Match, SearchedLines, indentations, moved, numbers
+from robota.tools.editing.indentation import UnclearIndentation, rewritten
+from robota.tools.editing.matching import LOOSE, Match, SearchedLines, numbers
+from robota.tools.editing.pasted_text import NUMBERED, unnumbered
 from robota.workspace.text.source import LineEdit
 
 # How far from its start line a block may be found.
 BUFFER_LINES = 40
-# Above this many pairs of lines comparing takes seconds; then the block is replaced as a whole.
-MAX_PAIRS = 4_000_000
 
-NUMBERED = re.compile(r"\s*(\d+)\s+\|(?!\|)(?: |$)(.*)")
+BLANKS_PASSED_OVER = "blank lines around its SEARCH part were passed over"
 NUMBERS_REMOVED = "line numbers were removed from it"
 IDENTICAL = "Its SEARCH and REPLACE parts are identical, so it changes nothing."
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """A block and the index of its first line in the file. `passed_over` says how it differs from what is there."""
+    """A block, the lines of the file that it means, as indices, and what it changes in them.
+
+    What it only repeats is left alone. `passed_over` says how it differs from what is there.
+    """
 
     number: int
     start: int
-    search: tuple[str, ...]
-    replace: tuple[str, ...]
+    end: int
+    edits: tuple[LineEdit, ...]
     passed_over: str = ""
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.search)
 
 
 class Unplaced(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,15 +60,6 @@ def place_blocks(lines: SearchedLines, blocks: Sequence[DiffBlock]) -> tuple[lis
     return placed, sorted(unplaced, key=lambda each: each.block.number)
 
 
-def edits_of(placed: Placed, lines: SearchedLines) -> Iterator[LineEdit]:
-    """The lines that a block changes; those that it only repeats are left alone, as they stand in the file."""
-    meant = indentations(placed.search, lines.between(placed.start, placed.end))
-    for tag, i1, i2, j1, j2 in _changes(placed.search, placed.replace):
-        if tag != "equal":
-            new_lines = tuple(moved(line, meant) for line in placed.replace[j1:j2])
-            yield LineEdit(start_line=placed.start + i1 + 1, end_line=placed.start + i2, new_lines=new_lines)
-
-
 def _place(lines: SearchedLines, block: DiffBlock) -> Placed | Unplaced:
     if not any(line.strip() for line in block.search):
         return Unplaced(block=block, reason="Its SEARCH part is empty. Repeat some lines next to the place you mean.")
@@ -86,11 +74,26 @@ def _place(lines: SearchedLines, block: DiffBlock) -> Placed | Unplaced:
         chosen = _chosen(places, reading.hint, match)
         if chosen is None:
             return Unplaced(block=block, reason=_ambiguous(places, match))
-        passed_over = " and ".join(filter(None, (reading.passed_over, match.value)))
-        return Placed(
-            number=block.number, start=chosen, search=reading.search, replace=reading.replace, passed_over=passed_over
-        )
+        return _placed(lines, block, reading, chosen, match)
     return Unplaced(block=block, reason=_not_found(lines, block), is_missing=True)
+
+
+def _placed(lines: SearchedLines, block: DiffBlock, reading: Reading, start: int, match: Match) -> Placed | Unplaced:
+    end = start + len(reading.search)
+    try:
+        changes = tuple(rewritten(lines.between(start, end), reading.search, reading.replace))
+    except UnclearIndentation as problem:
+        return Unplaced(block=block, reason=f"Its SEARCH text is at line {start + 1}. {problem}")
+    return Placed(
+        number=block.number,
+        start=start,
+        end=end,
+        edits=tuple(
+            LineEdit(start_line=start + each.start + 1, end_line=start + each.end, new_lines=each.new_lines)
+            for each in changes
+        ),
+        passed_over=" and ".join(filter(None, (reading.passed_over, match.value))),
+    )
 
 
 def _attempts(block: DiffBlock) -> Iterator[tuple[Reading, Match]]:
@@ -100,8 +103,28 @@ def _attempts(block: DiffBlock) -> Iterator[tuple[Reading, Match]]:
     readings = [written, unnumbered] if unnumbered else [written]
     yield from ((reading, Match.EXACT) for reading in readings)
     yield from ((reading, match) for reading in readings for match in LOOSE)
+    bare = _without_blank_edges(block)
+    if bare is not None:
+        yield from ((bare, match) for match in Match)
     if any(NUMBERED.match(line) for line in block.search):
         yield from ((_with_fewer_numbers(block), match) for match in Match)
+
+
+def _without_blank_edges(block: DiffBlock) -> Reading | None:
+    """The block without the blank lines around its SEARCH part, which may be there for looks; None if it has none."""
+    written = [bool(line.strip()) for line in block.search]
+    before, after = written.index(True), written[::-1].index(True)
+    if not before and not after:
+        return None
+    replace = list(block.replace)
+    while before and replace and not replace[0].strip():
+        replace, before = replace[1:], before - 1
+    while after and replace and not replace[-1].strip():
+        replace, after = replace[:-1], after - 1
+    first = written.index(True)
+    search = block.search[first : len(written) - written[::-1].index(True)]
+    hint = None if block.start_line is None else block.start_line + first
+    return Reading(search=search, replace=tuple(replace), hint=hint, passed_over=BLANKS_PASSED_OVER)
 
 
 def _without_numbers(block: DiffBlock) -> Reading | None:
@@ -109,11 +132,10 @@ def _without_numbers(block: DiffBlock) -> Reading | None:
     found = [NUMBERED.match(line) for line in block.search]
     if not all(found):
         return None
-    replace = [NUMBERED.match(line) for line in block.replace]
     first = found[0]
     return Reading(
         search=tuple(match[2] for match in found if match),
-        replace=tuple(match[2] for match in replace if match) if all(replace) else block.replace,
+        replace=tuple(unnumbered(line) for line in block.replace),
         hint=block.start_line or (int(first[1]) if first else None),
         passed_over=NUMBERS_REMOVED,
     )
@@ -122,16 +144,11 @@ def _without_numbers(block: DiffBlock) -> Reading | None:
 def _with_fewer_numbers(block: DiffBlock) -> Reading:
     """The last resort: numbers are removed from whichever lines have one."""
     return Reading(
-        search=tuple(_unnumbered(line) for line in block.search),
-        replace=tuple(_unnumbered(line) for line in block.replace),
+        search=tuple(unnumbered(line) for line in block.search),
+        replace=tuple(unnumbered(line) for line in block.replace),
         hint=block.start_line,
         passed_over=NUMBERS_REMOVED,
     )
-
-
-def _unnumbered(line: str) -> str:
-    match = NUMBERED.match(line)
-    return match[2] if match else line
 
 
 def _overlapping(placed: Sequence[Placed], blocks: Mapping[int, DiffBlock]) -> Iterator[Unplaced]:
@@ -182,9 +199,3 @@ def _not_found(lines: SearchedLines, block: DiffBlock) -> str:
     elsewhere = lines.places(block.search, Match.EXACT)
     reason = f"Its SEARCH text is not within {BUFFER_LINES} lines of line {block.start_line}"
     return f"{reason}; it stands at: line {numbers(elsewhere)}." if elsewhere else f"{reason}."
-
-
-def _changes(search: Sequence[str], replace: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    if len(search) * len(replace) > MAX_PAIRS:
-        return [("replace", 0, len(search), 0, len(replace))]
-    return list(SequenceMatcher(None, search, replace, autojunk=False).get_opcodes())

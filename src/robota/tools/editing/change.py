@@ -11,6 +11,7 @@ from robota.contracts.workspace import Files
 from robota.protocol.views import DiffView
 from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
+from robota.tools.editing.pasted_text import PastedText, check_new_text, remark_on_new_file
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.files import FileData, WriteResult
@@ -42,7 +43,8 @@ def new_file(path: str, content: str) -> FileChange:
     """A file where there was none."""
     form = TextForm()
     shown = difference(printable_name(path), None, content)
-    return FileChange(path=path, data=encode(content, form), form=form, difference=shown)
+    remark = remark_on_new_file(content)
+    return FileChange(path=path, data=encode(content, form), form=form, difference=shown, remark=remark)
 
 
 def changed_file(path: str, source: SourceText, spans: list[TextSpan], remark: str = "") -> FileChange:
@@ -56,6 +58,14 @@ def changed_file(path: str, source: SourceText, spans: list[TextSpan], remark: s
         over=source.file,
         remark=remark,
     )
+
+
+def checked_new_text(source: SourceText, spans: list[TextSpan]) -> str:
+    """What to remark on new text that looks pasted; a `ToolError` if lines would be lost to it."""
+    try:
+        return check_new_text(source, [source.trimmed(span) for span in spans])
+    except PastedText as problem:
+        raise ToolError(f"{problem} Nothing was changed.") from problem
 
 
 def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:

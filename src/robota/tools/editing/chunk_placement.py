@@ -4,12 +4,13 @@ Chunks stand in the order of the file: each is looked for below the one before i
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby, product
 
 import msgspec
 
-from robota.tools.editing.matching import LOOSE, Match, SearchedLines, indentations, moved, numbers
+from robota.tools.editing.indentation import Indentation, UnclearIndentation
+from robota.tools.editing.matching import LOOSE, Match, SearchedLines, numbers
 from robota.tools.editing.patch_format import Chunk, PatchLine
 from robota.workspace.text.source import LineEdit
 
@@ -17,16 +18,16 @@ IN_ORDER = "Chunks must be in the order of the file."
 
 
 class PlacedChunk(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of a chunk and the index in the file of the first of them. `passed_over`: how it differs from there."""
+    """A chunk, the lines of the file that it means, as indices, and the edits that it makes there.
+
+    Lines that stay are left alone, as they stand in the file. `passed_over` says how it differs from what is there.
+    """
 
     number: int
     start: int
-    lines: tuple[PatchLine, ...]
+    end: int
+    edits: tuple[LineEdit, ...]
     passed_over: str = ""
-
-    @property
-    def end(self) -> int:
-        return self.start + len(_old(self.lines))
 
 
 class UnplacedChunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,23 +55,11 @@ def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[Pl
         outcome = _place(lines, chunk, below)
         if isinstance(outcome, PlacedChunk):
             placed.append(outcome)
-            below = outcome.end
+            # What is appended to the file says nothing about where the next chunk is.
+            below = below if outcome.start == lines.count else outcome.end
         else:
             unplaced.append(outcome)
-    return placed, unplaced
-
-
-def edits_of(placed: PlacedChunk, lines: SearchedLines) -> Iterator[LineEdit]:
-    """The lines that go and come; those that stay are left alone, as they stand in the file."""
-    meant = indentations(_old(placed.lines), lines.between(placed.start, placed.end))
-    at = placed.start
-    for stays, run in groupby(placed.lines, key=lambda line: line.mark == " "):
-        part = tuple(run)
-        gone = len(_old(part))
-        if not stays:
-            new_lines = tuple(moved(line.text, meant) for line in part if line.mark == "+")
-            yield LineEdit(start_line=at + 1, end_line=at + gone, new_lines=new_lines)
-        at += gone
+    return sorted(placed, key=lambda each: each.start), unplaced
 
 
 def _place(lines: SearchedLines, chunk: Chunk, below: int) -> PlacedChunk | UnplacedChunk:
@@ -79,14 +68,30 @@ def _place(lines: SearchedLines, chunk: Chunk, below: int) -> PlacedChunk | Unpl
         readings = _readings(chunk)
         if not _old(readings[-1].lines):
             start = _place_of_addition(chunk, contexts, below, lines.count)
-            return PlacedChunk(number=chunk.number, start=start, lines=readings[-1].lines)
+            return _placed(lines, readings[-1], start)
         found = _found(lines, readings, contexts, below)
-    except (_Ambiguous, _NoContext) as problem:
+    except (_Ambiguous, _NoContext, UnclearIndentation) as problem:
         return UnplacedChunk(number=chunk.number, reason=str(problem))
     if found is not None:
         return found
     sought = _old(readings[-1].lines)
     return UnplacedChunk(number=chunk.number, reason=_not_found(lines, chunk, sought, below), sought=sought)
+
+
+def _placed(lines: SearchedLines, chunk: Chunk, start: int, match: Match = Match.EXACT) -> PlacedChunk:
+    old = _old(chunk.lines)
+    end = start + len(old)
+    indentation = Indentation(old, lines.between(start, end))
+    edits: list[LineEdit] = []
+    at = 0
+    for stays, run in groupby(chunk.lines, key=lambda line: line.mark == " "):
+        part = tuple(run)
+        gone = len(_old(part))
+        if not stays:
+            new_lines = indentation.of_file([line.text for line in part if line.mark == "+"], at, at + gone)
+            edits.append(LineEdit(start_line=start + at + 1, end_line=start + at + gone, new_lines=new_lines))
+        at += gone
+    return PlacedChunk(number=chunk.number, start=start, end=end, edits=tuple(edits), passed_over=match.value)
 
 
 def _readings(chunk: Chunk) -> list[Chunk]:
@@ -109,7 +114,7 @@ def _found(
         if len(places) > 1:
             raise _Ambiguous(_several(places, match))
         if places:
-            return PlacedChunk(number=chunk.number, start=places[0], lines=chunk.lines, passed_over=match.value)
+            return _placed(lines, chunk, places[0], match)
     return _on_the_context_line(lines, readings[-1], contexts, below)
 
 
@@ -118,7 +123,7 @@ def _on_the_context_line(
 ) -> PlacedChunk | None:
     """Some models repeat the line after `@@` as the first line of the chunk."""
     places = set(lines.places(_old(chunk.lines), Match.EXACT, below)) & set(contexts or ())
-    return PlacedChunk(number=chunk.number, start=places.pop(), lines=chunk.lines) if len(places) == 1 else None
+    return _placed(lines, chunk, places.pop()) if len(places) == 1 else None
 
 
 def _place_of_addition(chunk: Chunk, contexts: Sequence[int] | None, below: int, count: int) -> int:

@@ -10,7 +10,8 @@ The markers stand at the beginning of a line of their own:
     the lines that shall be there
     >>>>>>> REPLACE
 
-A line of the file that looks like a marker is written with a backslash before it.
+A line of the file that looks like a marker is written with a backslash before it. If the first marker of a block has
+another number of angle brackets, the others have as many characters, and lines with fewer are text.
 """
 
 import re
@@ -27,9 +28,11 @@ FORMAT = (
     f"{SEARCH}\n:start_line:N (optional)\n{RULE}\nlines as they are\n{SEPARATOR}\nlines as they shall be\n{REPLACE}"
 )
 
-CONFLICT_MARKS = ("<<<<<<<", ">>>>>>>")
 LINE_MARKS = (":start_line:", ":end_line:")
-LINE_NUMBER = re.compile(r":(start|end)_line:\s*(\d+)\s*")
+LINE_NUMBER = re.compile(r":(start|end)_line:\s*\[?\s*(\d+)\s*\]?\s*")
+# Some models close the marker like a tag.
+OPENING = re.compile(r"(<{5,}) SEARCH>?")
+USUAL_LENGTH = 7
 ESCAPED = re.compile(r"\\(\\*(?:<<<<<<<|=======|>>>>>>>|-------|:start_line:|:end_line:))")
 
 
@@ -47,11 +50,11 @@ class BadDiff(Exception):
 
 
 class BlockSection(Enum):
-    """Where in the diff a line stands; the value is the marker that ends this place."""
+    """Where in the diff a line stands."""
 
-    OUTSIDE = SEARCH
-    IN_SEARCH = SEPARATOR
-    IN_REPLACE = REPLACE
+    OUTSIDE = "outside"
+    IN_SEARCH = "in SEARCH"
+    IN_REPLACE = "in REPLACE"
 
 
 AFTER = {
@@ -61,41 +64,57 @@ AFTER = {
 }
 
 
+class Markers(msgspec.Struct, frozen=True, kw_only=True):
+    """The markers of a block, by the number of characters that its first one has."""
+
+    length: int = USUAL_LENGTH
+
+    def ending(self, place: BlockSection) -> str:
+        """The marker that ends a place."""
+        match place:
+            case BlockSection.OUTSIDE:
+                return f"{'<' * self.length} SEARCH"
+            case BlockSection.IN_SEARCH:
+                return "=" * self.length
+            case BlockSection.IN_REPLACE:
+                return f"{'>' * self.length} REPLACE"
+
+    def of(self, line: str) -> str | None:
+        """The marker that a line is, or the whole line if it only looks like one."""
+        text = line.rstrip()
+        if text == f"{self.ending(BlockSection.OUTSIDE)}>":
+            return text[:-1]
+        is_conflict = text.startswith(("<" * self.length, ">" * self.length))
+        return text if is_conflict or text == self.ending(BlockSection.IN_SEARCH) else None
+
+
 def read_blocks(diff: str) -> tuple[DiffBlock, ...]:
     """The blocks of a diff, in its order. What stands between blocks is passed over."""
     lines = diff.replace("\r\n", "\n").split("\n")
-    place = BlockSection.OUTSIDE
+    place, markers = BlockSection.OUTSIDE, Markers()
     parts: dict[BlockSection, list[str]] = {each: [] for each in BlockSection}
     blocks: list[DiffBlock] = []
     for number, line in enumerate(lines, 1):
-        marker = _marker(line)
+        if place is BlockSection.OUTSIDE:
+            opening = OPENING.fullmatch(line.rstrip())
+            markers = Markers(length=len(opening[1])) if opening else Markers()
+        marker = markers.of(line)
         if marker is None:
             _check_replacement(line, place, number)
             parts[place].append(line)
             continue
-        if marker != place.value:
-            raise _misplaced(marker, place.value, number, lines)
+        if marker != markers.ending(place):
+            raise _misplaced(marker, markers, place, number, lines)
         if place is BlockSection.IN_REPLACE:
             blocks.append(_block(len(blocks) + 1, parts[BlockSection.IN_SEARCH], parts[BlockSection.IN_REPLACE]))
             parts = {each: [] for each in BlockSection}
         place = AFTER[place]
     if place is not BlockSection.OUTSIDE:
-        raise BadDiff(
-            f"Unexpected end of sequence: the diff ended where '{place.value}' was expected.\n{_what_to_do()}"
-        )
+        expected = markers.ending(place)
+        raise BadDiff(f"Unexpected end of sequence: the diff ended where '{expected}' was expected.\n{_what_to_do()}")
     if not blocks:
         raise BadDiff(f"The diff holds no block: no line begins with '{SEARCH}'.\n{_what_to_do()}")
     return tuple(blocks)
-
-
-def _marker(line: str) -> str | None:
-    """The marker that a line is, or the whole line if it only looks like one."""
-    text = line.rstrip()
-    if text in {SEARCH, f"{SEARCH}>"}:  # some models close the marker like a tag
-        return SEARCH
-    if text in {SEPARATOR, REPLACE} or text.startswith(CONFLICT_MARKS):
-        return text
-    return None
 
 
 def _check_replacement(line: str, place: BlockSection, number: int) -> None:
@@ -106,9 +125,11 @@ def _check_replacement(line: str, place: BlockSection, number: int) -> None:
         )
 
 
-def _misplaced(found: str, expected: str, number: int, lines: Sequence[str]) -> BadDiff:
-    where = f"Line {number} of the diff is malformed: found '{found}' where '{expected}' was expected."
-    if found not in {SEARCH, SEPARATOR, REPLACE} or (found == SEPARATOR and _blocks_are_complete(lines)):
+def _misplaced(found: str, markers: Markers, place: BlockSection, number: int, lines: Sequence[str]) -> BadDiff:
+    where = f"Line {number} of the diff is malformed: found '{found}' where '{markers.ending(place)}' was expected."
+    is_separator = found == markers.ending(BlockSection.IN_SEARCH)
+    is_marker = found in {markers.ending(each) for each in BlockSection}
+    if not is_marker or (is_separator and _blocks_are_complete(markers, lines)):
         where += (
             " It looks like a merge conflict marker. If the line belongs to the file, put a backslash before it: "
             f"'\\{found}'."
@@ -116,11 +137,11 @@ def _misplaced(found: str, expected: str, number: int, lines: Sequence[str]) -> 
     return BadDiff(f"{where}\n{_what_to_do()}")
 
 
-def _blocks_are_complete(lines: Sequence[str]) -> bool:
+def _blocks_are_complete(markers: Markers, lines: Sequence[str]) -> bool:
     """Whether the counts fit together, so that a marker too many is rather a line of the file."""
-    markers = [_marker(line) for line in lines]
-    searches = markers.count(SEARCH)
-    return searches == markers.count(REPLACE) and markers.count(SEPARATOR) >= searches
+    found = [markers.of(line) for line in lines]
+    searches, separators, replaces = (found.count(markers.ending(place)) for place in BlockSection)
+    return searches == replaces and separators >= searches
 
 
 def _block(number: int, search: list[str], replace: list[str]) -> DiffBlock:
@@ -136,6 +157,9 @@ def _block(number: int, search: list[str], replace: list[str]) -> DiffBlock:
 def _header(search: list[str], number: int) -> tuple[int | None, list[str]]:
     """The start line that a SEARCH part begins with, if it does, and its lines after that."""
     start_line, rest = None, search
+    first = next((line for line in search if line.strip()), "")
+    if first.startswith((*LINE_MARKS, RULE)) and not search[0].strip():
+        rest = search[search.index(first) :]
     while rest and rest[0].startswith(LINE_MARKS):
         match = LINE_NUMBER.fullmatch(rest[0])
         if match is None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from robota.contracts.tool import ToolError
 from robota.contracts.workspace import Files
-from robota.tools.editing.block_placement import Placed, Unplaced, edits_of, place_blocks
-from robota.tools.editing.change import FileChange, changed_file
+from robota.tools.editing.block_placement import Placed, Unplaced, place_blocks
+from robota.tools.editing.change import FileChange, changed_file, checked_new_text
 from robota.tools.editing.diff_blocks import BadDiff, read_blocks
 from robota.tools.editing.matching import SearchedLines
 from robota.workspace.text.source import read_source
@@ -22,10 +22,11 @@ def changed_by_diff(files: Files, path: str, diff: str) -> FileChange:
     placed, unplaced = place_blocks(lines, blocks)
     if unplaced:
         raise ToolError(_failure(path, source.lines, len(blocks), unplaced))
-    spans = [source.trimmed(source.span_of(edit)) for block in placed for edit in edits_of(block, lines)]
+    spans = [source.trimmed(source.span_of(edit)) for block in placed for edit in block.edits]
     if not any(spans):
         raise ToolError(f"The diff changes nothing: {path!r} already is as it shall be. Nothing was changed.")
-    return changed_file(path, source, spans, _remark(placed))
+    remark = " ".join(filter(None, (_remark(placed), checked_new_text(source, spans))))
+    return changed_file(path, source, spans, remark)
 
 
 def _remark(placed: Sequence[Placed]) -> str:

@@ -12,7 +12,7 @@ from robota.workspace.problems import Missing
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
-    from robota.tools.editing.find_text import Ambiguous, FoundText
+    from robota.tools.editing.find_text import Ambiguous, FoundText, Unclear
     from robota.workspace.text.source import SourceText
 
 
@@ -41,7 +41,7 @@ def touches(params: EditFileParams) -> Touches:
 
 
 def _change(params: EditFileParams, files: Files) -> "FileChange":
-    from robota.tools.editing.change import changed_file
+    from robota.tools.editing.change import changed_file, checked_new_text
     from robota.tools.editing.find_text import FoundText, find_text
     from robota.workspace.text.encoding import plain_newlines
     from robota.workspace.text.source import read_source
@@ -59,7 +59,8 @@ def _change(params: EditFileParams, files: Files) -> "FileChange":
     found = find_text(source.text, old, new, everywhere=params.replace_all)
     if not isinstance(found, FoundText):
         raise _not_replaced(params, source, found)
-    return changed_file(params.path, source, found.spans, _remark(found))
+    remark = " ".join(filter(None, (_remark(found), checked_new_text(source, found.spans))))
+    return changed_file(params.path, source, found.spans, remark)
 
 
 def _creation(params: EditFileParams, files: Files) -> "FileChange":
@@ -82,10 +83,17 @@ def _remark(found: "FoundText") -> str:
     return f"Replaced {found.count} occurrences." if found.count > 1 else ""
 
 
-def _not_replaced(params: EditFileParams, source: "SourceText", found: "Ambiguous | None") -> ToolError:
+def _not_replaced(params: EditFileParams, source: "SourceText", found: "Ambiguous | Unclear | None") -> ToolError:
+    from robota.tools.editing.find_text import Unclear
+    from robota.tools.editing.indentation import UNCLEAR
+
     if found is None:
         return _not_found(params, source)
     name = printable_name(params.path)
+    if isinstance(found, Unclear):
+        return ToolError(
+            f"old_string is not exactly in {name!r}; at line {found.line} it is nearly. {UNCLEAR} Nothing was changed."
+        )
     places = ", ".join(str(line) for line in found.lines)
     places += ", …" if found.count > len(found.lines) else ""
     if found.loosely:
@@ -101,9 +109,17 @@ def _not_replaced(params: EditFileParams, source: "SourceText", found: "Ambiguou
 
 def _not_found(params: EditFileParams, source: "SourceText") -> ToolError:
     from robota.tools.editing.nearest_text import nearest_text
+    from robota.tools.editing.pasted_text import NUMBERED
     from robota.workspace.text.encoding import lines_of, plain_newlines
 
-    nearest = nearest_text(source.lines, lines_of(plain_newlines(params.old_string)))
+    quoted = lines_of(plain_newlines(params.old_string))
+    if all(NUMBERED.match(line) for line in quoted if line.strip()):
+        return ToolError(
+            f"old_string was not found in {printable_name(params.path)!r}: its lines begin with numbers and bars, here "
+            f"{quoted[0].strip()[:80]!r}. They belong to the listing of read_file, not to the file. Nothing was "
+            "changed. Give old_string and new_string again without them."
+        )
+    nearest = nearest_text(source.lines, quoted)
     return ToolError(
         f"old_string was not found in {printable_name(params.path)!r}. Nothing was changed. {nearest}\n"
         "Copy the text exactly as it stands in the file, without line numbers, or read the file again."

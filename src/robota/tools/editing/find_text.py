@@ -6,21 +6,13 @@ from itertools import islice
 
 import msgspec
 
-from robota.tools.editing.matching import reindented
-from robota.workspace.text.source import TextSpan, common_prefix, common_suffix
+from robota.tools.editing.indentation import UnclearIndentation, indentation_of, rewritten
+from robota.tools.editing.look_alikes import PlainText, plain, replaced
+from robota.workspace.text.source import TextSpan
 
-# One character for one character, so that positions stay the same.
-LOOK_ALIKES = {
-    "'": "‘’‚‛′`´",
-    '"': "“”„‟″«»",
-    "-": "‐‑‒–—―−",
-    " ": "\u00a0\u2002\u2003\u2007\u2009\u202f\u3000",
-}
 MAX_NAMED_PLACES = 20
 MANY = 1_000
-FOLDED = str.maketrans({other: plain for plain, others in LOOK_ALIKES.items() for other in others})
 WHITESPACE = re.compile(r"(\s+)")
-WHITESPACE_CHARACTERS = " \t\n\f\v"
 
 
 class FoundText(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +31,20 @@ class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
     loosely: str = ""
 
 
-def find_text(text: str, old: str, new: str, *, everywhere: bool) -> FoundText | Ambiguous | None:
+class Unclear(msgspec.Struct, frozen=True, kw_only=True):
+    """The text stands at one place but is indented so differently that the indentation of new lines cannot be told."""
+
+    line: int
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the text stands nearly, and the replacements to make there; None if their indentation is unclear."""
+
+    start: int
+    spans: list[TextSpan] | None
+
+
+def find_text(text: str, old: str, new: str, *, everywhere: bool) -> FoundText | Ambiguous | Unclear | None:
     """Replacing `old` by `new` in `text`; None if it is not there. All are plain text with `\\n` endings."""
     first = text.find(old)
     is_only_one = first >= 0 and text.find(old, first + len(old)) < 0
@@ -50,13 +55,20 @@ def find_text(text: str, old: str, new: str, *, everywhere: bool) -> FoundText |
         return FoundText(spans=_replacements(text, old, new, count), count=count)
     if count:
         return Ambiguous(lines=_line_numbers(text, _occurrences(text, old)), count=count)
+    return _find_loosely(text, old, new)
+
+
+def _find_loosely(text: str, old: str, new: str) -> FoundText | Ambiguous | Unclear | None:
+    there = PlainText(text)
     for way, search in LOOSE_WAYS:
-        spans = search(text, old, new)
-        if len(spans) == 1:
-            return FoundText(spans=spans, loosely=way)
-        if spans:
-            lines = _line_numbers(text, (span.start for span in spans))
-            return Ambiguous(lines=lines, count=len(spans), loosely=way)
+        places = search(text, there, old, new)
+        lines = _line_numbers(text, (place.start for place in places))
+        if len(places) > 1:
+            return Ambiguous(lines=lines, count=len(places), loosely=way)
+        if places and places[0].spans is None:
+            return Unclear(line=lines[0])
+        if places and places[0].spans is not None:
+            return FoundText(spans=places[0].spans, loosely=way)
     return None
 
 
@@ -79,27 +91,24 @@ def _line_numbers(text: str, positions: Iterable[int]) -> list[int]:
     return [text.count("\n", 0, position) + 1 for position in islice(positions, MAX_NAMED_PLACES)]
 
 
-def _by_look(text: str, old: str, new: str) -> list[TextSpan]:
-    """Typographic quotes, dashes and blanks taken for the plain ones; what `new` keeps of `old` is not touched."""
-    head = common_prefix(old, new)
-    tail = common_suffix(old, new, min(len(old), len(new)) - head)
+def _by_look(_text: str, there: PlainText, old: str, new: str) -> list[Place]:
+    """Characters that look alike taken for one another; what `new` keeps of `old` is not touched."""
     return [
-        TextSpan(start=at + head, end=at + len(old) - tail, new=new[head : len(new) - tail])
-        for at in _occurrences(text.translate(FOLDED), old.translate(FOLDED))
+        Place(start=there.original(at), spans=replaced(there, at, old, new))
+        for at in _occurrences(there.plain, plain(old))
     ]
 
 
-def _by_lines(text: str, old: str, new: str) -> list[TextSpan]:
-    """Whole lines, whatever blanks they begin and end with, if one change of indentation explains them all."""
+def _by_lines(text: str, there: PlainText, old: str, new: str) -> list[Place]:
+    """Whole lines, whatever blanks they begin and end with."""
     quoted, replacement = _without_common_edges(old, new, "\n")
-    wanted = [line.strip() for line in quoted.translate(FOLDED).split("\n")]
+    wanted = [line.strip() for line in plain(quoted).split("\n")]
     if not any(wanted):
         return []
     lines = text.split("\n")
-    bare = [line.strip() for line in text.translate(FOLDED).split("\n")]
+    bare = [line.strip() for line in there.plain.split("\n")]
     starts = (at for at in _indexes(bare, wanted[0]) if bare[at : at + len(wanted)] == wanted)
-    spans = [_lines_span(lines, at, quoted.split("\n"), replacement) for at in starts]
-    return [span for span in spans if span is not None]
+    return [_place_of_lines(lines, at, quoted.split("\n"), replacement) for at in starts]
 
 
 def _without_common_edges(old: str, new: str, blanks: str) -> tuple[str, str]:
@@ -120,27 +129,56 @@ def _indexes(lines: list[str], wanted: str) -> Iterator[int]:
         yield at
 
 
-def _lines_span(lines: list[str], at: int, old: list[str], new: str) -> TextSpan | None:
-    there = lines[at : at + len(old)]
-    replacement = reindented(there, old, new.split("\n") if new else [])
-    if replacement is None:
-        return None
+def _place_of_lines(lines: list[str], at: int, old: list[str], new: str) -> Place:
     start = sum(len(line) + 1 for line in lines[:at])
+    there = lines[at : at + len(old)]
+    if new:
+        return Place(start=start, spans=_line_spans(start, there, old, new.split("\n")))
     end = start + sum(len(line) + 1 for line in there) - 1
-    if not replacement and at + len(old) < len(lines):  # the lines go, and so does the last of their endings
+    if at + len(old) < len(lines):  # the lines go, and so does the last of their endings
         end += 1
-    return TextSpan(start=start, end=end, new="\n".join(replacement))
+    return Place(start=start, spans=[TextSpan(start=start, end=end, new="")])
 
 
-def _by_words(text: str, old: str, new: str) -> list[TextSpan]:
-    """The same words with other blanks between them; a line break stays a line break."""
-    quoted, replacement = _without_common_edges(old, new, WHITESPACE_CHARACTERS)
-    if not quoted:
+def _line_spans(start: int, there: list[str], old: list[str], new: list[str]) -> list[TextSpan] | None:
+    """The lines `there`, which begin at `start`, with what changes in them; None if the indentation is unclear."""
+    lines: list[str] = []
+    done = 0
+    try:
+        for change in rewritten(there, old, new):
+            lines += [*there[done : change.start], *change.new_lines]
+            done = change.end
+    except UnclearIndentation:
+        return None
+    lines += there[done:]
+    return [TextSpan(start=start, end=start + len("\n".join(there)), new="\n".join(lines))]
+
+
+def _by_words(text: str, there: PlainText, old: str, new: str) -> list[Place]:
+    """The same words with other blanks between them, on as many lines."""
+    quoted, replacement = _without_common_edges(old, new, "\n")
+    if not quoted.strip():
         return []
-    pattern = _words_pattern(quoted.translate(FOLDED))
+    hits = _words_pattern(plain(quoted.strip())).finditer(there.plain)
     return [
-        TextSpan(start=hit.start(), end=hit.end(), new=replacement) for hit in pattern.finditer(text.translate(FOLDED))
+        _place_of_words(text, there.original(hit.start()), there.original(hit.end()), quoted, replacement)
+        for hit in hits
     ]
+
+
+def _place_of_words(text: str, start: int, end: int, old: str, new: str) -> Place:
+    old, new = old.rstrip(), new.removesuffix(old[len(old.rstrip()) :])
+    line_start = text.rfind("\n", 0, start) + 1
+    if not text[line_start:start].strip():
+        spans = _line_spans(line_start, text[line_start:end].split("\n"), old.split("\n"), new.split("\n"))
+        return Place(start=start, spans=spans)
+    # It begins within a line, where there is no indentation; the other lines must have theirs.
+    inner = old.lstrip()
+    new = new.removeprefix(old[: len(old) - len(inner)])
+    is_even = [indentation_of(line) for line in text[start:end].split("\n")[1:]] == [
+        indentation_of(line) for line in inner.split("\n")[1:]
+    ]
+    return Place(start=start, spans=[TextSpan(start=start, end=end, new=new)] if is_even else None)
 
 
 def _words_pattern(old: str) -> re.Pattern[str]:
@@ -149,11 +187,11 @@ def _words_pattern(old: str) -> re.Pattern[str]:
 
 
 def _blanks(run: str) -> str:
-    return r"[^\S\n]*(?:\n[^\S\n]*)+" if "\n" in run else r"[^\S\n]+"
+    return r"[^\S\n]*" + r"\n[^\S\n]*" * run.count("\n") if "\n" in run else r"[^\S\n]+"
 
 
 LOOSE_WAYS = (
-    ("apart from typographic characters", _by_look),
+    ("apart from characters that look alike", _by_look),
     ("apart from indentation and trailing blanks", _by_lines),
     ("apart from the blanks between words", _by_words),
 )

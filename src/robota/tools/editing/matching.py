@@ -1,20 +1,10 @@
 """Finding lines in a file: exactly, or a little less so. Which of several places is meant is for the caller to say."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
+from robota.tools.editing.look_alikes import plain
 from robota.workspace.text.source import SourceText
-
-# What keyboards and models write in place of typographic characters.
-PLAIN = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛", "'"),
-        **dict.fromkeys("“”„‟", '"'),
-        **dict.fromkeys("‐‑‒–—―−", "-"),
-        "…": "...",
-    }
-)
 
 
 class Match(Enum):
@@ -89,62 +79,7 @@ class SearchedLines:
 
 def fold(line: str) -> str:
     """A line reduced to what it says: plain punctuation, single blanks, none at the ends."""
-    return " ".join(line.translate(PLAIN).split())
-
-
-def indentations(written: Sequence[str], there: Sequence[str]) -> dict[str, str]:
-    """Which indentation of the file each indentation of a quotation means, if it means another one anywhere.
-
-    Where lines disagree, the first decides.
-    """
-    meant: dict[str, str] = {}
-    for quoted, actual in zip(written, there, strict=True):
-        if quoted.strip():
-            meant.setdefault(indentation_of(quoted), indentation_of(actual))
-    return meant if any(quoted != actual for quoted, actual in meant.items()) else {}
-
-
-def moved(line: str, meant: Mapping[str, str]) -> str:
-    """A new line, indented as the lines around it are in the file rather than in the quotation."""
-    if not meant or not line.strip():
-        return line
-    own = indentation_of(line)
-    known = max((each for each in meant if own.startswith(each)), key=len, default=None)
-    if known is not None:
-        return meant[known] + line[len(known) :]
-    outermost = min(meant, key=len)
-    room = len(meant[outermost]) - len(outermost) + len(own)
-    return meant[outermost][: max(0, room)] + line[len(own) :]
-
-
-def reindented(there: list[str], old: list[str], new: list[str]) -> list[str] | None:
-    """What stands in the file in place of `there` when `old`, the model's quotation of it, becomes `new`.
-
-    Lines that `new` keeps of `old` stay as they are in the file. The others are indented as the file is, if the two
-    differ in the same way on every line; None if they do not.
-    """
-    shift = _shift(there, old)
-    if shift is None:
-        return None
-    lines: list[str] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        lines += there[i1:i2] if tag == "equal" else [moved(line, shift) for line in new[j1:j2]]
-    return lines
-
-
-def _shift(there: list[str], old: list[str]) -> dict[str, str] | None:
-    """Which indentation of the file each indentation of the quotation means."""
-    shift: dict[str, str] = {}
-    for actual, quoted in zip(there, old, strict=True):
-        meant = indentation_of(actual)
-        if quoted.strip() and shift.setdefault(indentation_of(quoted), meant) != meant:
-            return None
-    return shift
-
-
-def indentation_of(line: str) -> str:
-    """The blanks that a line begins with."""
-    return line[: len(line) - len(line.lstrip())]
+    return " ".join(plain(line).replace("…", "...").split())
 
 
 def numbers(places: Sequence[int]) -> str:

@@ -10,9 +10,10 @@ from robota.contracts.tool import Prepared, ToolError
 from robota.contracts.workspace import Files
 from robota.text.visible import printable_name
 from robota.tools.editing.change import changed_file, hunk_edits, prepared_change
-from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, edits_of, place_chunks
+from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, place_chunks
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.editing.matching import SearchedLines
+from robota.tools.editing.pasted_text import PastedText, check_new_text, remark_on_new_file
 from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.change_set import Change, Link, Remove, Write
@@ -24,7 +25,8 @@ from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_sour
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one file. `operation` is the word for it in the result.
 
-    `loose` tells of chunks that were not matched exactly. `file` is there if its text is changed.
+    `loose` tells of chunks that were not matched exactly, `remark` of new text that looks pasted. `file` is there if
+    its text is changed.
     """
 
     path: str
@@ -35,6 +37,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     after: Content | None = None
     moved_to: str | None = None
     loose: tuple[str, ...] = ()
+    remark: str = ""
     file: FileData | None = None
 
 
@@ -97,6 +100,7 @@ def _added(files: Files, operation: AddFile) -> FileDraft:
         changes=(Write(path=operation.path, data=data),),
         difference=difference(printable_name(operation.path), None, text),
         after=data,
+        remark=remark_on_new_file(text),
     )
 
 
@@ -134,7 +138,11 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
     placed, unplaced = place_chunks(lines, operation.chunks)
     if unplaced:
         raise _Unusable("\n\n".join(_report(path, each, source.lines) for each in unplaced))
-    spans = [source.trimmed(source.span_of(edit)) for chunk in placed for edit in edits_of(chunk, lines)]
+    spans = [source.trimmed(source.span_of(edit)) for chunk in placed for edit in chunk.edits]
+    try:
+        pasted = check_new_text(source, spans)
+    except PastedText as problem:
+        raise _Unusable(f"{path!r}: {problem}") from problem
     if target is not None:
         _check_free(files, target, "Choose another name, or delete it first.")
     elif not any(spans):
@@ -151,6 +159,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
         moved_to=target,
         file=source.file,
         loose=tuple(_loosely(path, chunk) for chunk in placed if chunk.passed_over),
+        remark=pasted,
     )
 
 

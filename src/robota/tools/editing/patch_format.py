@@ -29,7 +29,7 @@ class PatchLine(msgspec.Struct, frozen=True, kw_only=True):
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     """One change. `contexts` are the lines after `@@`, outermost first; `number` counts in its file from 1.
 
-    The last `spare_blanks` lines were entirely empty: blank lines of the file, or only room before what follows.
+    The last `spare_blanks` lines are blank and stay: lines of the file, or only room before what follows.
     """
 
     number: int
@@ -112,7 +112,8 @@ class _PatchReader:
 
     def operations(self) -> Iterator[Operation]:
         while self._skip_blank():
-            header = self._next()
+            # Between sections nothing else can stand, so a header may be indented here.
+            header = self._next().lstrip()
             if header.startswith(ADD):
                 yield self._added(self._path(header, ADD))
             elif header.startswith(DELETE):
@@ -126,7 +127,7 @@ class _PatchReader:
         lines: list[str] = []
         while (line := self._peek()) is not None and line.startswith("+"):
             lines.append(self._next()[1:])
-        if self._skip_blank() and not self._at_header():
+        if self._skip_blank() and not (self._peek() or "").lstrip().startswith("***"):
             raise self._error("Every line of a new file begins with '+', blank lines too")
         return AddFile(path=path, lines=tuple(lines))
 
@@ -151,7 +152,7 @@ class _PatchReader:
         at_end = (line := self._peek()) is not None and line.rstrip() == END_OF_FILE
         if at_end:
             self._next()
-        spare = next((count for count, line in enumerate(reversed(lines)) if line != ""), len(lines))
+        spare = next((count for count, line in enumerate(reversed(lines)) if line.strip()), len(lines))
         return Chunk(
             number=number,
             contexts=tuple(context for context in contexts if context.strip()),

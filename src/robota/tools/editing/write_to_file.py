@@ -28,7 +28,7 @@ async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:
 
 
 def _change(params: WriteToFileParams, files: Files) -> "FileChange":
-    from robota.tools.editing.change import changed_file, new_file
+    from robota.tools.editing.change import changed_file, checked_new_text, new_file
     from robota.workspace.text.source import TextSpan, read_source
 
     try:
@@ -36,7 +36,8 @@ def _change(params: WriteToFileParams, files: Files) -> "FileChange":
     except Missing:
         return new_file(params.path, params.content)
     content = params.content.removeprefix("\ufeff") if source.form.mark else params.content
-    return changed_file(params.path, source, [TextSpan(start=0, end=len(source.text), new=content)])
+    spans = [TextSpan(start=0, end=len(source.text), new=content)]
+    return changed_file(params.path, source, spans, checked_new_text(source, spans))
 
 
 def touches(params: WriteToFileParams) -> Touches:

@@ -1,0 +1,145 @@
+"""New text that a model cannot mean as it stands: a placeholder for code that it left out, line numbers of a listing.
+
+Where lines of the file would be lost to it, the edit is refused. Where it only comes in addition, the result says so.
+Lines that the file has already are never in question.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import msgspec
+
+from robota.workspace.text.source import SourceText, TextSpan
+
+NUMBERED = re.compile(r"\s*(\d+)\s+\|(?!\|)(?: |$)(.*)")
+
+# Most texts hold nothing of this, and are not looked at any closer. No model writes more than this in one call.
+HINT = re.compile(
+    r"\.\.\.|…|rest of|existing|previous|remaining|original|unchanged|omitted|same|\d[ \t]+\|", re.IGNORECASE
+)
+MAX_CHECKED = 200_000
+
+
+class PastedText(Exception):
+    """The new text is not what shall stand in the file. The text is written for the model."""
+
+
+class _NewLines(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole lines that an edit brings and takes."""
+
+    coming: list[str]
+    going: list[str]
+
+
+def check_new_text(source: SourceText, spans: Iterable[TextSpan]) -> str:
+    """What to say of new text that looks pasted; "" if nothing. Raises `PastedText` if lines would be lost to it."""
+    suspicious = [span for span in spans if _is_suspicious(span.new)]
+    if not suspicious:
+        return ""
+    known = {line.strip() for line in source.lines}
+    remarks = []
+    for span in suspicious:
+        lines = _whole_lines(source.text, span)
+        _refuse_numbers(lines.coming, known)
+        remarks += _placeholders(lines, known)
+    return " ".join(remarks)
+
+
+def remark_on_new_file(content: str) -> str:
+    """What to say of a new file that looks pasted; "" if nothing."""
+    if not _is_suspicious(content):
+        return ""
+    written = [line for line in content.split("\n") if line.strip()]
+    if len(written) > 2 and all(NUMBERED.match(line) for line in written):
+        return "Every line begins with a number and a bar, like the listings of read_file. Leave them out if not meant."
+    found = [line for line in written if is_placeholder(line)]
+    return _told(found[0]) if found else ""
+
+
+def is_placeholder(line: str) -> bool:
+    """Whether a line stands for text that was left out, such as `# ... rest of the code ...`."""
+    return _placeholder().fullmatch(line) is not None
+
+
+def unnumbered(line: str) -> str:
+    """The line without the number of a listing, if it has one."""
+    match = NUMBERED.match(line)
+    return match[2] if match else line
+
+
+def _is_suspicious(text: str) -> bool:
+    if len(text) > MAX_CHECKED or not HINT.search(text):
+        return False
+    return any(is_placeholder(line) or NUMBERED.match(line) for line in text.split("\n"))
+
+
+def _whole_lines(text: str, span: TextSpan) -> _NewLines:
+    start = text.rfind("\n", 0, span.start) + 1
+    newline = text.find("\n", span.end)
+    end = newline if newline >= 0 else len(text)
+    old = text[start:end].split("\n")
+    new = (text[start : span.start] + span.new + text[span.end : end]).split("\n")
+    before, after = set(old), set(new)
+    return _NewLines(
+        coming=[line for line in new if line not in before],
+        going=[line for line in old if line not in after and line.strip()],
+    )
+
+
+def _refuse_numbers(coming: Sequence[str], known: set[str]) -> None:
+    """Numbers before lines of this very file come from a listing of it."""
+    numbered = [line for line in coming if NUMBERED.match(line) and line.strip() not in known]
+    of_file = [line for line in numbered if unnumbered(line).strip() and unnumbered(line).strip() in known]
+    if of_file and 2 * len(of_file) >= len(numbered) and not any(NUMBERED.match(line) for line in known):
+        raise PastedText(
+            f"The new text has line numbers: {_shown(of_file[0])}. They belong to the listing of read_file, not to the "
+            "file. Give the text again without the numbers and bars."
+        )
+
+
+def _placeholders(lines: _NewLines, known: set[str]) -> list[str]:
+    found = [line for line in lines.coming if is_placeholder(line) and line.strip() not in known]
+    if not found:
+        return []
+    lost = [line for line in lines.going if not is_placeholder(line)]
+    if lost:
+        raise PastedText(
+            f"The new text has a placeholder, {_shown(found[0])}, where the file has lines such as {_shown(lost[0])}; "
+            "they would be lost. Write out all of the text, or change only the lines that differ. If the placeholder "
+            "is meant as it stands, delete those lines first and add it in a second call."
+        )
+    return [_told(found[0])]
+
+
+def _told(line: str) -> str:
+    return f"The line {_shown(line)} reads like a placeholder for text that was left out; it was written as it is."
+
+
+def _shown(line: str) -> str:
+    text = line.strip()
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")
+
+
+@cache
+def _placeholder() -> re.Pattern[str]:
+    """A whole line: the beginning of a comment, the words with dots or brackets around them, the end of the comment."""
+    thing = (
+        r"(?:code|file|content|function|class|method|implementation|logic|import|line|body|module|component|script"
+        r"|test|setting|config|configuration|block|section)(?:s|es)?"
+    )
+    same = (
+        r"(?:(?:(?:remains?|stays?|is|are) )?(?:unchanged|the same|same|as is|as before|as above|omitted|unmodified)"
+        r"|(?:goes? )?here)"
+    )
+    rest = rf"(?:the )?rest of (?:the |your |this )?(?:existing )?{thing}(?: {same})?"
+    others = rf"(?:keep )?(?:the |all )?(?:existing|previous|remaining|other|original|unchanged) {thing}(?: {same})?"
+    left_out = rf"(?:{rest}|{others}|(?:{thing}|everything else|all else) {same}|unchanged|omitted|same as before)"
+    dots = r"(?:\.{3,}|…)"
+    return re.compile(
+        r"\s*(?://+|\#+|--|;+|%+|/\*+|\*|<!--|\{/\*|'''|\"\"\")?\s*"
+        rf"(?:{dots}\s*[\[(]?{left_out}[\])]?\s*{dots}?|[\[(]{dots}?\s*{left_out}\s*{dots}?[\])]"
+        rf"|{left_out}\s*{dots}|{rest})"
+        r"\.?\s*(?:\*/\}?|-->|'''|\"\"\")?\s*",
+        re.IGNORECASE,
+    )
