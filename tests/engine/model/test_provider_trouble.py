@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from robota.protocol.events import Notice, RetryScheduled, TurnReply
+from robota.protocol.commands import QueueMessage, Refused
+from robota.protocol.events import Notice, RetryScheduled, TaskEnded, TurnReply
 from robota.protocol.state import AgentState
 from tests.engine.stage import Stage, call, play
 
@@ -112,3 +113,31 @@ def test_a_fallback_model_takes_over_when_the_first_does_not_answer(workspace: P
 
     turns: list[dict[str, Any]] = [{"fault": {"kind": "overloaded"}}] * 4
     play(workspace, [*turns, {"text": "Here."}], story, fallback_models=("second",))
+
+
+def test_words_on_a_lasting_fault_are_sent_with_the_next_try(workspace: Path) -> None:
+    """U1: they ended the task and were sent to nobody."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("api_req_failed")
+        await stage.answer("messageResponse", text="and be brief")
+        await stage.until_ask("completion_result")
+        assert stage.says("user_feedback") == ["and be brief"]
+
+    expected = {"text": "fine", "expect": {"user": "and be brief"}}
+    play(workspace, [{"fault": {"kind": "authentication_failed"}}, expected], story)
+
+
+def test_words_for_nobody_are_refused(workspace: Path) -> None:
+    """U1: they were queued where no task would ever take them."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("api_req_failed")
+        await stage.answer("noButtonClicked")
+        await stage.until(lambda event: isinstance(event, TaskEnded))
+        receipt = await stage.submit(QueueMessage(text="hello"))
+        assert isinstance(receipt, Refused) and receipt.code == "no_active_task"
+
+    play(workspace, [{"fault": {"kind": "authentication_failed"}}], story)

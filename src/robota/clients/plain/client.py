@@ -44,6 +44,7 @@ from robota.protocol.commands import (
     NewTask,
     QueueMessage,
     Refused,
+    RemoveQueuedMessage,
     RunSlashCommand,
 )
 from robota.protocol.events import Event, MessageCreated, Rewound, State, TaskAborted, TaskAskResponded
@@ -135,6 +136,7 @@ class Conversation:
         self._over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._pressed = False
         self._is_editing = False
+        self._typed_ahead: list[str] = []  # lines that were entered before the next task could be asked for
         self._asked: Ask | NextTask | None = NextTask()  # what the person is asked now
         self._asked_ts: int | None = None  # the row of it, if it is the engine that asks
 
@@ -243,9 +245,12 @@ class Conversation:
         self._asked = self._asked_ts = None
         if isinstance(answer, ApproveEdited | ApproveHunks) and message.call_id is not None:
             self._transcript.show_changes_of(message.call_id)  # what was asked is not what will be done
+        is_end = isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk)
+        if is_end:
+            self._asked = NextTask()  # words typed from here on are for the next one
         await self._submit(AskResponse(answer=answer, ts=message.ts))
-        if isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk):
-            await self._next_task()  # that was the end of this one
+        if is_end:
+            await self._next_task()
 
     async def _talk(self, asked: TalkAsk) -> Answer:
         if isinstance(asked, CompletionAsk):
@@ -316,7 +321,10 @@ class Conversation:
 
     async def _typed(self, *, is_answer: bool = False) -> str | None:
         """What the person typed; None if it was an order to us. The end of the input is the end of everything."""
-        typed = await (self.prompter.answer() if is_answer else self.prompter.text())
+        if isinstance(self._asked, NextTask) and self._typed_ahead:
+            typed: str | None = self._typed_ahead.pop(0)
+        else:
+            typed = await (self.prompter.answer() if is_answer else self.prompter.text())
         if typed is None:
             self._lines.words("\n")
             self._leave(0)
@@ -397,6 +405,7 @@ class Conversation:
 
     async def _next_task(self, prompt: str | None = None) -> None:
         self._asked_ts = None
+        await self._take_back_queued()
         while True:
             self._asked = NextTask()
             typed = prompt if prompt is not None else await self._typed()
@@ -405,6 +414,12 @@ class Conversation:
                 if await self._submit(NewTask(text=typed)) is not None:
                     return
             prompt = None
+
+    async def _take_back_queued(self) -> None:
+        """What was queued for a task that has ended is typed again, for the person to send or to rub out."""
+        for waiting in self._view.queue:
+            if isinstance(await self._session.submit(RemoveQueuedMessage(id=waiting.id)), Accepted):
+                self.prompter.draft = f"{self.prompter.draft}\n{waiting.text}".lstrip("\n")
 
     async def _submit(self, command: Command) -> Accepted | None:
         """The receipt if the session took it; if not, the person learns why."""
@@ -423,16 +438,24 @@ class Conversation:
         if line is None:
             self._leave(0)
             return
-        if line.strip():
+        if isinstance(self._asked, NextTask):
+            self._typed_ahead.append(line)
+        elif line.strip():
             self._start(self._command_or_queued(line))
 
     async def _command_or_queued(self, line: str) -> None:
         if typed_command(line) is not None and await self._run_command(line):
             return
-        words = " ".join(line.split())
-        told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
-        self._lines.prose(f"(queued, for when the agent can be told: {told})", DIM)
-        await self._submit(QueueMessage(text=line))
+        receipt = await self._session.submit(QueueMessage(text=line))
+        if isinstance(receipt, Accepted):
+            words = " ".join(line.split())
+            told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
+            self._lines.prose(f"(queued, for when the agent can be told: {told})", DIM)
+        elif receipt.code == "no_active_task":
+            self._typed_ahead.append(line)  # the task has just ended, so this begins the next one
+            self._put(self._next_task())
+        else:
+            self._tell_refusal(receipt)
 
     def _start(self, job: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.create_task(job)

@@ -23,7 +23,7 @@ class Prompter:
     async def text(self) -> str | None:
         """What is typed next, maybe begun already; None at the end of the input."""
         self._editor.has_sign = True
-        self._editor.text = self._editor.text or self.draft
+        self._editor.text = "\n".join(filter(None, (self.draft, self._editor.text)))
         self.draft = ""
         self._editor.show()
         try:

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeVar
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
 from robota.engine.model.system_prompt import ModePrompt, mode_prompt
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.answer import Approve, Say
 from robota.protocol.asks.ask import FailureAsk, Fault
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
@@ -28,6 +28,14 @@ T = TypeVar("T")
 
 class RequestGivenUp(Exception):
     """The request failed for good and the person does not want to try again."""
+
+
+class SaidInstead(Exception):
+    """The person answered a failed request with words. They go to the model with the next one."""
+
+    def __init__(self, answer: Say | Approve) -> None:
+        super().__init__(answer.text)
+        self.answer = answer
 
 
 class ContextWindow(Protocol):
@@ -195,9 +203,11 @@ class Requester:
         while isinstance(answer, CondenseContext):
             await self._context.condense_now(answer.text or "")
             answer = await self._runtime.ask_or_command(asked)
-        if not isinstance(answer, Approve):
+        if not isinstance(answer, Approve) and not (isinstance(answer, Say) and answer.has_words):
             raise RequestGivenUp(fault.message)
         self._rows.say("api_req_retried")
+        if answer.has_words:
+            raise SaidInstead(answer)
 
 
 class RequestRetry:

@@ -318,6 +318,8 @@ class Session:
         pending = self._asks.newest
         if pending is not None and isinstance(pending.message.asked, ANSWERED_BY_QUEUE):
             return self._asks.answer(AskResponse(answer=Say(text=command.text, images=command.images)))
+        if not self._gathering.locked() and await self._runner.has_ended():
+            return NO_TASK
         return self._queue.add(command.text, command.images)
 
     async def _edit_queued(self, command: EditQueuedMessage) -> Receipt:

@@ -12,7 +12,7 @@ from robota.contracts.tool import ChangeMode, Complete, Control, Delegate, Plan,
 from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
-from robota.engine.model.request import Requester, RequestRetry
+from robota.engine.model.request import Requester, RequestRetry, SaidInstead
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
 from robota.engine.runtime.options import Completion
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -185,7 +185,11 @@ class Task:
         self.runtime.journal.sync_soon()
         self._requests += 1
         self.runtime.meter.spent.requests += 1
-        reply = await self.requester.reply()
+        try:
+            reply = await self.requester.reply()
+        except SaidInstead as said:
+            self._feedback(said.answer.text, said.answer.images)
+            return AskModel()
         if reply.calls:
             self._cut_text = ""
             return RunCalls(reply.calls)

@@ -11,7 +11,7 @@ from robota.contracts.workspace import Files
 from robota.protocol.views import DiffView
 from robota.text.visible import printable_name
 from robota.tools.editing.diff import Difference, difference, difference_by
-from robota.tools.editing.pasted_text import PastedText, check_new_text, remark_on_new_file
+from robota.tools.editing.pasted_text import UnmeantText, check_new_text, remark_on_new_file
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.files import FileData, WriteResult
@@ -64,7 +64,7 @@ def checked_new_text(source: SourceText, spans: list[TextSpan]) -> str:
     """What to remark on new text that looks pasted; a `ToolError` if lines would be lost to it."""
     try:
         return check_new_text(source, [source.trimmed(span) for span in spans])
-    except PastedText as problem:
+    except UnmeantText as problem:
         raise ToolError(f"{problem} Nothing was changed.") from problem
 
 

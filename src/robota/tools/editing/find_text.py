@@ -37,7 +37,7 @@ class Unclear(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class NearMatch(msgspec.Struct, frozen=True, kw_only=True):
     """Where the text stands nearly, and the replacements to make there; None if their indentation is unclear."""
 
     start: int
@@ -91,15 +91,15 @@ def _line_numbers(text: str, positions: Iterable[int]) -> list[int]:
     return [text.count("\n", 0, position) + 1 for position in islice(positions, MAX_NAMED_PLACES)]
 
 
-def _by_look(_text: str, there: PlainText, old: str, new: str) -> list[Place]:
+def _by_look(_text: str, there: PlainText, old: str, new: str) -> list[NearMatch]:
     """Characters that look alike taken for one another; what `new` keeps of `old` is not touched."""
     return [
-        Place(start=there.original(at), spans=replaced(there, at, old, new))
+        NearMatch(start=there.original(at), spans=replaced(there, at, old, new))
         for at in _occurrences(there.plain, plain(old))
     ]
 
 
-def _by_lines(text: str, there: PlainText, old: str, new: str) -> list[Place]:
+def _by_lines(text: str, there: PlainText, old: str, new: str) -> list[NearMatch]:
     """Whole lines, whatever blanks they begin and end with."""
     quoted, replacement = _without_common_edges(old, new, "\n")
     wanted = [line.strip() for line in plain(quoted).split("\n")]
@@ -129,15 +129,15 @@ def _indexes(lines: list[str], wanted: str) -> Iterator[int]:
         yield at
 
 
-def _place_of_lines(lines: list[str], at: int, old: list[str], new: str) -> Place:
+def _place_of_lines(lines: list[str], at: int, old: list[str], new: str) -> NearMatch:
     start = sum(len(line) + 1 for line in lines[:at])
     there = lines[at : at + len(old)]
     if new:
-        return Place(start=start, spans=_line_spans(start, there, old, new.split("\n")))
+        return NearMatch(start=start, spans=_line_spans(start, there, old, new.split("\n")))
     end = start + sum(len(line) + 1 for line in there) - 1
     if at + len(old) < len(lines):  # the lines go, and so does the last of their endings
         end += 1
-    return Place(start=start, spans=[TextSpan(start=start, end=end, new="")])
+    return NearMatch(start=start, spans=[TextSpan(start=start, end=end, new="")])
 
 
 def _line_spans(start: int, there: list[str], old: list[str], new: list[str]) -> list[TextSpan] | None:
@@ -154,7 +154,7 @@ def _line_spans(start: int, there: list[str], old: list[str], new: list[str]) ->
     return [TextSpan(start=start, end=start + len("\n".join(there)), new="\n".join(lines))]
 
 
-def _by_words(text: str, there: PlainText, old: str, new: str) -> list[Place]:
+def _by_words(text: str, there: PlainText, old: str, new: str) -> list[NearMatch]:
     """The same words with other blanks between them, on as many lines."""
     quoted, replacement = _without_common_edges(old, new, "\n")
     if not quoted.strip():
@@ -166,19 +166,19 @@ def _by_words(text: str, there: PlainText, old: str, new: str) -> list[Place]:
     ]
 
 
-def _place_of_words(text: str, start: int, end: int, old: str, new: str) -> Place:
+def _place_of_words(text: str, start: int, end: int, old: str, new: str) -> NearMatch:
     old, new = old.rstrip(), new.removesuffix(old[len(old.rstrip()) :])
     line_start = text.rfind("\n", 0, start) + 1
     if not text[line_start:start].strip():
         spans = _line_spans(line_start, text[line_start:end].split("\n"), old.split("\n"), new.split("\n"))
-        return Place(start=start, spans=spans)
+        return NearMatch(start=start, spans=spans)
     # It begins within a line, where there is no indentation; the other lines must have theirs.
     inner = old.lstrip()
     new = new.removeprefix(old[: len(old) - len(inner)])
     is_even = [indentation_of(line) for line in text[start:end].split("\n")[1:]] == [
         indentation_of(line) for line in inner.split("\n")[1:]
     ]
-    return Place(start=start, spans=[TextSpan(start=start, end=end, new=new)] if is_even else None)
+    return NearMatch(start=start, spans=[TextSpan(start=start, end=end, new=new)] if is_even else None)
 
 
 def _words_pattern(old: str) -> re.Pattern[str]:

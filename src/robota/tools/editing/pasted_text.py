@@ -21,7 +21,7 @@ HINT = re.compile(
 MAX_CHECKED = 200_000
 
 
-class PastedText(Exception):
+class UnmeantText(Exception):
     """The new text is not what shall stand in the file. The text is written for the model."""
 
 
@@ -33,7 +33,7 @@ class _NewLines(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_new_text(source: SourceText, spans: Iterable[TextSpan]) -> str:
-    """What to say of new text that looks pasted; "" if nothing. Raises `PastedText` if lines would be lost to it."""
+    """What to say of new text that looks pasted; "" if nothing. Raises `UnmeantText` if lines would be lost to it."""
     suspicious = [span for span in spans if _is_suspicious(span.new)]
     if not suspicious:
         return ""
@@ -92,7 +92,7 @@ def _refuse_numbers(coming: Sequence[str], known: set[str]) -> None:
     numbered = [line for line in coming if NUMBERED.match(line) and line.strip() not in known]
     of_file = [line for line in numbered if unnumbered(line).strip() and unnumbered(line).strip() in known]
     if of_file and 2 * len(of_file) >= len(numbered) and not any(NUMBERED.match(line) for line in known):
-        raise PastedText(
+        raise UnmeantText(
             f"The new text has line numbers: {_shown(of_file[0])}. They belong to the listing of read_file, not to the "
             "file. Give the text again without the numbers and bars."
         )
@@ -104,7 +104,7 @@ def _placeholders(lines: _NewLines, known: set[str]) -> list[str]:
         return []
     lost = [line for line in lines.going if not is_placeholder(line)]
     if lost:
-        raise PastedText(
+        raise UnmeantText(
             f"The new text has a placeholder, {_shown(found[0])}, where the file has lines such as {_shown(lost[0])}; "
             "they would be lost. Write out all of the text, or change only the lines that differ. If the placeholder "
             "is meant as it stands, delete those lines first and add it in a second call."

@@ -13,7 +13,7 @@ from robota.tools.editing.change import changed_file, hunk_edits, prepared_chang
 from robota.tools.editing.chunk_placement import PlacedChunk, UnplacedChunk, place_chunks
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.editing.matching import SearchedLines
-from robota.tools.editing.pasted_text import PastedText, check_new_text, remark_on_new_file
+from robota.tools.editing.pasted_text import UnmeantText, check_new_text, remark_on_new_file
 from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Operation, UpdateFile, paths_of, read_patch
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.change_set import Change, Link, Remove, Write
@@ -141,7 +141,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
     spans = [source.trimmed(source.span_of(edit)) for chunk in placed for edit in chunk.edits]
     try:
         pasted = check_new_text(source, spans)
-    except PastedText as problem:
+    except UnmeantText as problem:
         raise _Unusable(f"{path!r}: {problem}") from problem
     if target is not None:
         _check_free(files, target, "Choose another name, or delete it first.")

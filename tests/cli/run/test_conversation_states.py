@@ -1,0 +1,232 @@
+"""Ctrl-C, words and pastes in every state of a conversation, at a real terminal and with a real engine.
+
+What was typed is what is sent, what is answered is shown, Ctrl-C stops what runs, nothing is accepted without effect.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+LONG_MS = 3_600_000
+WAIT = "until test -e go; do sleep 0.05; done"
+DONE = {"text": "All done."}
+LEAVES = "(Ctrl-C again or Ctrl-D leaves)"
+AUTH = {"fault": {"kind": "authentication_failed"}}
+
+
+def heard(robota: Robota) -> list[str]:
+    """Everything the model was told by the person, in order, in all tasks."""
+    records = [json.loads(line) for line in (sessions(robota)[0] / "log.jsonl").read_text().splitlines()]
+    turns = [record["payload"]["turn"] for record in records if record["kind"] == "turn"]
+    blocks = [block for turn in turns if turn["role"] == "user" for block in turn["content"] if block["type"] == "text"]
+    return [block["text"] for block in blocks if not block["text"].startswith(("<", "["))]
+
+
+def bash(command: str) -> dict[str, Any]:
+    return {"calls": [call("execute_command", command=command)]}
+
+
+def reach(terminal: Terminal, robota: Robota, sign: str) -> None:
+    """Wait until a state shows; that the model is waited for shows only in the log."""
+    if sign:
+        terminal.wait_for(sign)
+    else:
+        logs = robota.workspace / ".robota" / "sessions"
+        terminal.wait_until(lambda: any("api_req_started" in log.read_text() for log in logs.glob("*/log.jsonl")))
+
+
+def slow_stop_hook(robota: Robota) -> None:
+    """Something that runs between the end of an answer and the question what next, until the file `go` is there."""
+    settings = robota.home / ".robota" / "settings.json"
+    hook = {"hooks": [{"type": "command", "command": f"touch ended; {WAIT}", "timeout": 600}]}
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "hooks": {"Stop": [hook]}}))
+
+
+STATES: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "thinking": ([{"text": "late", "delayMs": LONG_MS}], ""),
+    "streaming": (
+        [{"text": "first words and more of them", "chunkSize": 11, "chunkDelayMs": LONG_MS}],
+        "first words",
+    ),
+    "a command runs": ([bash("sleep 1000")], "Bash sleep 1000"),
+    "an approval is open": ([{"calls": [call("write_to_file", path="new.txt", content="x\n")]}], "y yes   n no"),
+    "a question is open": (
+        [{"calls": [call("ask_followup_question", question="Which one?", follow_up=[{"text": "this"}])]}],
+        "1 this",
+    ),
+    "a retry waits": ([{"fault": {"kind": "rate_limit", "retryAfter": 50}}], "Trying again"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_ctrl_c_stops_what_runs_and_words_go_on(robota: Robota, state: str) -> None:
+    """U1: the first Ctrl-C stops, and what is said then is sent."""
+    turns, sign = STATES[state]
+    script(robota, *turns, DONE, retry={"baseMs": 1, "maxRetries": 3})
+    allowed = ["--allowed-tools", "Bash"] if state == "a command runs" else []
+    with Terminal(robota, *allowed, "go") as terminal:
+        reach(terminal, robota, sign)
+        terminal.press("\x03")
+        terminal.wait_for("Interrupted. Enter goes on")
+        terminal.answer("> ", "do something else")
+        terminal.wait_for("All done.")
+        terminal.wait_for("> ")
+        assert LEAVES not in terminal.screen
+        terminal.press("\x04")
+        assert terminal.end() == 0
+    assert heard(robota) == ["go", "do something else"]
+    assert not (robota.workspace / "new.txt").exists()
+
+
+@pytest.mark.parametrize("state", ["thinking", "streaming", "a command runs", "a retry waits"])
+def test_words_typed_while_something_runs_are_queued_and_sent(robota: Robota, state: str) -> None:
+    """They are shown as queued, survive a Ctrl-C, and go along with what is said next."""
+    turns, sign = STATES[state]
+    script(robota, *turns, DONE, retry={"baseMs": 1, "maxRetries": 3})
+    with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
+        reach(terminal, robota, sign)
+        terminal.press("one more thing\r")
+        terminal.wait_for("(queued, for when the agent can be told: one more thing)")
+        terminal.press("\x03")
+        terminal.wait_for("Interrupted. Enter goes on")
+        terminal.answer("> ", "go on now")
+        terminal.wait_for("All done.")
+    assert sorted(heard(robota)) == ["go", "go on now", "one more thing"]
+
+
+@pytest.mark.parametrize("state", ["an approval is open", "a question is open"])
+def test_words_at_a_question_are_its_answer(robota: Robota, state: str) -> None:
+    """A paste of several lines is one answer."""
+    turns, sign = STATES[state]
+    script(robota, *turns, DONE)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for(sign)
+        terminal.wait_for("\n> ")
+        terminal.press("\x1b[200~neither:\rlook\rfirst\x1b[201~\r")
+        terminal.wait_for("All done.")
+    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    assert json.dumps("neither:\nlook\nfirst")[1:-1] in log
+    assert not (robota.workspace / "new.txt").exists()
+
+
+def test_u1_words_taken_up_at_the_end_of_an_answer_begin_work_that_ctrl_c_stops(robota: Robota) -> None:
+    """U1: Ctrl-C was taken for leaving, words were lost, and every streamed line had a sign before it."""
+    lines = {"text": "line one\nline two\nline three\n", "chunkSize": 4, **bash("sleep 60")}
+    script(robota, {"text": "First."}, lines, DONE)
+    slow_stop_hook(robota)
+    with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
+        terminal.wait_for("First.")
+        terminal.wait_until((robota.workspace / "ended").exists)
+        terminal.press("now this\r")
+        terminal.wait_for("(queued, for when the agent can be told: now this)")
+        terminal.press("and that\r")
+        terminal.wait_for("(queued, for when the agent can be told: and that)")
+        (robota.workspace / "go").touch()
+        answered = terminal.wait_for("line three\n")
+        assert "line one\nline two\nline three\n" in answered and "> line" not in answered
+        terminal.wait_for("Bash sleep 60")
+        terminal.press("half typed")
+        terminal.wait_for("half typed")
+        terminal.press("\x03")
+        terminal.wait_for("Interrupted. Enter goes on")
+        assert LEAVES not in terminal.screen
+        terminal.answer("> ", "stop that")
+        terminal.wait_for("All done.")
+    assert heard(robota) == ["go", "now this", "and that", "stop that"]
+
+
+def test_words_that_answer_a_failure_go_to_the_model(robota: Robota) -> None:
+    """U1: they ended the task, were sent to nobody, and no sign came any more."""
+    script(robota, AUTH, DONE, DONE)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Enter tries again")
+        terminal.answer("> ", "and be brief")
+        terminal.wait_for("All done.")
+        terminal.answer("> ", "thanks")
+        terminal.wait_for("All done.")
+    assert heard(robota) == ["go", "and be brief", "thanks"]
+
+
+def test_words_typed_right_behind_a_no_begin_the_next_task(robota: Robota) -> None:
+    """However quickly they follow: nothing waits for an answer in that moment."""
+    script(robota, AUTH, DONE)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Enter tries again")
+        terminal.wait_for("> ")
+        terminal.press("n\r")
+        terminal.press("and now\r")
+        terminal.wait_for("All done.")
+        assert terminal.hang_up() == 0
+    assert heard(robota)[-1] in ("and now", "n\nand now")  # as one paste, if they came as fast as one
+
+
+def test_words_queued_for_a_task_that_was_given_up_are_not_lost(robota: Robota) -> None:
+    """They stand behind the sign again, to be sent or rubbed out."""
+    turns, sign = STATES["a retry waits"]
+    script(robota, *turns, AUTH, DONE, retry={"baseMs": 1, "maxRetries": 3})
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for(sign)
+        terminal.press("also this\r")
+        terminal.wait_for("(queued, for when the agent can be told: also this)")
+        terminal.press("/retry\r")
+        terminal.wait_for("Enter tries again")
+        terminal.answer("> ", "n")
+        terminal.wait_for("> also this")
+        terminal.press(" please\r")
+        terminal.wait_for("All done.")
+    assert heard(robota) == ["go", "also this please"]
+
+
+def test_ctrl_c_at_a_failure_stops_nothing_and_says_how_to_leave(robota: Robota) -> None:
+    script(robota, AUTH, DONE)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Enter tries again")
+        terminal.wait_for("> ")
+        terminal.press("\x03")
+        terminal.wait_for(LEAVES)
+        terminal.answer("> ", "")
+        terminal.wait_for("All done.")
+        terminal.wait_for("> ")
+        terminal.press("\x03")
+        terminal.wait_for(LEAVES)
+        terminal.answer("> ", "")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+
+
+def test_ctrl_c_stops_the_shortening_of_a_conversation(robota: Robota) -> None:
+    script(robota, {"text": "First."}, {"text": "Second."}, {"text": "late", "delayMs": LONG_MS}, DONE)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("First.")
+        terminal.answer("> ", "more")
+        terminal.wait_for("Second.")
+        terminal.answer("> ", "/compact")
+        terminal.wait_for("(shortening the conversation)")
+        terminal.press("\x03")
+        terminal.wait_for("> ")
+        assert LEAVES not in terminal.screen
+        terminal.press("explain that\r")
+        terminal.wait_for("All done.")
+    assert heard(robota) == ["go", "more", "explain that"]
+
+
+def test_ctrl_c_while_servers_start_stops_the_start_and_the_sign_comes(robota: Robota) -> None:
+    """A server that never answers."""
+    script(robota, DONE)
+    server = {"mcpServers": {"slow": {"command": "sh", "args": ["-c", "touch started; exec sleep 1000"]}}}
+    settings = robota.home / ".robota" / "settings.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **server}))
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_until((robota.workspace / "started").exists)
+        terminal.press("typed early\r")
+        terminal.wait_for("typed early")
+        terminal.press("\x03")
+        terminal.wait_for("Stopped before the task began. Nothing was sent to the model.")
+        terminal.wait_for("> ")
+        terminal.press("\x04")
+        assert terminal.end() == 0
