@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -80,9 +81,12 @@ def test_a_server_and_what_it_started_end_with_robota(robota: Robota, tmp_path: 
     server = PlainServer(tmp_path)
     os.mkfifo(server.calls)
     settings_with(robota, [WRITE_NOTE], mcpServers={"plain": server.entry(at_call="ignore_every_wish_to_end")})
-    with killed(robota):
-        words = [server.calls.read_text() for _ in range(2)]
-    for number in words[1].split():
+    # Open for writing too, so that what is told twice is never taken for told once, however the two writers meet.
+    with server.calls.open("r+b", buffering=0) as calls, killed(robota):
+        told = b""
+        while (started := re.search(rb"\n(\d+) (\d+)\n", told)) is None:
+            told += calls.read(4096)
+    for number in started.groups():
         wait_for_the_end_of(int(number))
     check_everything_works(robota)
 

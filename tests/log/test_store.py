@@ -70,9 +70,9 @@ def test_ids_that_could_leave_their_place_are_refused(text: str, tmp_path: Path)
 
 
 def git_status(root: Path) -> str:
-    subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
+    subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=300)
     command = ["git", "-C", str(root), "status", "--porcelain", "--untracked-files=all"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
 
 
 def test_git_does_not_see_what_we_keep_in_a_project(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from robota.clients.headless import exit_codes
+from robota.config.settings.schema import SettingsFile
 from robota.log import kinds
 from robota.log.record import registered_kinds
 from robota.protocol.asks.kinds import KNOWN_ASKS
 from robota.protocol.codec import COMMAND_TYPES, EVENT_TYPES
 from robota.protocol.state import AgentState
 from robota.providers.scripted.script import FAULT_KINDS, ScriptedTurn, load_script
+from robota.tools.registry import builtin_tools
 from tests.harness.cli import Robota
 
 ROOT = Path(__file__).parents[2]
@@ -95,3 +97,26 @@ def block(page: str, language: str) -> str:
 
 def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
+
+
+def test_the_page_on_tools_names_every_tool() -> None:
+    """U22: it did not know `switch_mode`."""
+    page = text_of(ROOT / "docs" / "tools.md")
+    assert [tool.name for tool in builtin_tools() if f"`{tool.name}`" not in page] == []
+
+
+def test_every_setting_that_a_page_names_is_read() -> None:
+    """U22: pages promised settings that nothing read."""
+    sections = {
+        field.encode_name: {inner.encode_name for inner in msgspec.structs.fields(field.type)}
+        for field in msgspec.structs.fields(SettingsFile)
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
+    }
+    assert sections
+    named = {
+        (section, name)
+        for page in PAGES
+        for section, name in re.findall(r"`([a-z][A-Za-z]+)\.([a-z][A-Za-z]+)[`.=]", text_of(page))
+        if section in sections
+    }
+    assert named and sorted((section, name) for section, name in named if name not in sections[section]) == []

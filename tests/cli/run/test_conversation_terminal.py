@@ -93,11 +93,15 @@ def test_ctrl_d_leaves_while_something_runs_too(robota: Robota) -> None:
         assert terminal.end() == 0
 
 
-def test_a_closed_window_ends_commands_and_keeps_the_session(robota: Robota) -> None:
+@pytest.mark.parametrize("ignores_hangups", [False, True])
+def test_a_closed_window_ends_commands_and_keeps_the_session(robota: Robota, ignores_hangups: bool) -> None:
+    """U21, R15: also where whoever runs the tests ignores SIGHUP, as under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if ignores_hangups else signal.getsignal(signal.SIGHUP)
     pipe = robota.workspace / "pipe"
     os.mkfifo(pipe)
     script(robota, {"calls": [call("execute_command", command="cat pipe")]}, DONE)
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
+        signal.signal(signal.SIGHUP, before)
         writing = os.open(pipe, os.O_WRONLY)  # as soon as the command reads
         assert terminal.vanish() == 129
     os.close(writing)

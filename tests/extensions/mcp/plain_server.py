@@ -76,7 +76,7 @@ def change_the_tools() -> None:
 def leave_a_child() -> None:
     code = "import time\nwhile True: time.sleep(1)"
     child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True, stdout=subprocess.DEVNULL)
-    Path(OPTIONS["calls"]).write_text(f"{os.getpid()} {child.pid}")
+    Path(OPTIONS["calls"]).write_text(f"{os.getpid()} {child.pid}\n")
 
 
 def ignore_every_wish_to_end() -> None:

@@ -65,7 +65,7 @@ def test_a_second_process_is_refused_and_changes_nothing(log: SessionLog, direct
         "    except LogInUse as error: print(error)\n"
     )
     command = [sys.executable, "-c", script, str(directory)]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    outcome = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert outcome.stdout.count(f"is open in process {os.getpid()}") == 2
     assert outcome.stdout.count("Nothing was changed.") == 2
     assert log.path.read_bytes() == before
@@ -215,7 +215,7 @@ assert load(log.path).problems == ()
 
 def test_a_full_disk_is_a_clear_error_and_the_log_goes_on_afterwards(directory: Path) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(directory)]
-    outcome = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert outcome.returncode == 0, outcome.stderr
     record_error, artifact_error = outcome.stdout.splitlines()
     assert "File too large" in record_error

@@ -180,7 +180,7 @@ def test_a_file_changed_since_it_was_read_is_refused(bench: Workbench, tmp_path:
     ],
 )
 def test_what_must_not_be_edited_is_left_alone(bench: Workbench, tmp_path: Path, path: str, message: str) -> None:
-    """R16, P15"""
+    """P15, and R16 of the matrix."""
     (tmp_path / "bin").write_bytes(b"a\0b")
     (tmp_path / "ro").write_text("a")
     (tmp_path / "ro").chmod(0o444)
@@ -195,7 +195,7 @@ def test_what_must_not_be_edited_is_left_alone(bench: Workbench, tmp_path: Path,
 
 
 def test_mode_and_links_survive_an_edit(bench: Workbench, tmp_path: Path) -> None:
-    """R16"""
+    """Matrix R16."""
     (tmp_path / "script").write_text("echo a\n")
     (tmp_path / "script").chmod(0o755)
     (tmp_path / "f").symlink_to("script")

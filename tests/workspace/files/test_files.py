@@ -124,7 +124,7 @@ def test_a_file_without_a_size_is_read_to_its_end() -> None:
 
 
 def test_reading_is_limited(files: LocalFiles) -> None:
-    """R16"""
+    """Matrix R16."""
     (files.root / "f").write_bytes(b"12345")
     assert files.read("f", 5).data == b"12345"
     with pytest.raises(TooBig, match="5 bytes"):
@@ -158,7 +158,7 @@ def test_a_new_file_gets_the_mode_the_umask_allows(files: LocalFiles) -> None:
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o4755])
 def test_mode_bits_survive_a_write(files: LocalFiles, mode: int) -> None:
-    """R16"""
+    """Matrix R16."""
     script = files.root / "run.sh"
     script.write_bytes(b"old")
     script.chmod(mode)
@@ -167,7 +167,7 @@ def test_mode_bits_survive_a_write(files: LocalFiles, mode: int) -> None:
 
 
 def test_a_write_protected_file_is_left_alone(files: LocalFiles) -> None:
-    """R16"""
+    """Matrix R16."""
     (files.root / "f").write_bytes(b"old")
     (files.root / "f").chmod(0o444)
     with pytest.raises(NotPermitted, match="write-protected"):
@@ -177,7 +177,7 @@ def test_a_write_protected_file_is_left_alone(files: LocalFiles) -> None:
 
 
 def test_a_linked_file_is_written_through_to_its_target(files: LocalFiles) -> None:
-    """R16"""
+    """Matrix R16."""
     (files.root / "target").write_bytes(b"old")
     (files.root / "link").symlink_to("target")
     files.write("link", b"new")
