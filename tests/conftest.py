@@ -1,7 +1,9 @@
 """What every test may ask for, and the rule that no test leaves this machine."""
 
 import os
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,12 @@ SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", SETTINGS)
 settings.register_profile("repeatable", SETTINGS, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+# A shell starts jobs in the background with Ctrl-C ignored, and everything that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -18,7 +18,10 @@ from tests.agents.worktrees.repositories import branches, commit, names_of_workt
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.extensions.mcp.setup import WRITE_NOTE, PlainServer
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness
+
+pytestmark = needs("setsid")
 
 FREELY = ("--permission-mode", "bypassPermissions")
 HELD = "(setsid sh -c 'exec 9> witness; echo up > up; exec sleep 1000' &) ; sleep 1000"

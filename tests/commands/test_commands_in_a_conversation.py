@@ -40,7 +40,7 @@ def test_a_mode_is_chosen_by_number_before_the_first_task(robota: Robota) -> Non
     script(robota, ANSWER)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/mode")
-        shown = terminal.wait_for("Enter leaves it as it is.")
+        shown = terminal.wait_for("Enter to leave it as it is.")
         number = next(line.split()[0] for line in shown.splitlines() if "architect" in line)
         terminal.answer("> ", number)
         terminal.wait_for("mode: architect")

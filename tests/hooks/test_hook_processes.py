@@ -15,9 +15,12 @@ from tests.cli.scripts import call as cli_call
 from tests.cli.scripts import script, write_settings
 from tests.engine.stage import Stage, tool_results
 from tests.harness.cli import Robota
+from tests.harness.programs import needs
 from tests.harness.terminal import Terminal
 from tests.hooks.hooked import BASH, BYPASS, DONE, Bell, command, finish, on, play_with_hooks
 from tests.workspace.process.commanding import Witness, leaving_nothing
+
+pytestmark = needs("setsid")
 
 
 def run(program: str | tuple[str, ...], cwd: Path, stdin: bytes = b"", timeout_s: float = 60) -> FilterOutcome:

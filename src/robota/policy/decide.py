@@ -112,13 +112,13 @@ def _decide_command(subject: Subject, command: str, context: PolicyContext) -> V
 def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
     touches = subject.touches
     if any("\0" in text for text in (*touches.paths, touches.command or "", touches.host or "")):
-        return deny("A NUL byte in a path, a command or the name of a host is never meant well.")
+        return deny("A path, a command or a host name that holds a NUL byte is never used.")
     for path in touches.paths:
         place = context.resolver.inside(path)
         if place is None:
             return deny(f"{path!r} is outside the workspace {str(context.resolver.root)!r}.")
         if not _only_looks(subject) and steering_pattern(place) is not None and hides_what_it_is(path, place):
-            return deny(f"{path!r} is protected and written so as to hide that. Write it the plain way to be asked.")
+            return deny(f"{path!r} is protected, and written in a way that hides it. Write it plainly to be asked.")
     if touches.command is None and context.mode is PermissionMode.PLAN and not _only_looks(subject):
         return deny(f"In plan mode nothing is changed or run, so {subject.label} is not available.")
     return _by_host(subject)

@@ -57,7 +57,7 @@ def first_opinion(stages: Sequence[Stage[T]], matter: T, context: PolicyContext)
         verdict = stage(matter, context)
         if verdict is not None:
             return msgspec.structs.replace(verdict, steps=tuple(names))
-    return deny("No stage of the policy knows what to say.")
+    return deny("No rule covers this call.")
 
 
 def allow(reason: str, rule: str | None = None) -> Verdict:

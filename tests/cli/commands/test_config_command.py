@@ -97,7 +97,7 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
         ("hooks.Stop", '[{"hooks": [{"type": "shell"}]}]', "not supported"),
         ("mcpServers.docs", '{"url": "https://example.com"}', 'needs "type"'),
         ("mcpServers.docs.comand", "x", "there is no such setting"),
-        ("env.LD_PRELOAD", "x.so", "variables of the loader"),
+        ("env.LD_PRELOAD", "x.so", "variables that load code"),
     ],
 )
 def test_a_wrong_value_is_refused_before_it_is_written(robota: Robota, key: str, value: str, shown: str) -> None:

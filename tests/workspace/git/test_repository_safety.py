@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.git.repository_safety import git_place
+from tests.harness.programs import needs
 
 
 def is_safe_repository(directory: Path) -> bool:
@@ -89,6 +90,7 @@ def test_an_index_made_up_so_as_to_hide_a_submodule(top: Path) -> None:
     assert not is_safe_repository(top)
 
 
+@needs("sed")  # git itself does, for submodules
 def test_a_submodule_as_git_makes_it_is_only_looked_at(tmp_path: Path) -> None:
     library = repository(tmp_path / "library")
     top = repository(tmp_path / "top")
@@ -168,6 +170,7 @@ def test_S12_objects_and_files_of_git_outside_are_not_believed(top: Path, elsewh
     assert "is a link" in (git_place(top).problem or "")
 
 
+@needs("sed")  # git itself does, for submodules
 def test_S5_a_submodule_whose_files_are_elsewhere_is_not_believed(tmp_path: Path) -> None:
     library = repository(tmp_path / "library")
     top = repository(tmp_path / "top")

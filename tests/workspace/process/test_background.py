@@ -13,6 +13,7 @@ from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import MOST_IN_BACKGROUND, LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
+from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness, leaving_nothing, with_processes
 
 FOREVER = 60.0  # far longer than what it stands for
@@ -64,6 +65,7 @@ def test_news_are_told_once_and_a_flood_keeps_both_ends(tmp_path: Path) -> None:
     with_processes(scenario)
 
 
+@needs("setsid")
 def test_stop_ends_the_whole_tree(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
 

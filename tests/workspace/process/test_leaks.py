@@ -10,7 +10,10 @@ import pytest
 from robota.workspace.process.background import BackgroundProcess
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
+from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness, leaving_nothing, with_processes
+
+pytestmark = needs("setsid")
 
 AT_ONCE = 40
 ROUNDS = 25

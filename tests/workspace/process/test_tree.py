@@ -15,7 +15,10 @@ from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
+from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness, leaving_nothing, run, with_processes
+
+pytestmark = needs("setsid")
 
 DAEMON = """
 import os, signal, sys

@@ -10,6 +10,7 @@ import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.profile import workspace_profile
+from tests.harness.programs import needs
 from tests.workspace.sandbox.cells import KINDS, PYTHON, Cell
 
 
@@ -108,6 +109,7 @@ def test_other_processes_are_out_of_sight_and_reach(strong: Cell) -> None:
         bystander.kill()
 
 
+@needs("setsid", "pgrep")
 def test_what_was_started_dies_with_the_command(strong: Cell) -> None:
     strong.run(f"setsid sleep 4242 & {PYTHON} -c pass")
     listing = subprocess.run(["pgrep", "-f", "sleep 4242"], capture_output=True, check=False)

@@ -9,6 +9,7 @@ from robota.workspace.process.ending import StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.backend import SandboxKind
+from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness
 from tests.workspace.sandbox.cells import KINDS, Cell
 
@@ -43,6 +44,7 @@ def test_r08_a_command_that_is_stopped_can_clean_up(kind: SandboxKind, tmp_path:
     assert (tmp_path / "ws" / "file").read_text() == "cleaned\n"
 
 
+@needs("setsid")
 @pytest.mark.parametrize("kind", KINDS)
 def test_r08_a_command_that_does_not_want_to_end_ends(kind: SandboxKind, tmp_path: Path) -> None:
     stopped(

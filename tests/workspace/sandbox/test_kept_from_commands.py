@@ -10,6 +10,7 @@ import pytest
 from robota.workspace.sandbox.session_sandbox import MOST_HIDDEN, NOT_ALL_HIDDEN, SessionSandbox
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
+from tests.harness.programs import needs
 
 SHOW = """
 for name in ("denied.txt", "ignored.txt", ".env", "certs/test.pem", "plain.txt"):
@@ -92,6 +93,7 @@ def shown(robota: Robota, command: str, **permissions: Any) -> str:
     return robota("-p", "go", "--output-format", "stream-json", "--verbose").stdout
 
 
+@needs("bwrap")
 def test_s8_an_allowed_program_cannot_print_what_is_kept(robota: Robota) -> None:
     """Denied by a rule, listed in `.robotaignore`, or named like a secret and unknown to git."""
     root = robota.workspace

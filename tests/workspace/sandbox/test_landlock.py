@@ -14,6 +14,7 @@ import pytest
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.landlock import LAUNCHER
 from robota.workspace.sandbox.profile import workspace_profile
+from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness
 from tests.workspace.sandbox.cells import PYTHON, Cell, landlock_abi
 
@@ -103,6 +104,7 @@ def test_c35_signals_and_abstract_sockets_end_at_the_wall(weak: Cell) -> None:
     assert weak.run("sleep 1000 & kill %1 || exit 1; wait %1; test $? = 143").returncode == 0
 
 
+@needs("setsid")
 @pytest.mark.parametrize(
     "hiding",
     [

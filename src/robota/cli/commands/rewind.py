@@ -94,8 +94,8 @@ def _parser() -> CommandParser:
     scope.add_argument("--files", action="store_true", help="files only; the conversation stays as it is")
     scope.add_argument("--conversation", action="store_true", help="the conversation only; files stay as they are")
     scope.add_argument("--only", action="append", default=[], metavar="PATH", help="only this file or directory")
-    actions.add_parser("undo", parents=[shared, changing], help="take the newest way back back")
-    actions.add_parser("redo", parents=[shared, changing], help="go the way again that was undone")
+    actions.add_parser("undo", parents=[shared, changing], help="undo the last time you went back")
+    actions.add_parser("redo", parents=[shared, changing], help="redo what undo took back")
     return parser
 
 

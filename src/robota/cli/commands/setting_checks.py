@@ -88,7 +88,7 @@ def _variable_problems(variables: dict[str, Any], key: KeyPath) -> Iterator[str]
     from robota.workspace.process.environment import without_loader_settings
 
     if not without_loader_settings({key[1]: variables[key[1]]}):
-        yield "settings cannot set variables of the loader"
+        yield "settings cannot set variables that load code into programs"
 
 
 CHECKS: Final[Mapping[str, Check]] = {

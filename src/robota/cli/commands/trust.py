@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--show", action="store_true", help="only say what it would load and whether it is trusted")
     what.add_argument("--yes", action="store_true", help="trust it as it is now, without asking")
-    what.add_argument("--revoke", action="store_true", help="trust it no more")
+    what.add_argument("--revoke", action="store_true", help="stop trusting it")
     return parser
 
 
@@ -125,7 +125,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 def _revoke(root: Path, env: Mapping[str, str]) -> int:
     known = forget(root, env)
-    print(f"{single_line(str(root), 4096)} {'is trusted no more' if known else 'was not trusted'}.")
+    print(f"{single_line(str(root), 4096)} {'is no longer trusted' if known else 'was not trusted'}.")
     return TRUSTED
 
 

@@ -18,7 +18,7 @@ SCOPES: Final = {
 }
 RULE_CHOICE: Final = re.compile(r"(\d{1,2})([spu]?)")
 HUNK_CHOICE: Final = re.compile(r"h\s*(\d+(?:[\s,]+\d+)*)")
-HINT: Final = "Type y for yes, n for no, or another of the choices above. Words, with or without n, say no and why."
+HINT: Final = "Type y for yes, n for no, or one of the choices above. Other words are a no and its reason."
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ def _several_lines(text: str) -> Meaning:
     """A paste may say no and why at length. It is no clear yes, even if it happens to begin like one."""
     first, rest = text.split(maxsplit=1)
     if first.lower() in YES:
-        return Again(f"Several lines at once are no yes. {HINT}")
+        return Again(f"Several lines at once do not count as a yes. {HINT}")
     return Reject(text=rest if first.lower() in NO else text)
 
 

@@ -39,7 +39,7 @@ def choice_lines(asked: ApprovalAsk) -> tuple[Line, ...]:
     for number, offered in enumerate(asked.verdict.suggestions, start=1):
         lines.append(f"  {number} yes, and from now on in this session: {' '.join(offered.rules)} ({offered.covers})")
     if len(lines) > 1:
-        lines.append("  1p the same for this project, 1u for you everywhere")
+        lines.append("  1p also in later sessions of this project, 1u in all your projects")
     if hunks := asked.choosable_hunks:
         lines.append(f"  h 1,{hunks} only these of the {hunks} changes")
     return tuple(Line(line) for line in lines)

@@ -282,7 +282,7 @@ class Conversation:
                         self._show_changed(asked, changed)
                         return ApproveEdited(edited=changed)
                 case EditFirst():
-                    self._lines.prose(f"This cannot be changed first. {HINT}", DIM)
+                    self._lines.prose(f"This cannot be edited before it runs. {HINT}", DIM)
                 case Again(hint):
                     self._lines.prose(hint, DIM)
                 case Approve() | ApproveHunks() | ApproveInput() if shown != subject:
@@ -378,9 +378,9 @@ class Conversation:
         if shown.line is None:
             return
         if not _is_at_rest(self._asked):
-            self._lines.prose("One can go back when nothing runs: stop it with Ctrl-C, or wait.", DIM)
+            self._lines.prose("Going back works only when nothing runs: press Ctrl-C, or wait.", DIM)
             return
-        self._lines.prose(f"? {question_about(shown.result)} y does, anything else leaves it.", BOLD, indent="  ")
+        self._lines.prose(f"? {question_about(shown.result)} y does it, else nothing changes.", BOLD, indent="  ")
         if is_clear_yes((await self.prompter.answer() or "").strip()):
             await self._run_command(shown.line)
         else:
@@ -392,9 +392,9 @@ class Conversation:
         for number, option in enumerate(choice.options, start=1):
             self._lines.prose(f"  {number} {option.label}  {option.detail}".rstrip(), indent="      ")
         if self._asked is None:
-            self._lines.prose(f"Type {choice.options[0].line} and the like to choose.", DIM)
+            self._lines.prose(f"Type {choice.options[0].line} or another of them to choose.", DIM)
             return
-        self._lines.prose("A number chooses, Enter leaves it as it is.", DIM)
+        self._lines.prose("Type a number to choose, or Enter to leave it as it is.", DIM)
         typed = (await self.prompter.answer() or "").strip()
         if typed.isascii() and typed.isdecimal() and 1 <= int(typed) <= len(choice.options):
             await self._run_command(choice.options[int(typed) - 1].line)
@@ -450,7 +450,7 @@ class Conversation:
         if isinstance(receipt, Accepted):
             words = " ".join(line.split())
             told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
-            self._lines.prose(f"(queued, for when the agent can be told: {told})", DIM)
+            self._lines.prose(f"(queued for the agent: {told})", DIM)
         elif receipt.code == "no_active_task":
             self._typed_ahead.append(line)  # the task has just ended, so this begins the next one
             self._put(self._next_task())

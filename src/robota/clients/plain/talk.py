@@ -26,11 +26,11 @@ def words_for(asked: TalkAsk) -> list[str]:
             return [f"? {asked.question}", *numbered]
         case LimitAsk():
             what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
-            return [f"! The limit of {what} is reached. y goes on for as much again, n stops."]
+            return [f"! The limit of {what} is reached. y allows the same again, n stops."]
         case MistakesAsk():
             return [*_warning(asked.message), "Enter goes on, words say how, n gives up."]
         case FailureAsk():
-            return [*_warning(asked.message), "Enter tries again, n gives up."]
+            return [*_warning(asked.message), "Enter tries again, words are sent with the next try, n gives up."]
         case CompletionAsk() | ResumeAsk(is_completed=True):
             return []
         case ResumeAsk():

@@ -30,8 +30,8 @@ INFO: Final = SlashCommandInfo(
             description="go back to before prompt N, or to before a call",
         ),
         SubcommandInfo(name="code", argument_hint="N", description="the same with files only"),
-        SubcommandInfo(name="undo", description="take the newest way back back"),
-        SubcommandInfo(name="redo", description="go it again"),
+        SubcommandInfo(name="undo", description="undo the last time you went back"),
+        SubcommandInfo(name="redo", description="redo what undo took back"),
     ),
 )
 
@@ -43,7 +43,7 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
         try:
             order = rewind_order(arguments)
         except BadRewindOrder:
-            return wrong_arguments(INFO, "That is no way back.")
+            return wrong_arguments(INFO, "That is not a form of /rewind.")
         match order:
             case ListRewindPoints():
                 points = await session.rewind.points()

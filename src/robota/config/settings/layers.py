@@ -129,5 +129,5 @@ def _unusable(origin: Origin, line: int | None, text: str) -> LayerText:
 
 
 def _doubled(origin: Origin, key: str) -> SettingsProblem:
-    text = "it stands twice in one object, and only the last is heard"
+    text = "it is given twice in one object; only the last one counts"
     return SettingsProblem(where=origin.where, key=key, text=text, severity=Severity.WARNING)

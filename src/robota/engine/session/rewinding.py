@@ -17,7 +17,7 @@ RewindCommand = ListRewindPoints | ShowRewindDiff | RewindOrder
 BUSY: Final = Refused(
     code="task_busy", message="Something runs. Nothing was changed; stop it first, or wait until it is done."
 )
-NO_WAY_BACK: Final = Refused(code="no_rewind", message="One cannot go back in this session. Nothing was changed.")
+NO_WAY_BACK: Final = Refused(code="no_rewind", message="This session cannot be taken back. Nothing was changed.")
 
 
 class RewoundSession(Protocol):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
 
+BUG = "This is a bug in Robota. The task has ended; what was done stays done."
+
 
 class TaskRunner:
     """Holds the tasks that are open: the one a person started, and on top of it the subtasks it waits for."""
@@ -218,7 +220,7 @@ class TaskRunner:
         if error is None:
             return _outcome(work.result())
         if not isinstance(error, RequestGivenUp):
-            task.runtime.rows.say("error", f"Robota failed: {type(error).__name__}: {error}")
+            task.runtime.rows.say("error", f"Robota failed: {type(error).__name__}: {error}. {BUG}")
         self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
         return "failed"
 

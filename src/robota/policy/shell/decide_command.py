@@ -168,12 +168,12 @@ def _by_limits(part: CommandPart, context: PolicyContext) -> Verdict | None:
             return deny(f"{redirect.target} opens a connection to the network, which is not done by a redirection.")
     elevating = next((name for name in (*part.unwrapped.wrappers, program(part.inner)) if name in ELEVATING), None)
     if elevating and context.sandboxed:
-        return deny(f"{elevating} has no use in the sandbox: nobody there has other rights.")
+        return deny(f"{elevating} cannot work in the sandbox: there are no other rights to get there.")
     ignored = _ignored(part, part.looked_at, context)
     if ignored is not None:
         return deny(f"{ignored!r} is kept from the model by .robotaignore.", ".robotaignore")
     if context.mode is PermissionMode.PLAN and (part.looks is None or part.written):
-        return deny(f"In plan mode nothing is changed or run, and {part.inner[0]} might do more than look.")
+        return deny(f"In plan mode nothing is changed or run, and {part.inner[0]} might do more than read.")
     return None
 
 
@@ -205,7 +205,7 @@ def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | N
         if word is None and part.looks is None and runs_anything(part.inner):
             word = critical_target_in_text(part.command.text, context.resolver, directory)
         if word is not None:
-            reason = f"Everything else rests on {word!r}: no mode and no rule approves deleting it."
+            reason = f"The system or your own files depend on {word!r}: no mode and no rule approves deleting it."
             return ask(reason, "critical path")
     return None
 
@@ -280,8 +280,8 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if part.searches and (problem := secret_in_search(part, context)) is not None:
         return None if context.mode is PermissionMode.PLAN else ask(problem)
     if part.written:
-        return allow(f"{part.inner[0]} only looks, and the file may be edited that its output goes to.")
-    return allow(f"{part.inner[0]} with these words only looks, and only inside the workspace.", "read-only command")
+        return allow(f"{part.inner[0]} only reads, and the file that its output goes to may be edited.")
+    return allow(f"{part.inner[0]} with these words only reads, and only inside the workspace.", "read-only command")
 
 
 def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
@@ -317,7 +317,7 @@ def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
         return allow("In bypassPermissions mode everything runs that is not forbidden.")
     if context.mode is PermissionMode.PLAN:
-        return deny(f"In plan mode nothing is run but known commands that only look; {part.inner[0]} might do more.")
+        return deny(f"In plan mode nothing is run but known commands that only read; {part.inner[0]} might do more.")
     return ask(_why_asked(part, context))
 
 
@@ -327,7 +327,7 @@ def _why_asked(part: CommandPart, context: PolicyContext) -> str:
     if part.looks is not None and part.looks.takes_no_directories:
         return f"In directories {part.inner[0]} follows links, wherever they lead; a person decides."
     if part.looks is None and is_known(part.inner):
-        return f"{part.inner[0]} can do more than look, and not every word here is known to be harmless."
+        return f"{part.inner[0]} can do more than read, and not every argument here is known to be harmless."
     return f"In {context.mode} mode a person decides about {part.label}."
 
 

@@ -63,7 +63,7 @@ def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | N
 
 def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     word = critical_target_in_text(command.text, context.resolver, ".")
-    return ask(f"It may delete {word!r}, on which everything else rests.", "critical path") if word else None
+    return ask(f"It may delete {word!r}, which the system or your files depend on.", "critical path") if word else None
 
 
 def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:

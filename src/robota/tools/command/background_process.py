@@ -222,7 +222,7 @@ async def _state(process: "BackgroundProcess", context: ToolContext) -> list[str
         return [*lines, *await _keep_whole(process, context)]
     lines = [f"{process.id} has been running for {process.age_s:.0f} s."]
     if process.waits_for_input():
-        lines.append("It waits for input." if process.has_input else "It waits for input, which it cannot get.")
+        lines.append("It waits for input." if process.has_input else "It waits for input and cannot get any.")
     return lines
 
 

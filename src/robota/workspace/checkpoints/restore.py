@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha1
 from pathlib import Path
@@ -37,10 +37,14 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """What is under way. Once it is `done`, only the staging directory is left to be removed."""
+    """What is under way. Once it is `done`, only the staging directory is left to be removed.
+
+    `directories` are those of new files that were there before, which stay even if they are empty.
+    """
 
     staging: str
     steps: tuple[_Step, ...]
+    directories: tuple[bytes, ...] = ()
     state: Literal["under way", "done"] = "under way"
 
 
@@ -54,7 +58,8 @@ def apply_changes(
     staging = git.workspace / f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
     ordered = sorted(changes, key=lambda change: change.after is not None)  # room first, then what is put there
     steps = tuple(map(_step, ordered))
-    journal = _Journal(staging=staging.name, steps=steps)
+    there = tuple(os.fsencode(each) for each in _directories_of(steps) if (git.workspace / each).is_dir())
+    journal = _Journal(staging=staging.name, steps=steps, directories=there)
     _write_journal(store, journal)
     try:
         staging.mkdir(mode=0o700)
@@ -88,7 +93,8 @@ def recover(store: Path, workspace: Path) -> None:
         if journal.state == "under way":
             for number, step in reversed(list(enumerate(journal.steps))):
                 _undo(workspace, staging, number, step)
-            _remove_empty_directories(workspace, [step for step in journal.steps if not step.old])
+            stay = frozenset(map(os.fsdecode, journal.directories))
+            _remove_empty_directories(workspace, [step for step in journal.steps if not step.old], stay)
         _remove_flat(staging)
     (store / JOURNAL_NAME).unlink(missing_ok=True)
 
@@ -285,11 +291,22 @@ def _remove_empty_tree(parent: int, name: str) -> None:
     os.rmdir(name, dir_fd=parent)
 
 
-def _remove_empty_directories(workspace: Path, steps: Sequence[_Step]) -> None:
-    """Remove the directories that have nothing in them any more, up to the workspace."""
+def _directories_of(steps: Sequence[_Step]) -> set[str]:
+    """The directories that hold the paths of steps which put something where nothing was, up to the workspace."""
+    found: set[str] = set()
+    for step in steps:
+        place = "" if step.old else os.path.split(os.fsdecode(step.path))[0]
+        while place and place not in found:
+            found.add(place)
+            place = os.path.split(place)[0]
+    return found
+
+
+def _remove_empty_directories(workspace: Path, steps: Sequence[_Step], stay: Collection[str] = ()) -> None:
+    """Remove the directories that have nothing in them any more, up to the workspace or to one that shall stay."""
     for directory in {os.path.split(os.fsdecode(step.path))[0] for step in steps}:
         place = directory
-        while place:
+        while place and place not in stay:
             above, name = os.path.split(place)
             try:
                 with directory_beneath(workspace, workspace / above, best_opener()) as parent:

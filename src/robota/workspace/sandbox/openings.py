@@ -24,7 +24,7 @@ def problem_with_opening(entry: str, root: Path, home: Path | None) -> str | Non
     if ".." in place.parts or place.resolve() != place or not place.is_dir():
         return "it is no directory, or a link leads there"
     if len(place.parts) < SHALLOWEST or place.parts[1] in OF_THE_SYSTEM:
-        return "the machine itself rests on it"
+        return "it belongs to the system"
     if root.is_relative_to(place) or place.is_relative_to(root) or (home is not None and home.is_relative_to(place)):
         return "it is the workspace, the home directory, or around them"
     return None

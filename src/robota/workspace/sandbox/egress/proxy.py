@@ -68,7 +68,7 @@ class ProxyConnection:
         except h11.RemoteProtocolError as error:
             raise ProxyError(error.error_status_hint, f"This is no proper HTTP request: {error}.") from error
         if not isinstance(event, h11.Request):
-            raise ConnectionResetError("The command hung up without a word.")
+            raise ConnectionResetError("The command closed the connection without a request.")
         return event
 
     async def _allowed_addresses(self, address: WebAddress) -> Sequence[str]:
