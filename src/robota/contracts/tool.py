@@ -50,12 +50,20 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
     opened: tuple[str, ...] = ()  # hosts and directories that the sandbox shall open for the command
 
 
+class Unseen(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a change is too much to be shown: how many lines, and all that it would write, to be looked at."""
+
+    lines: int
+    whole: Callable[[], bytes]
+
+
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """What a person is asked: the kind of ask, its text as the seed's protocol has it, and something to look at."""
 
     ask: str
     text: str
     view: View | None = None
+    unseen: Unseen | None = None
 
 
 class Complete(msgspec.Struct, frozen=True, kw_only=True):

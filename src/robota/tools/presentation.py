@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.tool import Preview
+from robota.contracts.tool import Preview, Unseen
 from robota.protocol.views import View
 from robota.protocol.wire import Value
 
@@ -43,6 +43,6 @@ class SayTool(Value, frozen=True, kw_only=True):
     todos: tuple[dict[str, Any], ...] | None = None
 
 
-def tool_ask(action: SayTool, view: View | None = None) -> Preview:
+def tool_ask(action: SayTool, view: View | None = None, unseen: Unseen | None = None) -> Preview:
     """The preview of a call that a person approves with yes or no."""
-    return Preview(ask="tool", text=msgspec.json.encode(action).decode(), view=view)
+    return Preview(ask="tool", text=msgspec.json.encode(action).decode(), view=view, unseen=unseen)

@@ -260,3 +260,27 @@ def test_two_clients_see_the_same_and_the_first_answer_wins(workspace: Path) -> 
         assert list(second.rows) == list(stage.rows)
 
     play(workspace, [WRITE, DONE], story)
+
+
+@pytest.mark.parametrize("is_approved", [True, False])
+def test_s11_what_was_not_shown_needs_a_yes_of_its_own(workspace: Path, is_approved: bool) -> None:
+    """S11: the rest of a change of megabytes can be looked at in a file; without a second yes nothing is written."""
+    content = "".join(f"{number:08d} a line of text\n" for number in range(60_000))
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        first = await stage.until_ask("tool")
+        await stage.answer("yesButtonClicked", ts=first.ts)
+        second = await stage.until_ask("tool")
+        assert not (workspace / "new.txt").exists()
+        assert isinstance(second.asked, ApprovalAsk) and second.asked.verdict.rule == "unseen"
+        words = second.asked.verdict.reason
+        assert "changed lines were not shown" in words
+        kept = stage.opened.log.artifact_path(words.rpartition("/")[2].removesuffix("."))
+        assert str(kept) in words and stage.opened.log.artifact(kept.name) == content.encode()
+        await stage.answer("yesButtonClicked" if is_approved else "noButtonClicked", ts=second.ts)
+        await stage.until_ask("completion_result")
+        assert (workspace / "new.txt").exists() is is_approved
+
+    write = {"calls": [call("write_to_file", path="new.txt", content=content)]}
+    play(workspace, [write, DONE], story)

@@ -4,7 +4,7 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall
+from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall, Unseen
 from robota.contracts.verdict import Verdict
 from robota.engine.calls.call_stopped import CallStopped, denied, describe
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -21,7 +21,7 @@ from robota.protocol.asks.answer import (
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, JudgedPart, OfferedRules
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.events import Notice
-from robota.protocol.views import DiffView
+from robota.protocol.views import DiffView, TextView
 from robota.text.visible import visible_with_warnings
 
 ONE_PIECE: Final = "The user did not approve the file as it is. Write it differently, or ask."
@@ -68,6 +68,8 @@ class Approval:
         match answer:
             case Approve():
                 self._say(answer)
+                if preview.unseen is not None:
+                    await self._ask_about_unseen(preview.unseen, call, title)
                 self._grant(answer, verdict)
                 return ApprovedCall(prepared=prepared, feedback=answer.text)
             case ApproveEdited():
@@ -78,11 +80,29 @@ class Approval:
             case ApproveHunks():
                 return _with_chosen_hunks(prepared, answer.hunks)
             case Reject() | Say():
-                self._say(answer)
-                said = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
-                raise CallStopped("denied", "The user said no.", denied(**said), closes_reply=REJECTED)
+                raise self._stopped(answer)
             case never:
                 assert_never(never)
+
+    async def _ask_about_unseen(self, unseen: Unseen, call: ToolCall, title: str) -> None:
+        """What was not shown needs a yes of its own, from somebody who was told where to look at it."""
+        name = self._runtime.journal.keep(unseen.whole())
+        where = "" if name is None else f" All that would be written is in {self._runtime.journal.kept(name)}."
+        reason = f"{unseen.lines:,} changed lines were not shown, because they are too many.{where}"
+        asked = ApprovalAsk(
+            title=f"{title}: the part that was not shown",
+            view=TextView(text=reason),
+            verdict=ApprovalVerdict(reason=reason, rule="unseen"),
+        )
+        answer = await self._runtime.ask(asked, call_id=call.id)
+        if not isinstance(answer, Approve):
+            raise self._stopped(answer)
+        self._say(answer)
+
+    def _stopped(self, answer: Answer) -> CallStopped:
+        self._say(answer)
+        said = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
+        return CallStopped("denied", "The user said no.", denied(**said), closes_reply=REJECTED)
 
     def _say(self, answer: Answer) -> None:
         if answer.has_words:

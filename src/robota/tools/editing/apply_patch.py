@@ -37,6 +37,7 @@ class ApplyPatchParams(msgspec.Struct, frozen=True, kw_only=True):
 async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
     """What becomes of each file."""
     # Worked out with parts that a task without an edit need not load.
+    from robota.tools.editing.change import unseen_part
     from robota.tools.editing.patch_draft import draft_patch, hunk_choice
 
     drafts = draft_patch(context.files, params.patch)
@@ -49,8 +50,9 @@ async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
     )
     view = views[0] if len(views) == 1 else DiffsView(files=views)
     with_hunks = hunk_choice(drafts[0], context.files) if len(drafts) == 1 else None
+    unseen = unseen_part(sum(draft.difference.unseen for draft in drafts), params.patch.encode)
     return Prepared(
-        preview=tool_ask(action, view), run=lambda: _apply(drafts, view, context.files), with_hunks=with_hunks
+        preview=tool_ask(action, view, unseen), run=lambda: _apply(drafts, view, context.files), with_hunks=with_hunks
     )
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from robota.contracts.tool import Prepared, ToolError, ToolResult
+from robota.contracts.tool import Prepared, ToolError, ToolResult, Unseen
 from robota.contracts.workspace import Files
 from robota.protocol.views import DiffView
 from robota.text.visible import printable_name
@@ -79,6 +79,7 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
             diff_stats=DiffStats(added=view.added, removed=view.removed),
         ),
         view,
+        unseen_part(change.difference.unseen, lambda: bytes(change.data)),
     )
 
     async def run() -> ToolResult:
@@ -88,7 +89,7 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
         note = await asyncio.to_thread(syntax_note, change.path, before, change.data)
         return ToolResult(content=f"{report}\n{note}" if note else report, view=view)
 
-    if over is None or change.difference.is_cut:
+    if over is None or change.difference.unseen:
         return Prepared(preview=preview, run=run)
 
     def with_hunks(chosen: Collection[int]) -> Prepared:
@@ -99,6 +100,11 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
         return prepared_change(changed_file(change.path, source, spans), files, action)
 
     return Prepared(preview=preview, run=run, with_hunks=with_hunks)
+
+
+def unseen_part(lines: int, whole: Callable[[], bytes]) -> Unseen | None:
+    """What a person must say yes to once more, because it was not shown; None if everything was."""
+    return Unseen(lines=lines, whole=whole) if lines else None
 
 
 async def off_the_loop(work: Callable[[], T], size: int) -> T:

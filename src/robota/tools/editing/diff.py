@@ -24,12 +24,13 @@ Opcode = tuple[str, int, int, int, int]
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A change as a view and as unified text.
 
-    `is_cut`: only the beginning of a very large one is shown; the numbers of lines are those of all of it.
+    `unseen`: only the beginning of a very large one is shown, without so many lines; the numbers in the view are those
+    of all of it.
     """
 
     view: DiffView
     unified: str
-    is_cut: bool = False
+    unseen: int = 0
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,8 +63,8 @@ def difference_by(
     hunks = [_hunk(group, region) for region in regions for group in _groups(_opcodes(region.before, region.after))]
     kinds = [line.kind for hunk in hunks for line in hunk.lines]
     unseen_old, unseen_new = (sum(region.unseen[side] for region in regions) for side in (0, 1))
-    is_cut = bool(unseen_old or unseen_new)
-    if is_cut:
+    unseen = unseen_old + unseen_new
+    if unseen:
         hunks.append(_remark_on_unseen(unseen_old, unseen_new))
     view = DiffView(
         path=path,
@@ -72,7 +73,7 @@ def difference_by(
         hunks=tuple(hunks),
         is_new=is_new,
     )
-    return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks), is_cut=is_cut)
+    return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks), unseen=unseen)
 
 
 def _remark_on_unseen(old: int, new: int) -> DiffHunk:

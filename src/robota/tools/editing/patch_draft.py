@@ -66,7 +66,7 @@ def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
 def hunk_choice(draft: FileDraft, files: Files) -> Callable[[Collection[int]], Prepared] | None:
     """How to make only some hunks of a patch to one file; None if the file is not merely changed."""
     file = draft.file
-    if file is None or draft.moved_to is not None or draft.difference.is_cut:
+    if file is None or draft.moved_to is not None or draft.difference.unseen:
         return None
     shown = draft.difference.view
 
