@@ -26,6 +26,7 @@ from robota.workspace.shell.script import Plain, SimpleCommand
 from robota.workspace.shell.wrappers import Unwrapped, unwrap
 from tests.fuzz import grammar_fuzz
 from tests.fuzz.gate.search import search
+from tests.fuzz.kill.killing import search_kills
 from tests.fuzz.shell_oracle import Ran, ShellOracle
 
 PROGRAMS = st.sampled_from(
@@ -371,12 +372,15 @@ def look(oracle: ShellOracle, examples: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--kills", type=int, metavar="N", help="kill N sessions at random points and take them up")
     parser.add_argument("--gate", action="store_true", help="really run what policy calls read-only, under strace")
     parser.add_argument("--grammar", action="store_true", help="look for a text that crashes the grammar of bash")
     parser.add_argument("--seed", type=int, default=1, help="where the texts of --gate and --grammar begin")
     options = parser.parse_args()
     if options.grammar:
         return grammar_fuzz.search(options.minutes, options.seed)
+    if options.kills is not None:
+        return search_kills(options.kills, options.seed)
     if options.gate:
         return search(options.minutes, options.seed)
     end = time.monotonic() + options.minutes * 60

@@ -1,0 +1,23 @@
+"""`kill -9` at random points (R01): every session can be taken up. `make fuzz FUZZ="--kills 200"` tries more points."""
+
+import pytest
+
+from tests.fuzz.kill.killing import kill_and_take_up
+from tests.fuzz.kill.strict_server import problem_with
+from tests.harness.cli import Robota
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_session_that_was_killed_anywhere_goes_on(robota: Robota, seed: int) -> None:
+    kill_and_take_up(robota, seed)
+
+
+def test_the_strict_server_would_notice() -> None:
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "a"}]}
+    told = {"role": "user", "content": "go"}
+    result = {"role": "tool", "tool_call_id": "a", "content": "x"}
+    assert problem_with([told, call, result]) is None
+    assert problem_with([told, call, told]) is not None
+    assert problem_with([told, result]) is not None
+    assert problem_with([told, call, result, call, result]) is not None
+    assert problem_with([told, call]) is not None
