@@ -87,6 +87,14 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
             cache_read_input_tokens=self.cache_read_input_tokens + other.cache_read_input_tokens,
         )
 
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens - other.input_tokens,
+            output_tokens=self.output_tokens - other.output_tokens,
+            cache_creation_input_tokens=self.cache_creation_input_tokens - other.cache_creation_input_tokens,
+            cache_read_input_tokens=self.cache_read_input_tokens - other.cache_read_input_tokens,
+        )
+
 
 class UserTurn(msgspec.Struct, frozen=True, kw_only=True, tag_field="role", tag="user"):
     """What the model is told: words of the person, results of calls."""

@@ -37,6 +37,27 @@ def test_continue_goes_on_with_the_newest_session_in_every_format(robota: Robota
         assert json.loads(done.stdout)["session_id"] == identity
 
 
+def test_a_run_counts_what_it_used_itself(robota: Robota) -> None:
+    run_first(robota, {"text": "One.", "usage": {"input": 100, "output": 7, "cost": 0.5}})
+    script(robota, {"text": "Two.", "usage": {"input": 200, "output": 3, "cost": 0.25}})
+    result = json.loads(robota("-c", "-p", "more", "--output-format", "json").stdout)
+    assert (result["usage"]["input_tokens"], result["usage"]["output_tokens"]) == (200, 3)
+    assert result["total_cost_usd"] == 0.25 and result["num_turns"] == 1
+
+
+def test_at_the_terminal_a_session_is_chosen_by_its_number_and_its_end_is_shown(robota: Robota) -> None:
+    run_first(robota, {"text": "Fence painted."}, prompt="paint the fence")
+    run_first(robota, {"text": "Roof mended."}, prompt="mend the roof")
+    script(robota, {"text": "Both done."})
+    with Terminal(robota, "-r", "--disable-update-check") as terminal:
+        terminal.choose("Which session?", "paint the fence")
+        terminal.wait_for("> paint the fence")
+        terminal.wait_for("Fence painted.")
+        terminal.wait_for("> ")
+        terminal.press("is it all?\n")
+        terminal.wait_for("Both done.")
+
+
 def test_without_a_session_continue_starts_a_new_one_and_says_so(robota: Robota) -> None:
     script(robota, {"text": "Hello."})
     done = robota("-c", "-p", "hi")

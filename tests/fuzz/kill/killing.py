@@ -18,7 +18,7 @@ from tests.cli.scripts import write_settings
 from tests.fuzz.kill.strict_server import LAST_WORDS, StrictServer, strict_server
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
-MOST_RECORDS = 120
+MOST_RECORDS = 70
 POLL_S = 0.002
 
 

@@ -44,6 +44,10 @@ class Tally:
         self.models: dict[str, ModelShare] = {}
         self.denials: list[PermissionDenial] = []
         self._reported_usage = Usage()
+        # What a task that is taken up had used before this run; it is told before anything else.
+        self._used_before = Usage()
+        self._cost_before: float | None = 0.0
+        self._has_begun = False
         self._started = time.monotonic()
         self._request_started: float | None = None
         self._api_seconds = 0.0
@@ -79,6 +83,7 @@ class Tally:
         self.session_id = event.state.session_id
 
     def _thinking(self, event: Thinking) -> None:
+        self._has_begun = True
         if event.is_thinking:
             self._request_started = time.monotonic()
         elif self._request_started is not None:
@@ -103,8 +108,12 @@ class Tally:
             )
 
     def _usage_updated(self, event: TaskTokenUsageUpdated) -> None:
-        self.total_cost = event.token_usage.total_cost
-        self._reported_usage = event.usage
+        cost = event.token_usage.total_cost
+        if not self._has_begun:
+            self._has_begun, self._used_before, self._cost_before = True, event.usage, cost
+            return
+        self.total_cost = None if cost is None or self._cost_before is None else cost - self._cost_before
+        self._reported_usage = event.usage - self._used_before
 
     def _context_update(self, event: ContextUpdate) -> None:
         self.context_window = event.max_tokens
