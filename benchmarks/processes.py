@@ -1,13 +1,15 @@
 """Run a command and say what it cost, as the kernel saw it."""
 
-import os
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+
+LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,19 +27,15 @@ class CommandFailedError(RuntimeError):
 
 def measure(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Cost:
     """Run to the end; anything but exit code 0 is an error."""
-    output = cwd / ".benchmark-output"
+    output, report = cwd / ".benchmark-output", cwd / ".benchmark-cost"
     with output.open("wb") as out:
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
+        launcher = [sys.executable, "-I", "-S", LAUNCHER, str(report), *command]
+        subprocess.run(launcher, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=True)
+    code, wall_s, cpu_s, peak_kb = map(float, report.read_text().split())
     text = output.read_text(errors="replace")
-    if process.returncode != 0:
-        raise CommandFailedError(f"{' '.join(command)} ended with {process.returncode}:\n{text[-2000:]}")
-    return Cost(wall_s=wall, cpu_s=usage.ru_utime + usage.ru_stime, peak_mb=usage.ru_maxrss / 1024, output=text)
+    if code != 0:
+        raise CommandFailedError(f"{' '.join(command)} ended with {code:g}:\n{text[-2000:]}")
+    return Cost(wall_s=wall_s, cpu_s=cpu_s, peak_mb=peak_kb / 1024, output=text)
 
 
 def line_times(command: Sequence[str], cwd: Path, env: Mapping[str, str], wanted: bytes) -> list[float]:
