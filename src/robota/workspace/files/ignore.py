@@ -45,7 +45,7 @@ class IgnoreFiles:
 
     def __init__(self, root: Path, name: str) -> None:
         self._root = root
-        self._name = name
+        self.name = name
         self._read: dict[PathParts, tuple[Stamp, GitIgnore]] = {}
 
     def match(self, parts: PathParts, *, is_directory: bool = False) -> bool:
@@ -71,7 +71,7 @@ class IgnoreFiles:
         return above if spec is None else Patterns((*above.files, (len(directory), spec)))
 
     def _spec(self, directory: PathParts) -> "GitIgnore | None":
-        place = os.path.join(self._root, *directory, self._name)  # noqa: PTH118 - asked for at every file operation
+        place = os.path.join(self._root, *directory, self.name)  # noqa: PTH118 - asked for at every file operation
         try:
             status = os.stat(place)  # noqa: PTH116
         except (FileNotFoundError, NotADirectoryError):

@@ -2,8 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 
 import msgspec
@@ -38,7 +37,8 @@ def list_directory(
     `above` is its path from the root that the ignore files in `rules` start from.
     """
     found: list[tuple[PathParts, bool]] = []
-    waiting: deque[tuple[PathParts, list[Patterns]]] = deque([((), [files.patterns(above) for files in rules])])
+    over = [files.patterns(above[:-1]) if above else Patterns() for files in rules]
+    waiting: deque[tuple[PathParts, list[Patterns]]] = deque([((), over)])
     scanned = 0
     truncated = False
     while waiting and not truncated:
@@ -46,6 +46,12 @@ def list_directory(
         rows, cut = _scan(directory, parent, MAX_SCANNED - scanned)
         scanned += len(rows)
         place = (*above, *parent)
+        try:
+            patterns = _with_files_in(place, rows, cut, zip(rules, patterns, strict=True))
+        except PathTooLong:
+            if not parent:
+                raise
+            continue
         rows = _shown(rows, place, patterns)
         room = limit - len(found)
         truncated = cut or len(rows) > room
@@ -53,11 +59,7 @@ def list_directory(
             parts = (*parent, name)
             found.append((parts, not is_file))
             if recursive and not is_file and _is_entered(parts):
-                with suppress(PathTooLong):
-                    deeper = [
-                        files.with_file_of((*above, *parts), each) for files, each in zip(rules, patterns, strict=True)
-                    ]
-                    waiting.append((parts, deeper))
+                waiting.append((parts, patterns))
     found.sort(key=_tree_order)
     return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in found), truncated=truncated)
 
@@ -77,6 +79,14 @@ def _scan(directory: int, parts: PathParts, budget: int) -> tuple[list[Row], boo
     finally:
         os.close(descriptor)
     return rows, False
+
+
+def _with_files_in(
+    place: PathParts, rows: list[Row], cut: bool, over: Iterable[tuple[IgnoreFiles, Patterns]]
+) -> list[Patterns]:
+    """What speaks about the entries of a directory; only one that has an ignore file is asked for it."""
+    names = {name for _, name in rows}
+    return [files.with_file_of(place, each) if cut or files.name in names else each for files, each in over]
 
 
 def _shown(rows: list[Row], place: PathParts, patterns: list[Patterns]) -> list[Row]:
