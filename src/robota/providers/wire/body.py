@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import takewhile
 from operator import is_
 from typing import Any, Final
@@ -13,6 +13,8 @@ from robota.protocol.conversation import Turn
 from robota.providers.chunks import ModelRequest
 
 NAME_LENGTH: Final = 64
+# So many turns become one piece; at least as many of the newest stay single, because some formats mark those.
+SETTLED_TURNS: Final = 64
 FORBIDDEN_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 # A turn and the one before it, which some formats need to name what a result belongs to.
 EncodeTurn = Callable[[Turn, Turn | None], bytes]
@@ -34,31 +36,61 @@ class RequestHead:
         return self._head
 
 
-class TurnFragments:
-    """Encodes each turn once.
+class EncodedTurns(msgspec.Struct, frozen=True):
+    """A conversation, encoded: `settled` turns in large pieces, then a fragment for each of the `newest`, maybe empty."""
 
-    Turns are immutable, and the same objects come back in the next request, so identity tells what was encoded.
+    settled: list[bytes]
+    newest: list[bytes]
+
+    def in_body(self, head: bytes) -> bytes:
+        """The body of a request. Its head has opened the list of turns, perhaps with something before the first."""
+        first = b"" if head.endswith(b"[") else b","
+        pieces = [*self.settled, *filter(None, self.newest)] or [b""]
+        # Before the join: after it, the whole body would be copied once more.
+        pieces[0] = head + (first if pieces[0] else b"") + pieces[0]
+        pieces[-1] += b"]}"
+        return b",".join(pieces)
+
+
+class TurnFragments:
+    """Encodes each turn once, and joins old ones to pieces of many.
+
+    Turns are immutable, and the same objects come back in the next request, so identity tells what was encoded. To put
+    a body together from thousands of small fragments takes longer than to copy it, so it is made of few large ones.
     """
 
     def __init__(self, encode: EncodeTurn) -> None:
         self._encode = encode
-        self._turns: list[Turn] = []
-        self._encoded: list[bytes] = []
+        self._turns: tuple[Turn, ...] = ()
+        self._settled: list[bytes] = []
+        self._newest: list[bytes] = []
 
-    def of(self, turns: Sequence[Turn]) -> list[bytes]:
-        """One fragment a turn; empty where nothing of it is sent. From the first turn that is new, all are encoded."""
+    def of(self, turns: tuple[Turn, ...]) -> EncodedTurns:
+        """The turns, encoded; from the first on that is new, or from shortly before it, they are encoded anew."""
         known = len(self._turns)
-        # Nearly always all are known, and then one comparison of lists, which looks at identity first, is all it costs.
-        if list(turns[:known]) != self._turns:
-            known = sum(1 for _ in takewhile(bool, map(is_, self._turns, turns)))
-        del self._turns[known:], self._encoded[known:]
-        for turn in turns[known:]:
-            self._encoded.append(self._encode(turn, self._turns[-1] if self._turns else None))
-            self._turns.append(turn)
-        return self._encoded.copy()
+        # Nearly always all are known, and then one comparison of tuples, which looks at identity first, is enough.
+        if turns[:known] != self._turns:
+            known = self._forget(sum(1 for _ in takewhile(bool, map(is_, self._turns, turns))))
+        for place in range(known, len(turns)):
+            self._newest.append(self._encode(turns[place], turns[place - 1] if place else None))
+        while len(self._newest) >= 2 * SETTLED_TURNS:
+            self._settled.append(b",".join(filter(None, self._newest[:SETTLED_TURNS])))
+            del self._newest[:SETTLED_TURNS]
+        self._turns = turns
+        return EncodedTurns(list(filter(None, self._settled)), self._newest.copy())
 
     def __len__(self) -> int:
         return len(self._turns)
+
+    def _forget(self, known: int) -> int:
+        """Drop what comes after so many turns. Returns how many are left: of a large piece all turns are dropped."""
+        settled = min(len(self._settled), known // SETTLED_TURNS)
+        if settled < len(self._settled):
+            del self._settled[settled:]
+            self._newest.clear()
+            return settled * SETTLED_TURNS
+        del self._newest[known - settled * SETTLED_TURNS :]
+        return known
 
 
 def without(reserved: frozenset[str], extra: dict[str, Any] | None) -> dict[str, Any]:

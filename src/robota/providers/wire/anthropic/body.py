@@ -39,11 +39,13 @@ class AnthropicBody:
         self._fragments = TurnFragments(lambda turn, _: encode_turn(turn))
 
     def encode(self, request: ModelRequest) -> bytes:
-        fragments = self._fragments.of(request.turns)
-        users = [place for place, turn in enumerate(request.turns) if isinstance(turn, UserTurn) and fragments[place]]
+        encoded = self._fragments.of(request.turns)
+        newest = encoded.newest
+        turns = request.turns[len(request.turns) - len(newest) :]
+        users = [place for place, turn in enumerate(turns) if isinstance(turn, UserTurn) and newest[place]]
         for place in users[-MARKED_USER_TURNS:]:
-            fragments[place] = fragments[place].removesuffix(MESSAGE_END) + self._marked_end
-        return self._head.of(request) + b",".join(filter(None, fragments)) + b"]}"
+            newest[place] = newest[place].removesuffix(MESSAGE_END) + self._marked_end
+        return encoded.in_body(self._head.of(request))
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to the opening of the list of messages."""

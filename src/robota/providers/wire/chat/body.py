@@ -53,10 +53,7 @@ class ChatBody:
         self._fragments = TurnFragments(lambda turn, _: encode_turn(turn, self._quirks))
 
     def encode(self, request: ModelRequest) -> bytes:
-        pieces = [self._head.of(request), *filter(None, self._fragments.of(request.turns))]
-        # Closed before the join: after it, the whole body would be copied once more.
-        pieces[-1] += b"]}"
-        return b",".join(pieces)
+        return self._fragments.of(request.turns).in_body(self._head.of(request))
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to and including the system message, which opens the list of messages."""

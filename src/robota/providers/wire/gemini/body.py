@@ -43,8 +43,7 @@ class GeminiBody:
         signs = WANTS_SIGNATURES.match(request.model) is not None
         if signs is not self._signs:
             self._signs, self._fragments = signs, TurnFragments(self._encode_turn)
-        fragments = filter(None, self._fragments.of(request.turns))
-        return self._head.of(request) + b",".join(fragments) + b"]}"
+        return self._fragments.of(request.turns).in_body(self._head.of(request))
 
     def _encode_turn(self, turn: Turn, previous: Turn | None) -> bytes:
         return encode_turn(turn, previous, self._signs)

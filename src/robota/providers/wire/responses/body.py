@@ -37,8 +37,7 @@ class ResponsesBody:
         self._fragments = TurnFragments(lambda turn, _: encode_turn(turn))
 
     def encode(self, request: ModelRequest) -> bytes:
-        fragments = filter(None, self._fragments.of(request.turns))
-        return self._head.of(request) + b",".join(fragments) + b"]}"
+        return self._fragments.of(request.turns).in_body(self._head.of(request))
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to the opening of the list of items."""
