@@ -15,6 +15,7 @@ import httpx2
 
 KEEP_IDLE_S: Final = 5.0
 LARGEST_HEAD: Final = 100 * 1024
+WRITE_BYTES: Final = 128 * 1024
 READ_AHEAD: Final = 256 * 1024
 # How long one address of a server is tried alone before the next is tried beside it.
 NEXT_ADDRESS_AFTER_S: Final = 0.25
@@ -82,9 +83,14 @@ class SocketStream(asyncio.Protocol):
         return not self._is_over and not self._received
 
     async def write(self, data: bytes, timeout_s: float | None) -> None:
-        self._transport.write(data)
+        """In pieces: what the system does not take at once, asyncio copies."""
+        whole = memoryview(data)
         async with asyncio.timeout(timeout_s):
-            await self._may_write.wait()
+            for start in range(0, len(data), WRITE_BYTES):
+                self._transport.write(whole[start : start + WRITE_BYTES])
+                await self._may_write.wait()
+                if self._is_over:
+                    return
 
     async def read(self, timeout_s: float | None) -> bytes:
         """What came since the last call, at least a byte; nothing at the end."""
@@ -171,9 +177,11 @@ class HttpConnection:
                 h11.Data(data=body),
                 h11.EndOfMessage(),
             )
-            data = b"".join(self._http.send(event) or b"" for event in events)
-            # Should the server hang up early, it may still have said why, and that is read next.
-            await self.socket.write(data, timeout_s)
+            pieces = [data for event in events if (data := self._http.send(event))]
+            # A short request goes out in one packet; a long one is not copied for that.
+            for data in pieces if len(body) > WRITE_BYTES else [b"".join(pieces)]:
+                # Should the server hang up early, it may still have said why, and that is read next.
+                await self.socket.write(data, timeout_s)
 
     async def head(self, timeout_s: float | None) -> h11.Response:
         """The final response; what a server says before it is passed over."""

@@ -37,7 +37,7 @@ class RequestHead:
 
 
 class EncodedTurns(msgspec.Struct, frozen=True):
-    """A conversation, encoded: `settled` turns in large pieces, then a fragment for each of the `newest`, maybe empty."""
+    """A conversation, encoded: old turns in large pieces (`settled`), and a fragment for each of the `newest`."""
 
     settled: list[bytes]
     newest: list[bytes]
