@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from robota.app.provider import NO_MODEL
 from robota.app.session import OpenSession
 from robota.commands.builtin.provider import BuiltinCommands
-from robota.commands.command import SlashCommand
+from robota.commands.command import CommandProvider, SlashCommand
 from robota.commands.command_session import CommandSession
 from robota.commands.registry import CommandRegistry
+from robota.commands.skill_commands import SkillCommands
 
 
 def with_commands(opened: OpenSession) -> CommandSession:
@@ -16,5 +17,8 @@ def with_commands(opened: OpenSession) -> CommandSession:
     def all_commands() -> Sequence[SlashCommand]:
         return registry.all()
 
-    registry = CommandRegistry([BuiltinCommands(opened.session, opened.services.modes, all_commands)])
+    providers: list[CommandProvider] = [BuiltinCommands(opened.session, opened.services.modes, all_commands)]
+    if opened.services.knowledge is not None:
+        providers.append(SkillCommands(opened.session, opened.services.knowledge))
+    registry = CommandRegistry(providers)
     return CommandSession(opened.session, registry, has_model=opened.options.model != NO_MODEL.model)

@@ -10,6 +10,7 @@ import msgspec
 
 from robota.app.checkpoints import session_checkpoints
 from robota.app.hooks import hooks_of_session
+from robota.app.knowledge import session_knowledge
 from robota.app.mcp import configured_servers
 from robota.app.modes import task_modes
 from robota.app.options import session_options
@@ -181,10 +182,12 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         withheld=withheld_variables(settings),
         ports=lambda: None if sandbox is None else sandbox.ports,
     )
+    variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
+    knowledge = session_knowledge(settings, choices.root, env, variables)
     services = SessionServices(
         log=new.log,
         model=choices.model,
-        tools=session_tools(choices.servers),
+        tools=session_tools(choices.servers, has_skills=knowledge is not None),
         policy=choices.policy,
         modes=choices.modes,
         hooks=hooks,
@@ -198,6 +201,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
             is_secret=lambda relative: choices.policy.files.secret_pattern(relative) is not None,
         ),
         processes=processes,
+        knowledge=knowledge,
         redactor=redactor,
     )
     session = Session(options, services)

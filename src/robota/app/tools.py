@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from robota.extensions.mcp.servers import McpServers
 
 
-def session_tools(servers: "McpServers | None") -> "SessionTools":
+def session_tools(servers: "McpServers | None", *, has_skills: bool = False) -> "SessionTools":
     """The built-in tools; `servers` bring more when they are gathered."""
-    return SessionTools(builtin_tools(), servers)
+    if not has_skills:
+        return SessionTools(builtin_tools(), servers)
+    from robota.tools.task import skill
+
+    return SessionTools((*builtin_tools(), skill.TOOL), servers)
 
 
 class SessionTools:

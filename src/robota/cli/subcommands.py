@@ -8,6 +8,7 @@ SUBCOMMANDS = {
     "state": ("robota.cli.commands.state", "what a session does or waits for, and how to answer it"),
     "answer": ("robota.cli.run.answer", "answer what a session waits for, and go on with it"),
     "rewind": ("robota.cli.commands.rewind", "show what a session changed in the workspace, and take it back"),
+    "skills": ("robota.cli.commands.skills", "list, show, begin and check skills and prompt commands"),
     "tool": ("robota.cli.commands.tool", "list the tools, run one by hand"),
     "config": ("robota.cli.commands.config", "show and change settings, and say which file set what"),
     "trust": ("robota.cli.commands.trust", "decide whether the configuration of a workspace takes effect"),

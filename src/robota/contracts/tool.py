@@ -78,6 +78,8 @@ class Delegate(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     message: str
     todos: tuple[TodoItem, ...] = ()
+    model: str | None = None  # another model than that of the task
+    max_requests: int | None = None
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +101,13 @@ class ChangeMode(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class UseSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """The model wants the instructions of a skill."""
+
+    name: str
+    arguments: str
+
+
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     """The call failed as it is; with this input it might not. A person decides about that.
 
@@ -110,7 +119,7 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     manner: str
 
 
-Control = Complete | Delegate | Question | Plan | ChangeMode
+Control = Complete | Delegate | Question | Plan | ChangeMode | UseSkill
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,10 +25,15 @@ FILES: Final = (
     ".roomodes",
     ".worktreeinclude",
 )
-DIRECTORIES: Final = tuple(
-    f"{place}/{kind}"
-    for place in (".claude", ".robota")
-    for kind in ("agents", "commands", "hooks", "plugins", "skills", "tools")
+DIRECTORIES: Final = (
+    *(
+        f"{place}/{kind}"
+        for place in (".claude", ".robota")
+        for kind in ("agents", "commands", "hooks", "plugins", "skills", "tools")
+    ),
+    ".agents/commands",
+    ".agents/skills",
+    ".gemini/commands",
 )
 DEEPEST: Final = 12
 MOST_FILES: Final = 2000

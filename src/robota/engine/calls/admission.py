@@ -257,7 +257,8 @@ class Admission:
         runtime = self._runtime
         try:
             subject = self._subject(tool, params, context)
-            return runtime.services.policy.judge(subject, runtime.permission_mode, runtime.grants)
+            grants = (*runtime.grants, *runtime.turn_grants)
+            return runtime.services.policy.judge(subject, runtime.permission_mode, grants)
         except Exception as error:  # noqa: BLE001 - it must not end the task
             return _not_judged(error)
 

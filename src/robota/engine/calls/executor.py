@@ -24,6 +24,7 @@ from robota.contracts.tool import (
     Question,
     ToolCall,
     ToolResult,
+    UseSkill,
 )
 from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument, not_logged
 from robota.engine.calls.call_stopped import A_BUG, HALTED, CallStopped, TaskHalted, describe, halted_by_hook
@@ -294,7 +295,7 @@ def _closing(control: Control | None, call: ToolCall) -> str | None:
             return f"This call was not run because {call.name} was called in the same reply. Call {call.name} last."
         case Complete():
             return "This call was not run because the task was completed before it."
-        case Question() | Plan() | ChangeMode() | None:
+        case Question() | Plan() | ChangeMode() | UseSkill() | None:
             return None
         case _:
             assert_never(control)

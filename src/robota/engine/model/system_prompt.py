@@ -47,7 +47,8 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     kept_out = {tool.name for tool in tools.all if modes.allows(tool, runtime.mode, None) is not None}
     specs = tuple(spec for spec in tools.specs if spec.name not in kept_out)
     base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
-    parts = (base, call_format.instructions(specs), options.append_system_prompt or "")
+    skills = "" if runtime.services.knowledge is None else runtime.services.knowledge.prompt_section
+    parts = (base, skills, call_format.instructions(specs), options.append_system_prompt or "")
     return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
 
 

@@ -1,6 +1,7 @@
 """The services that a session works with."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,6 +14,9 @@ from robota.providers.chunks import Provider
 from robota.providers.definition import ModelInfo
 from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
+
+if TYPE_CHECKING:
+    from robota.contracts.knowledge import KnowledgeService
 
 
 class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,4 +46,5 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None
     rewind: Callable[[], RewindService] | None = None
+    knowledge: "KnowledgeService | None" = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

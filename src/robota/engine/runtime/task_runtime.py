@@ -150,6 +150,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     mode: str
     permission_mode: PermissionMode
     grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
+    turn_grants: list[str] = msgspec.field(default_factory=list)  # until the person is next
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
     agent_type: str | None = None  # of a subtask

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from robota.contracts.hook import HookContext, HookEvent
+from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.options import Completion, Options
 from robota.engine.runtime.person_input import AskTable, MessageQueue
@@ -393,8 +394,14 @@ class Session:
     async def _has_no_commands(self, command: RunSlashCommand | ListSlashCommands) -> Receipt:
         return Refused(code="no_commands", message="This session has no slash commands.")
 
-    def _new_subtask(self, parent: Task, mode: str) -> Task:
-        options = msgspec.structs.replace(self._options, mode=mode, completion=Completion.EXPLICIT)
+    def _new_subtask(self, parent: Task, order: Delegate) -> Task:
+        options = msgspec.structs.replace(
+            self._options,
+            mode=order.mode,
+            completion=Completion.EXPLICIT,
+            model=order.model or self._options.model,
+            max_requests=order.max_requests or self._options.max_requests,
+        )
         child = self._tasks.new(options, parent_id=parent.runtime.task_id)
         child.runtime.prompt_id = parent.runtime.prompt_id
         child.runtime.meter.spent = parent.runtime.meter.spent

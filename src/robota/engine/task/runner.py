@@ -29,7 +29,7 @@ class TaskRunner:
         self,
         bus: EventBus,
         journal: Journal,
-        new_subtask: Callable[[Task, str], Task],
+        new_subtask: Callable[[Task, Delegate], Task],
         reopened: Callable[["PausedTask"], Awaitable[Task | None]],
         changed: Callable[[], None],
     ) -> None:
@@ -111,7 +111,7 @@ class TaskRunner:
         """Run a subtask while its parent waits; returns what the parent's model is told."""
         parent = self.stack[-1]
         parent_id = parent.runtime.task_id
-        child = self._new_subtask(parent, order.mode)
+        child = self._new_subtask(parent, order)
         child.todos = order.todos
         child_id = child.runtime.task_id
         self._bus.emit(TaskSpawned(task_id=parent_id, child_task_id=child_id))

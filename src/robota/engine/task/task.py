@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Final, assert_never
 import msgspec
 
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
-from robota.contracts.tool import ChangeMode, Complete, Control, Delegate, Plan, Question, ToolCall, ToolResult
+from robota.contracts.tool import (
+    ChangeMode,
+    Complete,
+    Control,
+    Delegate,
+    Plan,
+    Question,
+    ToolCall,
+    ToolResult,
+    UseSkill,
+)
 from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
@@ -35,6 +45,7 @@ from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
     from robota.engine.calls.executor import Executed, ToolExecutor
+    from robota.engine.task.skill_prompts import SkillPrompts
 
 STOP_HOOK_LIMIT: Final = 8
 COST_UNKNOWN: Final = "The model server does not say what its replies cost, so the budget cannot be kept."
@@ -119,6 +130,12 @@ class Task:
         from robota.engine.calls.executor import ToolExecutor
 
         return ToolExecutor(self.runtime, self._handle)
+
+    @cached_property
+    def _skills(self) -> "SkillPrompts":
+        from robota.engine.task.skill_prompts import SkillPrompts
+
+        return SkillPrompts(self.runtime, self._executor, self._delegate)
 
     def hear(self, text: str, images: Sequence[str] = (), *, is_prompt: bool = True) -> None:
         """Words for the model's next turn; those of the person are shown to hooks first."""
@@ -255,6 +272,7 @@ class Task:
             return Ended(result)
         if runtime.services.checkpoint is not None:
             await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.hook_context.tell)
+        runtime.turn_grants.clear()
         answer = await runtime.ask_or_command(CompletionAsk())
         while isinstance(answer, CondenseContext):
             await self.context.condense_now(answer.text or "")
@@ -311,9 +329,13 @@ class Task:
             self.runtime.rows.say("error", f"The prompt was not sent: {said.blocked}")
         if said.stopped is not None or said.blocked is not None:
             return False
+        has_skills = self.runtime.services.knowledge is not None and words.is_prompt
+        text = await self._skills.told(words.text) if has_skills else words.text
+        if text is None:
+            return False
         self._pending.extend(image_blocks(words.images))
-        if words.text:
-            self._pending.append(TextBlock(text=words.text))
+        if text:
+            self._pending.append(TextBlock(text=text))
         self.remind(said.context)
         return True
 
@@ -364,6 +386,8 @@ class Task:
                 return await self._hand_over(control, call)
             case ChangeMode():
                 return await self._change_mode(control, call)
+            case UseSkill():
+                return await self._skills.use(control)
             case Complete():
                 self.runtime.rows.say("completion_result", control.result, call_id=call.id)
                 return ToolResult(content="The result was shown to the user.", control=control)

@@ -1,0 +1,147 @@
+"""`robota skills`: which skills and prompt commands there are, what they say, what is wrong with them, a new one."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from robota.app.knowledge import skill_finder
+from robota.cli.command_parser import CommandParser
+from robota.cli.output import print_columns, print_json
+from robota.config.errors import ConfigError
+from robota.config.launch_options import workspace_root
+from robota.config.paths import user_directory
+from robota.config.settings.load import load_settings
+from robota.knowledge.skills.discovery import SkillFinder, SkillLibrary
+from robota.knowledge.skills.skill import Skill, is_usable_name
+from robota.text.visible import single_line, visible
+
+DONE: Final = 0
+REFUSED: Final = 1
+HEADINGS: Final = ("NAME", "KIND", "OF", "DESCRIPTION")
+NEW: Final = """---
+name: {name}
+description: What it does, and when to use it.
+---
+Instructions for the model. $ARGUMENTS is what was typed behind /{name}.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota skills …`; the arguments begin after `skills`."""
+    options = _parser().read(argv)
+    try:
+        root = workspace_root(options.cwd)
+        if options.action == "new":
+            return _new(root, options)
+        settings = load_settings(root, os.environ)
+        finder = skill_finder(settings, root, os.environ)
+        library = SkillLibrary() if finder is None else finder.library()
+        if not settings.is_trusted:
+            print(f"robota: {root} is not trusted, so its own skills are left out: robota trust", file=sys.stderr)
+    except ConfigError as error:
+        return _refuse(str(error))
+    if options.action == "list":
+        return _list(library, options)
+    if options.action == "validate":
+        return _validate(library, options)
+    return _show(finder, library, options)
+
+
+def _parser() -> CommandParser:
+    shared = CommandParser(add_help=False)
+    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser = CommandParser(prog="robota skills", description="Skills and prompt commands of the project and of you.")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", parents=[shared], help="show them all, and which are hidden by others of their name")
+    showing = actions.add_parser("show", parents=[shared], help="show what one says")
+    showing.add_argument("name", metavar="NAME", help="which one")
+    actions.add_parser("validate", parents=[shared], help="say what in their files has no effect")
+    making = actions.add_parser("new", parents=[shared], help="write the beginning of a new one")
+    making.add_argument("name", metavar="NAME", help="how it is called")
+    making.add_argument("--user", action="store_true", help="for all your projects instead of this one")
+    return parser
+
+
+def _list(library: SkillLibrary, options: argparse.Namespace) -> int:
+    if options.json:
+        print_json([_as_json(library, skill) for skill in library.all])
+    elif not library.all:
+        print("There are no skills here. robota skills new NAME begins one.")
+    else:
+        print_columns([HEADINGS, *(_row(library, skill) for skill in library.all)])
+    return DONE
+
+
+def _show(finder: SkillFinder | None, library: SkillLibrary, options: argparse.Namespace) -> int:
+    skill = library.named(options.name.removeprefix("/"))
+    if skill is None or finder is None:
+        return _refuse(f"There is no skill {options.name}. robota skills list shows those there are.")
+    text = finder.text(skill)
+    if options.json:
+        print_json({**_as_json(library, skill), "text": text})
+    else:
+        print(f"{skill.path}\n\n{visible(text)}".rstrip())
+    return DONE
+
+
+def _validate(library: SkillLibrary, options: argparse.Namespace) -> int:
+    wrong = [skill for skill in library.all if skill.problems]
+    if options.json:
+        print_json([_as_json(library, skill) for skill in wrong])
+    else:
+        for skill in wrong:
+            print(f"{single_line(skill.path, 4096)}: {single_line('; '.join(skill.problems), 1000)}")
+        print(f"{len(library.all)} found, {len(wrong)} with something that has no effect.")
+    return REFUSED if wrong else DONE
+
+
+def _new(root: Path, options: argparse.Namespace) -> int:
+    if not is_usable_name(options.name):
+        return _refuse(f"{options.name!r} cannot be typed behind a slash. Nothing was written.")
+    above = user_directory(os.environ) if options.user else root / ".robota"
+    path = above / "skills" / options.name / "SKILL.md"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(NEW.format(name=options.name))
+    except FileExistsError:
+        return _refuse(f"{path} exists already. Nothing was written.")
+    except OSError as error:
+        return _refuse(f"Cannot write {path}: {error.strerror}.")
+    if options.json:
+        print_json({"path": str(path)})
+    else:
+        print(f"{path} was written. Change it to say what you want, then type /{options.name} in robota.")
+    return DONE
+
+
+def _row(library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
+    hidden = library.hidden_by(skill)
+    note = "" if hidden is None else f"(hidden by {hidden.path}) "
+    return (skill.name, skill.kind, skill.scope, single_line(note + skill.description, 200))
+
+
+def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
+    hidden = library.hidden_by(skill)
+    return {
+        "name": skill.name,
+        "kind": skill.kind,
+        "scope": skill.scope,
+        "path": skill.path,
+        "description": skill.description,
+        "forPerson": skill.for_person,
+        "forModel": skill.for_model,
+        "allowedTools": skill.allowed_tools,
+        "context": skill.context,
+        "hiddenBy": None if hidden is None else hidden.path,
+        "problems": skill.problems,
+    }
+
+
+def _refuse(why: str) -> int:
+    print(f"robota: {why}", file=sys.stderr)
+    return REFUSED

@@ -1,0 +1,105 @@
+"""The front matter of a Markdown file: YAML between two lines of dashes, and the text behind it."""
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+FENCE: Final = "---"
+_BEGINS: Final = re.compile(r"---[ \t\r]*\n")
+_ENDS: Final = re.compile(r"\n---[ \t\r]*(?:\n|\Z)")
+# Far more than any front matter has; the parser needs quadratic time for brackets in brackets.
+MAX_CHARACTERS: Final = 20_000
+MAX_BRACKETS: Final = 200
+# A text as people write it behind a name. With a colon in it YAML would refuse the line, and everybody means the text.
+_TEXT: Final = re.compile(r"""[^-?:,\[\]{}#&*!|>'"%@`~\s](?:[^#\x85\u2028\u2029]|(?<=\S)#)*""")
+# An item of a list in brackets that is nothing but text.
+_ITEM: Final = re.compile(r"""[^-?:,\[\]{}#&*!|>'"%@`~\s][^:#,\[\]{}\x85\u2028\u2029]*""")
+_LINE: Final = re.compile(r"([A-Za-z][\w-]*):[ \t]*(.*?)[ \t]*")
+_NOT_TEXT: Final = re.compile(r"(?i:true|false|yes|no|on|off|null|~)|[-+.\d][\d._eE+:xob-]*")
+
+
+class FrontMatter(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields and the text of a file. With a `problem` there are no fields, and nothing of the text is lost."""
+
+    fields: dict[str, Any]
+    text: str
+    problem: str | None = None
+
+
+def read_front_matter(document: str) -> FrontMatter:
+    """Take a document apart. Never raises; a file without front matter is all text."""
+    document = document.removeprefix("\ufeff")
+    head, fence, text = _split(document)
+    if fence is None:
+        return FrontMatter(fields={}, text=document)
+    if len(head) > MAX_CHARACTERS or head.count("[") + head.count("{") > MAX_BRACKETS:
+        return FrontMatter(fields={}, text=text, problem="its front matter is too long or too deeply nested")
+    fields = _plain_fields(head)
+    if fields is not None:
+        return FrontMatter(fields=fields, text=text)
+    return _parsed(head, text)
+
+
+def _split(document: str) -> tuple[str, str | None, str]:
+    """What stands between the dashes, the second of them if there is one, and what comes behind."""
+    if not document.startswith(FENCE):
+        return "", None, document
+    begins = _BEGINS.match(document)
+    ends = None if begins is None else _ENDS.search(document, begins.end() - 1)
+    if begins is None or ends is None:
+        return "", None, document
+    return document[begins.end() : ends.start() + 1].replace("\r\n", "\n"), FENCE, document[ends.end() :]
+
+
+def _plain_fields(head: str) -> dict[str, Any] | None:
+    """The fields, if every line is a name and a plain text; starting a YAML parser costs more than all of this."""
+    fields: dict[str, Any] = {}
+    for line in head.split("\n"):
+        if not line.strip():
+            continue
+        named = _LINE.fullmatch(line)
+        if named is None or named[1] in fields:
+            return None
+        value = _plain_value(named[2])
+        if value is None:
+            return None
+        fields[named[1]] = value
+    return fields
+
+
+def _plain_value(value: str) -> str | list[str] | None:
+    """A plain text, or a list of such in brackets; None if it takes a parser to tell."""
+    if value.startswith("[") and value.endswith("]"):
+        items = [item.strip() for item in value[1:-1].split(",")]
+        return items if all(_ITEM.fullmatch(item) and not _NOT_TEXT.fullmatch(item) for item in items) else None
+    return value if _TEXT.fullmatch(value) and not _NOT_TEXT.fullmatch(value) else None
+
+
+def _loose_fields(head: str) -> dict[str, Any] | None:
+    """One text a line, whatever is in it: people write `description: Use this: always`, which is no YAML."""
+    named = [_LINE.fullmatch(line) for line in head.split("\n") if line.strip()]
+    fields = {each[1]: each[2] for each in named if each is not None and each[2][:1] not in "[{&*!|>"}
+    return fields if len(fields) == len(named) else None
+
+
+def _parsed(head: str, text: str) -> FrontMatter:
+    import yaml
+
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, Loader=yaml.SafeLoader)):
+            return FrontMatter(fields={}, text=text, problem="its front matter has aliases, which are not read")
+        fields = yaml.safe_load(head)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        loose = _loose_fields(head)
+        problem = f"its front matter is no YAML: {_first_line(error)}" if loose is None else None
+        return FrontMatter(fields=loose or {}, text=text, problem=problem)
+    if fields is None:
+        return FrontMatter(fields={}, text=text)
+    if not isinstance(fields, dict):
+        return FrontMatter(fields={}, text=text, problem="its front matter is no list of fields")
+    return FrontMatter(fields={str(key): value for key, value in fields.items()}, text=text)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,87 @@
+"""The skills of one session: told to the model, and put in place of the prompts that name them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.contracts.knowledge import CallTool, ExpandedPrompt, PromptNotSent, SubtaskWanted
+from robota.knowledge.skills.discovery import SkillFinder
+from robota.knowledge.skills.skill import Skill, SkillContext, SkillKind, SkillScope
+from robota.knowledge.skills.template import Values, fill, parse_template
+from robota.protocol.slash_commands import CommandSource, SlashCommandInfo, typed_command
+
+# Names and beginnings of descriptions have to do where there are very many skills.
+SECTION_CHARACTERS: Final = 12_000
+SHORTEST_DESCRIPTION: Final = 60
+OWNERS: Final = {SkillScope.PROJECT: CommandSource.PROJECT, SkillScope.USER: CommandSource.USER}
+
+
+class SessionKnowledge:
+    """A `KnowledgeService` over the skills that are found."""
+
+    def __init__(self, finder: SkillFinder, shell_tool: str, variables: Callable[[Skill], Mapping[str, str]]) -> None:
+        """`variables` gives what may be put into the text of a skill."""
+        self._finder = finder
+        self._shell_tool = shell_tool
+        self._variables = variables
+
+    @property
+    def prompt_section(self) -> str:
+        skills = [skill for skill in self._finder.library().reachable if skill.for_model]
+        if not skills:
+            return ""
+        room = max(SHORTEST_DESCRIPTION, SECTION_CHARACTERS // len(skills))
+        listed = "\n".join(f"- {skill.name}: {_described(skill)[:room]}" for skill in skills)
+        return (
+            "# Skills\n\nInstructions for special kinds of work. When a task fits one, call the skill tool with its "
+            f"name first and follow what it says.\n\n{listed}"
+        )
+
+    def commands(self) -> Sequence[SlashCommandInfo]:
+        return tuple(_info(skill) for skill in self._finder.library().reachable if skill.for_person)
+
+    async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
+        typed = typed_command(prompt)
+        skill = None if typed is None else self._finder.library().named(typed.name)
+        if typed is None or skill is None or not skill.for_person:
+            return None
+        text = await self._text(skill, typed.arguments, call)
+        # Only a person's own word grants rules: a model could otherwise help itself to them.
+        return ExpandedPrompt(text=text, rules=skill.allowed_tools, subtask=_subtask(skill))
+
+    async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
+        library = self._finder.library()
+        skill = library.named(name.removeprefix("/"))
+        if skill is None or not skill.for_model:
+            known = ", ".join(each.name for each in library.reachable if each.for_model) or "none"
+            raise PromptNotSent(f"There is no skill {name!r}. Skills: {known}.")
+        return ExpandedPrompt(text=await self._text(skill, arguments, call), subtask=_subtask(skill))
+
+    async def _text(self, skill: Skill, arguments: str, call: CallTool) -> str:
+        async def run(command: str) -> str:
+            return (await call(self._shell_tool, {"command": command})).content
+
+        values = Values(typed=arguments, names=skill.arguments, variables=self._variables(skill))
+        text = await fill(parse_template(self._finder.text(skill)), values, run)
+        return f'<skill name="{skill.name}" directory="{Path(skill.path).parent}">\n{text.strip()}\n</skill>'
+
+
+def _info(skill: Skill) -> SlashCommandInfo:
+    return SlashCommandInfo(
+        name=skill.name,
+        description=skill.description,
+        source=CommandSource.SKILL if skill.kind is SkillKind.SKILL else OWNERS[skill.scope],
+        argument_hint=skill.argument_hint or " ".join(f"[{name}]" for name in skill.arguments),
+        needs_model=True,
+        model_may_call=skill.for_model,
+    )
+
+
+def _described(skill: Skill) -> str:
+    return f"{skill.description} {skill.when_to_use}".strip()
+
+
+def _subtask(skill: Skill) -> SubtaskWanted | None:
+    if skill.context is not SkillContext.FORK:
+        return None
+    return SubtaskWanted(model=skill.model, max_requests=skill.max_turns)

@@ -1,0 +1,193 @@
+"""Where skills and prompt commands are found, and which of two with one name is meant."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.knowledge.front_matter import read_front_matter
+from robota.knowledge.skills.cache import cached_skills, keep_skills
+from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, skill_from
+
+LONGEST_FILE: Final = 256 * 1024
+MOST_FILES: Final = 2_000
+DEEPEST: Final = 4
+SKILL_FILE: Final = "SKILL.md"
+TOML: Final = ".toml"
+WORTH_CACHING: Final = 20
+
+
+class SkillPlace(msgspec.Struct, frozen=True):
+    """A directory below the workspace or the person's home, and what it holds."""
+
+    scope: SkillScope
+    directory: str
+    kind: SkillKind
+
+
+# The first of one name is meant: the project's own before the person's, and those shared with other agents last.
+PLACES: Final = tuple(
+    SkillPlace(scope, f"{owner}/{kind}s", kind)
+    for scope, owners in (
+        (SkillScope.PROJECT, (".robota", ".claude")),
+        (SkillScope.USER, (".robota", ".claude")),
+        (SkillScope.PROJECT, (".agents", ".gemini")),
+        (SkillScope.USER, (".agents", ".gemini")),
+    )
+    for owner in owners
+    for kind in SkillKind
+)
+
+
+class SkillSource(msgspec.Struct, frozen=True):
+    """A file below a place: its path from there on, where it is, and its bytes, None if they cannot be had.
+
+    `version` is another one whenever the bytes may be others.
+    """
+
+    relative: str
+    path: str
+    version: str
+    data: Callable[[], bytes | None]
+
+
+class SkillLibrary:
+    """The skills of a session."""
+
+    def __init__(self, found: Iterable[Skill] = ()) -> None:
+        self.all: tuple[Skill, ...] = tuple(found)
+        self._by_name: dict[str, Skill] = {}
+        for skill in self.all:
+            self._by_name.setdefault(skill.name, skill)
+
+    @property
+    def reachable(self) -> Sequence[Skill]:
+        """Those that are meant by their names."""
+        return tuple(self._by_name.values())
+
+    def named(self, name: str) -> Skill | None:
+        return self._by_name.get(name)
+
+    def hidden_by(self, skill: Skill) -> Skill | None:
+        """The skill that is meant by the name of this one, if it is another."""
+        meant = self._by_name[skill.name]
+        return None if meant is skill else meant
+
+
+class SkillFinder:
+    """Finds the skills as they are now. A file whose version is known is not read again."""
+
+    def __init__(self, files: Callable[[SkillPlace], Iterable[SkillSource]], cache: Path) -> None:
+        """`files` gives what lies in a place; `cache` is a file of ours for what was read in earlier sessions."""
+        self._files = files
+        self._cache = cache
+        self._known: dict[str, Skill] | None = None
+        self._found: dict[str, SkillSource] = {}
+
+    def library(self) -> SkillLibrary:
+        """Every skill there is, the first of a name first."""
+        known = self._known if self._known is not None else cached_skills(self._cache)
+        now: dict[str, Skill] = {}
+        for place in PLACES:
+            for found in self._files(place):
+                file = _skill_file(place, found)
+                if file is not None:
+                    key = f"{place.directory} {found.path} {found.version}"
+                    now[key] = known.get(key) or _read_skill(file, found)
+                    self._found[found.path] = found
+        if len(now.keys() - known.keys()) >= WORTH_CACHING:
+            keep_skills(self._cache, now)
+        self._known = now
+        return SkillLibrary(now.values())
+
+    def text(self, skill: Skill) -> str:
+        """The instructions of a skill of the library, as they are now."""
+        text = _text_of(self._found[skill.path])
+        if skill.path.endswith(TOML):
+            from robota.knowledge.skills.gemini_command import gemini_text
+
+            return gemini_text(text)
+        return read_front_matter(text).text
+
+
+def _read_skill(file: SkillFile, found: SkillSource) -> Skill:
+    text = _text_of(found)
+    if file.path.endswith(TOML):
+        from robota.knowledge.skills.gemini_command import gemini_front_matter
+
+        return skill_from(file, gemini_front_matter(text))
+    return skill_from(file, read_front_matter(text))
+
+
+def files_of_person(directory: Path) -> Iterator[SkillSource]:
+    """The files of a person's own directory, in the order of their names; links are theirs to set."""
+    top = str(directory)
+    for path in islice(_walk(top, DEEPEST), MOST_FILES):
+        try:
+            status = Path(path).stat()
+        except OSError:
+            continue
+        version = f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
+        yield SkillSource(path[len(top) + 1 :], path, version, partial(_read, path))
+
+
+def _walk(directory: str, depth: int) -> Iterator[str]:
+    # A directory with a skill in it is not looked into any further.
+    if os.path.lexists(skill := f"{directory}/{SKILL_FILE}"):
+        yield skill
+        return
+    try:
+        with os.scandir(directory) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if not _is_directory(entry):
+            yield entry.path
+        elif depth > 0 and not entry.name.startswith("."):
+            yield from _walk(entry.path, depth - 1)
+
+
+def _is_directory(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return os.read(descriptor, LONGEST_FILE + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
+    *directories, name = found.relative.split("/")
+    if place.kind is SkillKind.SKILL:
+        if name != SKILL_FILE or not directories:
+            return None
+        own_name = directories[-1]
+    else:
+        stem, dot, suffix = name.rpartition(".")
+        if not dot or suffix not in ("md", "toml"):
+            return None
+        own_name = ":".join((*directories, stem)) if suffix == "toml" else stem
+    return SkillFile(name=own_name, kind=place.kind, scope=place.scope, path=found.path)
+
+
+def _text_of(found: SkillSource) -> str:
+    data = found.data()
+    if data is None or len(data) > LONGEST_FILE:
+        return ""
+    return data.decode("utf-8", "replace")

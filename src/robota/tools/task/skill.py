@@ -1,0 +1,52 @@
+"""Ask for the instructions of a skill."""
+
+from typing import Annotated
+
+import msgspec
+
+from robota.contracts.tool import (
+    Effect,
+    HookNames,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+    UseSkill,
+    titled,
+)
+from robota.tools.presentation import SayTool, description_beside, tool_ask
+
+
+class SkillParams(msgspec.Struct, frozen=True, kw_only=True):
+    skill: Annotated[str, msgspec.Meta(description="The name of the skill, as the list of skills has it.")]
+    args: Annotated[str, msgspec.Meta(description="What the skill shall work on, in words.")] = ""
+
+
+async def prepare(params: SkillParams, context: ToolContext) -> Prepared:
+    """The skill to be followed; the engine knows the skills."""
+    action = SayTool(tool="skill", content=f"{params.skill} {params.args}".strip())
+
+    async def run() -> ToolResult:
+        return ToolResult(content="", control=UseSkill(name=params.skill, arguments=params.args))
+
+    return Prepared(preview=tool_ask(action), run=run)
+
+
+def touches(params: SkillParams) -> Touches:
+    return Touches()
+
+
+TOOL = Tool(
+    name="skill",
+    label="Skill",
+    group=ToolGroup.TASK,
+    params=SkillParams,
+    description=description_beside(__file__),
+    effects=frozenset({Effect.TALK}),
+    touches=touches,
+    prepare=prepare,
+    hook_names=HookNames(),
+    title=titled("Skill", "skill"),
+)

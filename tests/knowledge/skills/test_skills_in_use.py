@@ -1,0 +1,114 @@
+"""Skills and prompt commands as people and models use them; what the model was told stands in the log."""
+
+import json
+from pathlib import Path
+
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+DONE = {"text": "Done."}
+
+
+def write_skill(directory: Path, text: str, name: str = "SKILL.md") -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / name).write_text(text)
+
+
+def told(robota: Robota) -> str:
+    """Everything that is in the log, where every request's turns stand."""
+    return (sessions(robota)[-1] / "log.jsonl").read_text()
+
+
+def test_a_persons_command_is_put_in_place_of_its_name(robota: Robota) -> None:
+    script(robota, DONE)
+    write_skill(robota.home / ".claude/commands", "---\ndescription: Reviews\n---\nReview $0 closely.", "review.md")
+    done = robota("-p", "/review src/a.py")
+    assert (done.code, done.stdout) == (0, "Done.\n")
+    assert "Review src/a.py closely." in told(robota)
+
+
+def test_the_model_is_told_of_skills_and_gets_their_text_when_it_calls_for_one(robota: Robota) -> None:
+    script(robota, {"calls": [call("skill", skill="deploy", args="to staging")]}, DONE)
+    text = "---\nname: deploy\ndescription: How we deploy\n---\nCall the captain. $ARGUMENTS"
+    write_skill(robota.home / ".robota/skills/deploy", text)
+    assert robota("-p", "put it out").code == 0
+    log = told(robota)
+    assert "- deploy: How we deploy" in log and "Call the captain. to staging" in log
+
+
+def test_without_skills_the_model_has_no_skill_tool(robota: Robota) -> None:
+    script(robota, {"calls": [call("skill", skill="deploy")]}, DONE)
+    robota("-p", "go")
+    assert "# Skills" not in told(robota)
+
+
+def test_what_a_workspace_brings_counts_only_after_trust(robota: Robota) -> None:
+    script(robota, DONE)
+    write_skill(robota.workspace / ".claude/skills/deploy", "---\ndescription: theirs\n---\nTheir words.")
+    before = robota("-p", "/deploy")
+    assert before.code == 2 and "There is no command /deploy." in before.stderr
+    assert robota("trust", "--yes").code == 0
+    assert robota("-p", "/deploy").code == 0
+    assert "Their words." in told(robota)
+
+
+def test_a_command_in_a_skill_runs_under_policy_and_without_permission_nothing_is_sent(robota: Robota) -> None:
+    script(robota, DONE)
+    write_skill(robota.home / ".robota/commands", "Now: !`touch made`", "make.md")
+    done = robota("-p", "/make")
+    assert done.code == 1 and "was not allowed" in done.stderr
+    assert not (robota.workspace / "made").exists() and "<skill" not in told(robota)
+
+
+def test_the_output_of_a_command_that_only_looks_is_put_in(robota: Robota) -> None:
+    script(robota, DONE)
+    (robota.workspace / "there.txt").write_text("x")
+    write_skill(robota.home / ".robota/commands", "Files:\n!`ls $0`", "files.md")
+    assert robota("-p", "/files '; touch made #'").code == 0
+    assert not (robota.workspace / "made").exists()
+    assert robota("-p", "/files .").code == 0
+    assert "there.txt" in told(robota)
+
+
+def test_a_skill_never_hides_a_built_in_command(robota: Robota) -> None:
+    script(robota, DONE)
+    write_skill(robota.home / ".robota/commands", "Mine.", "cost.md")
+    assert "tokens in" in robota("-p", "/cost").stdout
+
+
+def test_allowed_tools_of_a_skill_spare_the_question_only_while_it_is_followed(robota: Robota) -> None:
+    write = {"calls": [call("execute_command", command="touch made")]}
+    text = "---\ndescription: d\nallowed-tools: Bash(touch *)\n---\nTouch it."
+    write_skill(robota.home / ".robota/skills/toucher", text)
+    script(robota, write, DONE, write, DONE)
+    with Terminal(robota, "/toucher") as terminal:
+        terminal.wait_for("Done.")
+        assert (robota.workspace / "made").exists()
+        terminal.answer("> ", "and again")
+        terminal.wait_for("In default mode a person decides")
+
+
+def test_a_forked_skill_runs_in_a_task_of_its_own_and_only_its_answer_comes_back(robota: Robota) -> None:
+    write_skill(robota.home / ".robota/skills/deep", "---\ndescription: d\ncontext: fork\n---\nThink hard about $0.")
+    script(robota, {"calls": [call("attempt_completion", result="It is the roof.")]}, {"text": "The roof, then."})
+    assert robota("-p", "/deep walls").stdout == "The roof, then.\n"
+    records = [json.loads(line) for line in told(robota).splitlines()]
+    turns = {
+        words: {r["payload"]["taskId"] for r in records if r["kind"] == "turn" and words in json.dumps(r)}
+        for words in ("Think hard about walls.", "It is the roof.", "The roof, then.")
+    }
+    [child], [parent] = turns["Think hard about walls."], turns["The roof, then."]
+    assert child != parent and turns["It is the roof."] == {child, parent}
+
+
+def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Robota) -> None:
+    script(robota, DONE)
+    write_skill(robota.home / ".robota/commands", "---\ndescription: The first\n---\nOne.", "one.md")
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/help")
+        terminal.wait_for("The first")
+        write_skill(robota.home / ".robota/commands", "---\ndescription: The second\n---\nTwo.", "two.md")
+        terminal.answer("> ", "/two")
+        terminal.wait_for("Done.")
+    assert "Two." in told(robota)
