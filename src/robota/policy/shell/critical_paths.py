@@ -27,10 +27,17 @@ SEPARATORS: Final = re.compile(r"[;&|\n()`]+")
 QUOTING: Final = re.compile(r"\\\n|[\"'\\]")
 ASSIGNED: Final = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w{0,50})=(\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s;&|]{0,300})")
 LOOPED: Final = re.compile(r"\bfor\s+([A-Za-z_]\w{0,50})\s+in\s+([^;\n]{0,2000})")
-VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+# `$X`, `${X}`, `${X:-y}` and the like.
+VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)[^{}]*\}|([A-Za-z_]\w*))")
+# The home of somebody, or where the shell is or was.
+OTHER_TILDE: Final = re.compile(r"~[^/]")
+BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+MOST_BRACES: Final = 50
 HERE_DOCUMENT: Final = re.compile(r"^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\2$", re.MULTILINE | re.DOTALL)
 SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
-STARTS: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:(rm|rmdir|shred|unlink)|find)(?!\S)")
+STARTS: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:(rm|rmdir|shred|unlink|mv|chmod|chown|chgrp)|find)(?!\S)")
+# These take the files away from everybody, if they are told to do it all the way down.
+TAKING_AWAY: Final = frozenset({"chmod", "chown", "chgrp"})
 MOST_HERE_DOCUMENTS: Final = 20
 MOST_FINDS: Final = 5
 MOST_FOUND: Final = 200
@@ -47,7 +54,8 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
     """The same for a text that a shell would run, as far as that can be seen."""
     if text.count("<<") <= MOST_HERE_DOCUMENTS:
         text = HERE_DOCUMENT.sub(_without_data, text)
-    unquoted = QUOTING.sub("", text)
+    # The two kinds of substitution look alike then, and both are words that nobody knows.
+    unquoted = QUOTING.sub("", text).replace("`", "$(")
     parts = [part for part in dict.fromkeys(SEPARATORS.split(unquoted)) if STARTS.search(part)]
     if not parts:
         return None
@@ -91,9 +99,13 @@ def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[st
     name, words = program(argv), argv[1:]
     if name == "find":
         return _deleted_by_find(words, resolver, directory, values)
-    if name not in DELETING:
-        return None
     is_recursive = any(RECURSIVE.fullmatch(word) for word in words)
+    if name == "mv":
+        # The last word is where it goes, unless that was said before.
+        words = words if any(word.startswith(("-t", "--target")) for word in words) else words[:-1]
+        is_recursive = False
+    elif name not in DELETING and not (name in TAKING_AWAY and is_recursive):
+        return None
     for word in dict.fromkeys(words):
         if not word.startswith("-") and _leads_to_critical(word, resolver, directory, values, unknown=is_recursive):
             return word
@@ -120,7 +132,8 @@ def _leads_to_critical(
     word: str, resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]], *, unknown: bool
 ) -> bool:
     """`unknown` is the answer for a word that begins with a variable of which nothing is known."""
-    for meant in _meanings(word, values):
+    words = islice(_without_braces(word), MOST_BRACES)
+    for meant in (meant for each in words for meant in _meanings(each, values, may_be_empty=unknown)):
         if meant is None:
             return unknown
         stripped = ALL_WITHIN.sub("", meant).rstrip("/") or ("/" if meant.startswith("/") else ".")
@@ -129,15 +142,34 @@ def _leads_to_critical(
     return False
 
 
-def _meanings(word: str, values: dict[str, tuple[str, ...]]) -> Iterator[str | None]:
-    """The word with each value of the variable that it begins with; None if that is not known."""
+def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bool) -> Iterator[str | None]:
+    """The word with each value of the variable that it begins with; None if that is not known.
+
+    `may_be_empty` says so of variables further on of which nothing is known.
+    """
+
+    def first_value(variable: re.Match[str]) -> str:
+        known = values.get(variable[1] or variable[2], ())
+        return next(iter(known), "" if may_be_empty else variable[0])
+
     found = VARIABLE.match(word)
     if found is None:
-        yield None if word.startswith("$") else word
+        is_unknown = word.startswith("$") or OTHER_TILDE.match(word)
+        yield None if is_unknown else VARIABLE.sub(first_value, word)
         return
-    for value in values.get(found[1], ()) or (None,):
-        rest = word[found.end() :]
+    rest = VARIABLE.sub(first_value, word[found.end() :])
+    for value in values.get(found[1] or found[2], ()) or (None,):
         yield None if value is None or value.startswith("$") else f"{value}{rest}" or "/"
+
+
+def _without_braces(word: str) -> Iterator[str]:
+    """`{a,b}c` is `ac` and `bc`; braces in braces are left as they are."""
+    found = BRACES.search(word) if not VARIABLE.search(word) else None
+    if found is None:
+        yield word
+        return
+    for each in found[1].split(","):
+        yield f"{word[: found.start()]}{each}{word[found.end() :]}"
 
 
 def _is_critical(location: str, resolver: PathResolver) -> bool:
