@@ -48,7 +48,11 @@ LONG: Final = {
     "ruff": "config output-file",
     "mypy": "python-executable config-file custom-typeshed-dir",
     "black": "config",
+    "javac": "processor-path processor-module-path",
+    "clang": "ld-path config",
 }
+# Other programs for parts of the work, plug-ins, and where to look for both.
+_COMPILERS: Final = r"-(?:wrapper|fplugin.*|specs.*|B.*|Xclang|load|ld-path.*|fuse-ld.*)"
 SHORT: Final = {
     "rg": r"-[a-zA-Z]*z[a-zA-Z]*",
     "sort": r"-[a-zA-Z]*o.*",
@@ -69,6 +73,14 @@ SHORT: Final = {
     "mvn": r"-(?:f|s|gs|gt|t)(?:=.*)?",
     "go": r"--?(?:exec|toolexec|vettool|overlay|modfile|pkgdir|o|C)(?:=.*)?",
     "eslint": r"-[a-zA-Z]*[cofp].*",
+    "ruff": r"-o.*",
+    "gcc": _COMPILERS,
+    "g++": _COMPILERS,
+    "cc": _COMPILERS,
+    "clang": _COMPILERS,
+    "clang++": _COMPILERS,
+    "rustc": r"-[CZ].*",
+    "javac": r"-(?:processorpath|processor|J.*)",
     "find": r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)",
 }
 # tar also takes letters without a dash, in its first word.
