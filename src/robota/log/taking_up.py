@@ -10,6 +10,7 @@ from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME, Loaded, LoadProblem
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogError, LogNewer, LogUnreadable
+from robota.log.kinds.session import SessionHeader
 from robota.log.replay.session import ReplayedSession, replay
 from robota.log.store import prepare_project_directory
 from robota.secrets.redaction import Redactor
@@ -41,7 +42,7 @@ def take_up_session(
     log, loaded = SessionLog.open(directory, now_ms, redactor, head_file=head_file, prepare=_prepare(directory))
     try:
         session = replay(loaded.records)
-        _refuse_newer(directory, session)
+        refuse_newer(directory, session.header)
     except LogError:
         log.close()
         raise
@@ -60,8 +61,9 @@ def _prepare(directory: Path) -> Callable[[], object]:
     return lambda: prepare_project_directory(project.parent, project)
 
 
-def _refuse_newer(directory: Path, session: ReplayedSession) -> None:
-    written_by = session.header.version if session.header is not None else ""
+def refuse_newer(directory: Path, header: SessionHeader | None) -> None:
+    """Raise `LogNewer` if the log was last written by a version that this one may not understand."""
+    written_by = header.version if header is not None else ""
     if _numbers(written_by) > _numbers(VERSION):
         raise LogNewer(
             f"The session in {directory} was last written by robota {written_by}, and this is robota {VERSION}, which "

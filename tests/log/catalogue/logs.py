@@ -1,5 +1,6 @@
 """Makes sessions for tests: real logs, written by the real writer, as short as a test wants them."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,9 @@ class Clock:
 class Written:
     """A session that is being written. Each method adds what a real one would."""
 
-    def __init__(self, root: Path, session_id: str, *, name: str | None = None, model: str = "m-1") -> None:
+    def __init__(
+        self, root: Path, session_id: str, *, name: str | None = None, model: str = "m-1", version: str = "0.1.0"
+    ) -> None:
         self.directory = session_directory(root, session_id)
         self.log = SessionLog.create(self.directory, Clock())
         self.task_id = f"task-{session_id}"
@@ -46,7 +49,7 @@ class Written:
                 provider="p",
                 permission_mode=PermissionMode.DEFAULT,
                 completion="implicit",
-                version="0.1.0",
+                version=version,
                 name=name,
             )
         )
@@ -82,7 +85,7 @@ class Written:
         use = ToolUseBlock(id=call_id, name=tool, input=call_input)
         log.append(TurnRecord(task_id=task, turn=AssistantTurn(content=(use,))))
         if diff is not None:
-            self.row(say="tool", call_id=call_id, text=f'{{"tool":"editedExistingFile","diff":{_json(diff)}}}')
+            self.row(say="tool", call_id=call_id, text=json.dumps({"tool": "editedExistingFile", "diff": diff}))
         log.append(ToolStartRecord(task_id=task, call_id=call_id, tool=tool, input=call_input))
         log.append(ToolEndRecord(task_id=task, call_id=call_id, tool=tool, status="success", duration_ms=5))
         result = ToolResultBlock(tool_use_id=call_id, content=output)
@@ -108,9 +111,3 @@ def note_as_own(user_directory: Path, directories: Iterable[Path]) -> None:
         loaded = load(directory / "log.jsonl")
         head = ChainHead(loaded.last_seq, loaded.head_hash, str(directory))
         note_head(head_path(user_directory, directory), head)
-
-
-def _json(text: str) -> str:
-    import json
-
-    return json.dumps(text)

@@ -24,6 +24,7 @@ ERRORS: Final = frozenset({"error", "condense_context_error"})
 QUESTIONS: Final = frozenset({"followup"})
 CALL_ROWS: Final = frozenset({"tool", "command", "use_mcp_server"})
 INTERRUPTED: Final = "interrupted"
+ANSWERS: Final = {"yesButtonClicked": "yes", "noButtonClicked": "no", "messageResponse": "no"}
 
 
 def transcript(records: Iterable[Record]) -> Iterator[Transcript]:
@@ -162,7 +163,8 @@ class TranscriptFold:
     def _answer(self, ts: int, answer: AnswerRecord) -> Iterator[Transcript]:
         call = self._calls.get(self._asked.get(answer.ts, ""))
         if call is not None:
-            call.answer = answer.response + (f": {answer.text}" if answer.text else "")
+            word = ANSWERS.get(answer.response, answer.response)
+            call.answer = word + (f": {answer.text}" if answer.text else "")
         elif answer.ts in self._asked and answer.text:
             yield Noted(ts=ts, text=f"Answer: {answer.text}")
 

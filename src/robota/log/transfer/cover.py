@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.log.artifacts import NAME_LENGTH
 from robota.log.record import Record
 from robota.secrets.redaction import Redactor
 
@@ -15,6 +16,7 @@ COMMON_NAMES: Final = frozenset(
 )
 SHORTEST_NAME: Final = 3
 DEEPEST: Final = 200
+ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{NAME_LENGTH}}}(?![0-9a-f])")
 
 
 class ExportCover:
@@ -41,9 +43,8 @@ class ExportCover:
         """The text without names of this machine; keys and passwords are covered by `payload` and `data`."""
         for pattern, replacement in self._replacements:
             text = pattern.sub(replacement, text)
-        for name, new_name in self._artifacts.items():
-            if name in text:
-                text = text.replace(name, new_name)
+        if self._artifacts:
+            text = ARTIFACT_NAME.sub(lambda found: self._artifacts.get(found[0], found[0]), text)
         return text
 
     def data(self, data: bytes) -> bytes | None:

@@ -34,9 +34,13 @@ class DraftSession:
         if self._target.exists():
             raise LogExists(f"There is a session {session_id} already. Nothing was changed.")
         self.directory = self._target.with_name(DRAFT + os.urandom(8).hex())
-        self.directory.mkdir(mode=0o700)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._stream = os.fdopen(os.open(self.directory / LOG_NAME, flags, 0o600), "wb")
+        try:
+            self.directory.mkdir(mode=0o700)
+            self._stream = os.fdopen(os.open(self.directory / LOG_NAME, flags, 0o600), "wb")
+        except OSError as error:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            raise _not_written(error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -49,10 +53,7 @@ class DraftSession:
             self._stream.close()
         shutil.rmtree(self.directory, ignore_errors=True)
         if isinstance(error, OSError):
-            raise LogWriteError(
-                f"The session could not be written: {error.strerror}. Nothing was changed. "
-                "Free some space or check the directory, then try again."
-            ) from error
+            raise _not_written(error) from error
 
     def next_ts(self, wanted: int) -> int:
         """A time for the next record or row: the wanted one, or the next that is free."""
@@ -98,3 +99,10 @@ class DraftSession:
         place = os.fsencode(self._target.absolute()).decode("utf-8", "replace")
         note_head(head_path(self._user_directory, self._target), ChainHead(self._seq, self._head, place))
         return self._target
+
+
+def _not_written(error: OSError) -> LogWriteError:
+    return LogWriteError(
+        f"The session could not be written: {error.strerror}. Nothing was changed. "
+        "Free some space or check the directory, then try again."
+    )

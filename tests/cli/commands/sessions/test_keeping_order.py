@@ -2,13 +2,22 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from robota.log.record import Payload, record_kind
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.log.catalogue.logs import Written
+
+
+@record_kind("hologram")
+class FutureRecord(Payload, frozen=True, kw_only=True):
+    """A kind of record that the command does not know."""
+
+    what: str
 
 
 @pytest.fixture
@@ -116,3 +125,27 @@ def test_what_a_killed_import_left_is_pruned_when_it_is_old(robota: Robota, sess
     robota("sessions", "prune")
     assert {path.name for path in session.parent.glob(".new-*")} == {".new-young"}
     assert session.is_dir()
+
+
+def test_a_log_of_a_newer_version_is_read_and_not_written(robota: Robota) -> None:
+    written = Written(robota.workspace, "newer", version="9.1.0").prompt("from the future").reply("Hello.")
+    written.log.append(FutureRecord(what="a hologram"))
+    written.end()
+    before = written.log.path.read_bytes()
+    assert "from the future" in robota("sessions", "list").stdout
+    assert "Hello." in robota("sessions", "show", "newer").stdout
+    assert "newer" in robota("sessions", "search", "future").stdout
+    assert "Hello." in robota("sessions", "export", "newer").stdout
+    finished = robota("sessions", "rename", "newer", "older")
+    assert finished.code == 1 and "9.1.0" in finished.stderr
+    assert written.log.path.read_bytes() == before
+
+
+def test_an_index_in_a_project_is_never_read(robota: Robota, session: Path) -> None:
+    robota("sessions", "list")
+    planted = robota.workspace / ".robota" / "index"
+    shutil.copytree(robota.home / ".robota" / "index", planted)
+    shutil.rmtree(robota.home / ".robota" / "index")
+    before = {path.name: path.read_bytes() for path in planted.iterdir()}
+    assert "Write a file" in robota("sessions", "list").stdout
+    assert {path.name: path.read_bytes() for path in planted.iterdir()} == before

@@ -5,13 +5,16 @@ import time
 from typing import Any, Final
 
 from robota.cli.commands.sessions.selection import chosen_places, chosen_sessions
-from robota.cli.output import print_columns, print_json
+from robota.cli.output import print_columns, print_json, terminal_width
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.catalogue.places import SessionsPlace, session_directories
 from robota.log.chain.reader import LOG_NAME
 from robota.text.visible import single_line
 
 TITLE_SHOWN: Final = 60
+# Ids begin with the time in milliseconds, in that many characters.
+SHORT_ID: Final = 13
+WIDE_ENOUGH: Final = 140
 HEADINGS: Final = ("ID", "WRITTEN", "TURNS", "COST", "STATE", "MODEL", "NAME OR FIRST PROMPT")
 DIRECTORY: Final = "DIRECTORY"
 FOREIGN: Final = "(not from here) "
@@ -29,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
         print("There are no sessions." if options.all else f"There are no sessions in {options.cwd.resolve()}.")
     else:
         now_ms = time.time_ns() // 1_000_000
-        rows = [_row(each, now_ms, with_directory=options.all) for each in shown]
+        ids = _shown_ids([each.id for each in shown], terminal_width())
+        rows = [_row(each, ids[each.id], now_ms, with_directory=options.all) for each in shown]
         headings = (*HEADINGS[:-1], DIRECTORY, HEADINGS[-1]) if options.all else HEADINGS
         print_columns([headings, *rows])
     if len(shown) < len(sessions):
@@ -79,10 +83,17 @@ def told_cost(session: CataloguedSession) -> str:
     return f"${summary.cost:.2f}" if summary.cost else "-"
 
 
-def _row(session: CataloguedSession, now_ms: int, *, with_directory: bool) -> tuple[str, ...]:
+def _shown_ids(ids: list[str], width: int | None) -> dict[str, str]:
+    """On a narrow terminal the beginnings of ids, which name a session as well, if all of them differ."""
+    short = {each: each[:SHORT_ID] for each in ids}
+    is_narrow = width is not None and width < WIDE_ENOUGH
+    return short if is_narrow and len(set(short.values())) == len(set(ids)) else {each: each for each in ids}
+
+
+def _row(session: CataloguedSession, shown_id: str, now_ms: int, *, with_directory: bool) -> tuple[str, ...]:
     title = single_line(session.name or session.summary.title, TITLE_SHOWN)
     cells = (
-        session.id,
+        shown_id,
         age(session.modified_ms, now_ms),
         str(session.summary.turns),
         told_cost(session),

@@ -11,6 +11,7 @@ from robota.log.chain.head import head_path
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.errors import LogInUse
 from robota.log.kinds.session import NameRecord
+from robota.log.taking_up import refuse_newer
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 from robota.text.visible import single_line, without_controls
@@ -21,6 +22,7 @@ LONGEST_NAME: Final = 200
 def run(options: argparse.Namespace) -> int:
     """Append the new name to the log; the log says which names a session had."""
     session = chosen_session(options)
+    refuse_newer(session.directory, session.summary.header)
     name = " ".join(without_controls(options.name).split())[:LONGEST_NAME] or None
     user = person_directory()
     # A session from elsewhere must not look like one of this machine afterwards.

@@ -20,8 +20,10 @@ from robota.log.replay.transcript import TranscriptFold
 from robota.log.watch.follow import follow
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS
 from robota.protocol.transcript import Transcript
+from robota.text.visible import single_line
 
 SHOWN_BEFORE: Final = 10
+ASK_SHOWN: Final = 200
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,11 +36,15 @@ def run(options: argparse.Namespace) -> int:
     fold = TranscriptFold()
     if not options.from_start:
         before: deque[Transcript] = deque(maxlen=SHOWN_BEFORE)
+        newest_row: Record | None = None
         for grown in records_since(log, position):
             position = grown.position
             before.extend(fold.take(grown.record))
+            newest_row = grown.record if grown.record.kind == "message" else newest_row
         if not options.json:
             _print_entries(iter(before))
+            _print_ask(newest_row)
+            sys.stdout.flush()
     for grown in follow(log, position, tell):
         if options.json:
             sys.stdout.buffer.write(msgspec.json.encode(_record_json(grown)) + b"\n")
@@ -58,15 +64,15 @@ def _print_entries(entries: Iterator[Transcript]) -> None:
     sys.stdout.flush()
 
 
-def _print_ask(record: Record) -> None:
+def _print_ask(record: Record | None) -> None:
     """A question that waits for a person is no entry yet, but who watches wants to know of it."""
     try:
-        payload = payload_of(record) if record.kind == "message" else None
+        payload = payload_of(record) if record is not None and record.kind == "message" else None
     except PayloadError:
         return
-    if isinstance(payload, MessageRecord) and payload.message.ask in INTERACTIVE_ASKS and not payload.message.partial:
-        is_open = not payload.message.is_answered and not payload.message.interrupted
-        print_line(Line(f"? {payload.message.ask}: " + ("waits for a person" if is_open else "answered"), BOLD))
+    row = payload.message if isinstance(payload, MessageRecord) else None
+    if row is not None and row.ask in INTERACTIVE_ASKS and not (row.partial or row.is_answered or row.interrupted):
+        print_line(Line(f"? waits for an answer to {row.ask}: {single_line(row.text or '', ASK_SHOWN)}", BOLD))
 
 
 def _record_json(grown: GrownRecord) -> dict[str, object]:

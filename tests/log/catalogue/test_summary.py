@@ -1,0 +1,87 @@
+"""A summary that is read in pieces is the one that is read at once."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from robota.log.catalogue.summary import SummaryFold
+from robota.log.chain.growth import LogPosition, continues, records_since
+from robota.log.chain.writer import SessionLog
+from robota.log.kinds.calls import AnswerRecord
+from robota.log.kinds.session import EndRecord, NameRecord, TaskRecord
+from tests.log.catalogue.logs import Written
+
+STEPS = st.lists(
+    st.sampled_from(["prompt", "reply", "call", "ask", "answer", "name", "end", "subtask", "torn"]), max_size=12
+)
+
+
+def write(written: Written, steps: list[str]) -> None:
+    asked = 0
+    for number, step in enumerate(steps):
+        match step:
+            case "prompt":
+                written.prompt(f"prompt {number}")
+            case "reply":
+                written.reply(f"reply {number}", cost=0.5)
+            case "call":
+                written.call("edit_file", {"path": f"{number}.py"}, "ok")
+            case "ask":
+                asked = written.ask(ask="command", text="ls")
+            case "answer":
+                written.log.append(AnswerRecord(task_id=written.task_id, ts=asked, response="yesButtonClicked"))
+            case "name":
+                written.log.append(NameRecord(name=f"name {number}"))
+            case "end":
+                written.log.append(EndRecord(task_id=written.task_id, outcome="completed"))
+            case "subtask":
+                written.log.append(TaskRecord(task_id=f"sub{number}", mode="code", parent_task_id=written.task_id))
+            case _:
+                with written.log.path.open("ab") as stream:
+                    stream.write(b"a damaged line\n")
+
+
+def read(log: Path, pieces: int) -> SummaryFold:
+    """Take up a stored summary after each piece, as the index does."""
+    fold, position, end = SummaryFold(), LogPosition(), log.stat().st_size
+    data = log.read_bytes()
+    for piece in range(1, pieces + 1):
+        log.write_bytes(data[: end * piece // pieces])
+        assert continues(log, position)
+        fold = msgspec.msgpack.decode(msgspec.msgpack.encode(fold), type=SummaryFold)
+        for grown in records_since(log, position):
+            fold.take(grown.record)
+            position = grown.position
+    return fold
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS, st.integers(2, 9))
+def test_pieces_give_the_same(tmp_path_factory: pytest.TempPathFactory, steps: list[str], pieces: int) -> None:
+    written = Written(tmp_path_factory.mktemp("log"), "s")
+    steps = ["prompt", *steps]
+    write(written, steps)
+    written.close()
+    whole = read(written.log.path, 1)
+    assert read(written.log.path, pieces) == whole
+    assert whole.turns == steps.count("prompt") and whole.cost == steps.count("reply") * 0.5
+
+
+def test_a_log_that_goes_on_after_a_repair_is_read_on(tmp_path: Path) -> None:
+    written = Written(tmp_path, "s").prompt("one").close()
+    with written.log.path.open("ab") as stream:
+        stream.write(b'{"seq":')
+    fold, position = SummaryFold(), LogPosition()
+    for grown in records_since(written.log.path, position):
+        position = grown.position
+        fold.take(grown.record)
+    log, _ = SessionLog.open(written.directory, lambda: 1)
+    log.append(NameRecord(name="after"))
+    log.close()
+    assert continues(written.log.path, position)
+    for grown in records_since(written.log.path, position):
+        fold.take(grown.record)
+    assert fold.name == "after"
