@@ -39,6 +39,7 @@ def entry() -> None:
     # Imports make many objects and no garbage; whoever runs for longer switches the collector on again.
     gc.disable()
     _open_what_is_closed()
+    _speak_utf_8()
     try:
         code = main()
         sys.stdout.flush()
@@ -54,6 +55,18 @@ def entry() -> None:
     except SystemExit as leaving:
         code = 0 if leaving.code is None else leaving.code if isinstance(leaving.code, int) else 1
     _leave(code)
+
+
+def _speak_utf_8() -> None:
+    """Start again in UTF-8 mode where the locale is another one: what models and files say is UTF-8 all the same.
+
+    The words of the command line come through byte by byte, and the environment for commands stays as it is.
+    """
+    if sys.flags.utf8_mode or sys.getfilesystemencoding() == "utf-8":
+        return
+    own = "from robota.cli.main import entry; entry()"
+    # -P: what lies in the workspace must not be taken for one of our modules.
+    os.execv(sys.executable, [sys.executable, "-X", "utf8", "-P", "-c", own, *sys.argv[1:]])
 
 
 def _open_what_is_closed() -> None:

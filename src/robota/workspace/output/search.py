@@ -37,7 +37,7 @@ async def search_output(path: Path, pattern: str, offset: int, room: int) -> Out
     """Lines from byte `offset` on that match a Python regular expression; case does not matter."""
     order = msgspec.json.encode({"path": str(path), "pattern": pattern, "offset": offset, "room": room})
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", PROGRAM, order.decode()),
+        *(sys.executable, "-I", "-S", "-X", "utf8", PROGRAM, order.decode()),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

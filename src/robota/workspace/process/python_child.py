@@ -16,7 +16,7 @@ class ChildFailed(Exception):
 async def run_module(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
     """What the module prints, given the data on its standard input. It has no variables of ours, and so no keys."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-m", module, *arguments),
+        *(sys.executable, "-I", "-X", "utf8", "-m", module, *arguments),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

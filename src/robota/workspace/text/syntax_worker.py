@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import msgspec
 
-PROGRAM = (sys.executable, "-I", "-m", "robota.workspace.text.syntax_tree")
+PROGRAM = (sys.executable, "-I", "-X", "utf8", "-m", "robota.workspace.text.syntax_tree")
 ANSWER_S = 5.0
 MEMORY_BYTES = 1024**3
 MAX_ANSWER_BYTES = 64 * 1024

@@ -61,7 +61,7 @@ async def _markdown(html: str, url: str, conversion_s: float) -> str:
     """In a process of its own: the parser is a C library, the page is anybody's, and both can then be stopped."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-I",
+        *("-I", "-X", "utf8"),
         "-m",
         "robota.workspace.web.markdown",
         url,
