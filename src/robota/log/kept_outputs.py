@@ -7,23 +7,22 @@ from typing import Final
 from robota.log.artifacts import write_whole
 
 LIST_NAME: Final = "kept-outputs"
-DEFAULT_MOST_BYTES: Final = 1024 * 1024 * 1024
 
 
 class KeptOutputs:
     """The outputs of one session, the oldest first. A file lists them, so that a resumed session knows them too."""
 
-    def __init__(self, session_directory: Path, artifacts: Path) -> None:
+    def __init__(self, session_directory: Path, artifacts: Path, most_bytes: int) -> None:
         self._list = session_directory / LIST_NAME
         self._artifacts = artifacts
-        self.most_bytes = DEFAULT_MOST_BYTES
+        self._most_bytes = most_bytes
 
     def added(self, name: str) -> None:
         """One more was kept. As many of the oldest are cut as are too many; the newest always stays."""
         with suppress(OSError):  # the output itself is kept
             names = [*self._names(), name]
             sizes = [self._size(each) for each in names]
-            while len(names) > 1 and sum(sizes) > self.most_bytes:
+            while len(names) > 1 and sum(sizes) > self._most_bytes:
                 self._cut(names.pop(0), sizes.pop(0))
             write_whole(self._list, "".join(f"{each}\n" for each in names).encode())
 
@@ -42,7 +41,7 @@ class KeptOutputs:
     def _cut(self, name: str, size: int) -> None:
         note = (
             f"[{size:,} bytes of output were kept here. They were removed, because all outputs of the session may take "
-            f"no more than {self.most_bytes:,} bytes (setting keptOutputBytes). Run the command again.]\n"
+            f"no more than {self._most_bytes:,} bytes (setting keptOutputBytes). Run the command again.]\n"
         )
         if size > len(note):
             write_whole(self._artifacts / name, note.encode())

@@ -28,7 +28,6 @@ from robota.log.chain.put_back import is_in_place, put_back
 from robota.log.chain.reader import LOG_NAME, Loaded, load
 from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
-from robota.log.kept_outputs import KeptOutputs
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, PayloadError, Record, kind_of, payload_of, seal
 from robota.secrets.redaction import Redactor
@@ -37,6 +36,7 @@ ARTIFACTS_NAME: Final = "artifacts"
 LOCK_TRIES: Final = 10
 # A longer text would make the log slow to read; it becomes an artifact.
 INLINE_TEXT_BYTES: Final = 64 * 1024
+DEFAULT_MOST_OUTPUT_BYTES: Final = 1024 * 1024 * 1024
 LOCK_PAUSE_S: Final = 0.05
 
 Clock = Callable[[], int]
@@ -83,7 +83,7 @@ class SessionLog:
         self._end = os.fstat(descriptor).st_size
         self._durability = Durability(descriptor, directory / LOG_NAME, head_file, self._put_back)
         self._stopped: str | None = None
-        self._outputs = KeptOutputs(directory, self._artifacts)
+        self._most_output_bytes = DEFAULT_MOST_OUTPUT_BYTES
         self._contents = {payload.hash for payload in map(_content, loaded.records) if payload is not None}
 
     @classmethod
@@ -205,13 +205,13 @@ class SessionLog:
         self._require_directory()
         name, is_new = await asyncio.to_thread(self._cover_and_move, path)
         if is_new:
-            self._outputs.added(name)
+            self._make_room_for(name)
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
 
     def limit_outputs(self, most_bytes: int) -> None:
         """How many bytes all files together may take that are kept from now on; the oldest go first."""
-        self._outputs.most_bytes = most_bytes
+        self._most_output_bytes = most_bytes
 
     def artifact(self, name: str) -> bytes:
         return read_artifact(self._artifacts, name)
@@ -234,6 +234,12 @@ class SessionLog:
     @property
     def _artifacts(self) -> Path:
         return self._directory / ARTIFACTS_NAME
+
+    def _make_room_for(self, name: str) -> None:
+        # Only after long outputs.
+        from robota.log.kept_outputs import KeptOutputs
+
+        KeptOutputs(self._directory, self._artifacts, self._most_output_bytes).added(name)
 
     def _cover_and_move(self, path: Path) -> tuple[str, bool]:
         try:
