@@ -8,6 +8,7 @@ import pytest
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.fakellm.server import running
 from tests.harness.cli import Robota
+from tests.harness.programs import needs
 from tests.harness.terminal import Terminal
 
 WRITE = {"calls": [call("write_to_file", path="new.txt", content="hello\n")]}
@@ -76,6 +77,7 @@ def test_a_rule_for_the_session_stops_the_question(robota: Robota) -> None:
     assert (robota.workspace / "made").exists()
 
 
+@needs("sed")
 def test_a_command_can_be_changed_in_the_editor_first(robota: Robota, tmp_path: Path) -> None:
     editor = tmp_path / "editor.sh"
     editor.write_text('#!/bin/sh\nsed -i "s/bad/good/" "$1"\n')

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.programs import needs
 from tests.harness.terminal import Terminal
 
 FIRST, SECOND, DONE = {"text": "First."}, {"text": "Second."}, {"text": "All done."}
@@ -141,6 +142,7 @@ def test_s11_what_was_not_shown_cannot_be_approved(robota: Robota) -> None:
     assert (robota.workspace / "long.txt").read_text() == content
 
 
+@needs("sed")
 def test_u19_a_command_that_was_changed_first_is_shown_as_it_runs(robota: Robota) -> None:
     """U19: and a change to a file that was changed first, as it is written."""
     editor = robota.workspace.parent / "editor.sh"

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count, takewhile
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from shutil import rmtree
@@ -20,7 +21,7 @@ from robota.workspace.files.confined_paths import (
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.problems import FileProblem
 
-ROUNDS = 1500
+OFTEN = 100
 OPENERS = pytest.mark.parametrize("opener", [openat2_or_walk, walk_to_directory], ids=["openat2", "walk"])
 
 
@@ -78,6 +79,11 @@ class Attempts:
             self.refused += 1
 
 
+def rounds(*attempts: Attempts) -> Iterator[int]:
+    """As many as it takes until all have often succeeded and often been refused, however busy the machine is."""
+    return takewhile(lambda _: any(min(each.done, each.refused) < OFTEN for each in attempts), count())
+
+
 @OPENERS
 def test_a_swapped_directory_never_leads_a_read_or_a_write_out(tmp_path: Path, opener: DirectoryOpener) -> None:
     """P05, P06"""
@@ -89,12 +95,11 @@ def test_a_swapped_directory_never_leads_a_read_or_a_write_out(tmp_path: Path, o
     files = LocalFiles(root, opener)
     reads, writes = Attempts(), Attempts()
     with swapping(root / "d", outside):
-        for number in range(ROUNDS):
+        for number in rounds(reads, writes):
             with reads.one():
                 assert files.read("d/deep/f", 99).data == b"inside"
             with writes.one():
                 files.write(f"d/deep/new{number % 7}", b"x")
-    assert reads.done and reads.refused and writes.done and writes.refused
     assert sorted(place.name for place in (outside / "deep").iterdir()) == ["f"]
     assert (outside / "deep/f").read_bytes() == b"secret"
 
@@ -109,13 +114,12 @@ def test_a_swapped_file_never_leads_a_read_or_a_write_out(tmp_path: Path, opener
     files = LocalFiles(root, opener)
     reads, writes = Attempts(), Attempts()
     with swapping(root / "f", tmp_path / "secret"):
-        for _ in range(ROUNDS):
+        for _ in rounds(writes):
             with writes.one():
                 files.write("f", b"inside")
-        for _ in range(10 * ROUNDS):
+        for _ in rounds(reads):
             with reads.one():
                 assert files.read("f", 99).data == b"inside"
-    assert reads.done and reads.refused and writes.done and writes.refused
     assert (tmp_path / "secret").read_bytes() == b"secret"
 
 
