@@ -12,8 +12,7 @@ from robota.config.settings.granted_rules import keep_rules
 from robota.config.settings.load import Settings
 from robota.config.settings.schema import Permissions
 from robota.policy.decide import SessionPolicy
-from robota.policy.protected.kept_files import KeptFiles
-from robota.policy.protected.path_resolver import PathResolver
+from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.files.found_files import files_below

@@ -8,8 +8,8 @@ import msgspec
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.policy.protected.kept_files import KeptFiles
 from robota.policy.protected.path_resolver import (
+    KeptFiles,
     PathResolver,
     credential_store,
     hides_what_it_is,

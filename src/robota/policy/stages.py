@@ -6,8 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from robota.contracts.verdict import Decision, Subject, Verdict
-from robota.policy.protected.kept_files import KeptFiles
-from robota.policy.protected.path_resolver import PathResolver
+from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.rule import Rule
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.looking import ConfiguredPrograms, GitPlace

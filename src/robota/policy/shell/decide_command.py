@@ -7,13 +7,13 @@ from typing import Final, assert_never
 import msgspec
 
 from robota.contracts.verdict import Decision, PartVerdict, Subject, Verdict
-from robota.policy.protected.kept_files import measured_files
 from robota.policy.protected.path_resolver import (
     STEPS_OF_COMMAND,
     PathResolver,
     TooMuchWork,
     credential_store,
     measured,
+    measured_files,
     steering_dot_pattern,
     steering_pattern,
 )

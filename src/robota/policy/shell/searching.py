@@ -3,7 +3,7 @@
 from typing import Final
 
 from robota.contracts.verdict import Verdict
-from robota.policy.protected.kept_files import KeptFiles
+from robota.policy.protected.path_resolver import KeptFiles
 from robota.policy.rules.rule import READ
 from robota.policy.shell.command_part import CommandPart
 from robota.policy.shell.readonly import Search

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.yaml_document import YamlProblem, read_yaml
 from robota.providers.fault import FaultKind, ProviderFault
 
 # Beyond the faults every provider knows: a broken connection, an end without a closing, a reply that holds nothing.
@@ -147,6 +146,9 @@ def _json(text: str, path: Path) -> Any:
 
 
 def _yaml(text: str, path: Path) -> Any:
+    # Most scripts are JSON.
+    from robota.config.yaml_document import YamlProblem, read_yaml
+
     try:
         return read_yaml(text)
     except YamlProblem as problem:
