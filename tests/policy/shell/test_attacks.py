@@ -294,6 +294,8 @@ def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -
         ("git format-patch *", "git format-patch -o /x HEAD", "git format-patch -1 HEAD"),
         ("cargo build *", "cargo build --config x", "cargo build --release"),
         ("ruff check *", "ruff check -o made", "ruff check --fix"),
+        ("git whatchanged *", "git whatchanged --remerge-diff", "git whatchanged --stat"),
+        ("git log *", "git log -p --diff-merges=remerge", "git log -p --diff-filter=A"),
         ("gcc *", "gcc -wrapper touch a.c", "gcc -c a.c"),
         ("g++ *", "g++ -fplugin=x.so a.cc", "g++ -O2 a.cc"),
         ("clang *", "clang -fplugin=x.so a.c", "clang -c a.c"),
