@@ -1,7 +1,7 @@
 """The checkpoints of a session: where they are kept, and what makes them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from robota.engine.record.journal import LogPort
 from robota.log.store import fallback_directory
 
 if TYPE_CHECKING:
+    from robota.contracts.rewind import RewindService
     from robota.workspace.checkpoints.store import CheckpointStore
 
 STORE_NAME = "checkpoints"
@@ -32,6 +33,20 @@ def session_checkpoints(
         return lambda paths, commands: store.capture(named_paths(store.workspace, paths, commands))
 
     return CallCheckpoints(log, open_capture)
+
+
+def session_rewinder(
+    settings: CheckpointSettings, root: Path, env: Mapping[str, str], log: LogPort
+) -> "Callable[[], RewindService]":
+    """What goes back in a session that is open, made when it is first needed."""
+
+    def make() -> "RewindService":
+        from robota.engine.rewind.rewinder import Rewinder
+
+        is_on = has_checkpoints(settings, root, env)
+        return Rewinder(log.path, log, (lambda: checkpoint_store(settings, root, env)) if is_on else None)
+
+    return make
 
 
 def has_checkpoints(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> bool:

@@ -1,6 +1,6 @@
-"""Going back in a session: its log and the checkpoints of its workspace, put together."""
+"""Going back in a session that nobody has open: its log and the checkpoints of its workspace, put together."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,21 +8,6 @@ from robota.app.checkpoints import checkpoint_store, has_checkpoints
 from robota.config.paths import user_directory
 from robota.config.settings.schema import CheckpointSettings
 from robota.contracts.rewind import RewindService
-from robota.engine.record.journal import LogPort
-
-
-def session_rewinder(
-    settings: CheckpointSettings, root: Path, env: Mapping[str, str], log: LogPort
-) -> Callable[[], RewindService]:
-    """What goes back in a session that is open, made when it is first needed."""
-
-    def make() -> RewindService:
-        from robota.engine.rewind.rewinder import Rewinder
-
-        is_on = has_checkpoints(settings, root, env)
-        return Rewinder(log.path, log, (lambda: checkpoint_store(settings, root, env)) if is_on else None)
-
-    return make
 
 
 @contextmanager

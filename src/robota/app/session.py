@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.checkpoints import session_checkpoints
+from robota.app.checkpoints import session_checkpoints, session_rewinder
 from robota.app.hooks import hooks_of_session
 from robota.app.knowledge import session_knowledge
 from robota.app.mcp import configured_servers
@@ -16,7 +16,6 @@ from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
 from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
-from robota.app.rewind import session_rewinder
 from robota.app.sandbox import session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.log.kinds.calls import AnswerRecord
-from robota.log.kinds.checkpoints import CheckpointRecord
+from robota.log.kinds.calls import AnswerRecord, CheckpointRecord
 from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TurnRecord
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.kinds.session import QueueRecord, TaskRecord, TodosRecord

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall
 from robota.engine.record.journal import LogPort
 from robota.log.errors import LogError
-from robota.log.kinds.checkpoints import CheckpointRecord
+from robota.log.kinds.calls import CheckpointRecord
 
 if TYPE_CHECKING:
     from robota.workspace.checkpoints.scan import NotCaptured

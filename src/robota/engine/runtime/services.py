@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from robota.contracts.hook import Checkpoint, SessionHooks
-from robota.contracts.rewind import RewindService
 from robota.contracts.services import ModeService, PolicyService, ToolService
 from robota.contracts.workspace import Files, Processes
 from robota.engine.record.journal import LogPort
@@ -17,6 +16,7 @@ from robota.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
     from robota.contracts.knowledge import KnowledgeService
+    from robota.contracts.rewind import RewindService
 
 
 class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +45,6 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     processes: Processes
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None
-    rewind: Callable[[], RewindService] | None = None
     knowledge: "KnowledgeService | None" = None
+    rewind: "Callable[[], RewindService] | None" = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

@@ -14,7 +14,6 @@ from robota.engine.runtime.options import Completion, Options
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, TaskRuntime
-from robota.engine.session.rewinding import SessionRewind
 from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
@@ -68,6 +67,7 @@ from robota.version import VERSION
 
 if TYPE_CHECKING:
     from robota.engine.session.context_commands import ContextCommand, ContextCommands
+    from robota.engine.session.rewinding import RewindCommand, SessionRewind
     from robota.engine.task.resumption import PausedTask
     from robota.log.replay.session import ReplayedSession
 
@@ -106,7 +106,7 @@ class Session:
         self._tasks = TaskFactory(
             services, self._bus, self._journal, self._asks, self._queue, self._grants, self._runner.delegate
         )
-        self.rewind = SessionRewind(self, services.rewind, self._bus.emit)
+        self._rewind: SessionRewind | None = None
         self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
             NewTask: self._new_task,
             ClearTask: self._clear_task,
@@ -126,11 +126,11 @@ class Session:
             RetryNow: self._retry_now,
             RunSlashCommand: self._has_no_commands,
             ListSlashCommands: self._has_no_commands,
-            ListRewindPoints: self.rewind.obey,
-            ShowRewindDiff: self.rewind.obey,
-            RewindTo: self.rewind.obey,
-            UndoRewind: self.rewind.obey,
-            RedoRewind: self.rewind.obey,
+            ListRewindPoints: self._obey_about_rewind,
+            ShowRewindDiff: self._obey_about_rewind,
+            RewindTo: self._obey_about_rewind,
+            UndoRewind: self._obey_about_rewind,
+            RedoRewind: self._obey_about_rewind,
         }
         self._journal.write(_header(options))
 
@@ -206,6 +206,15 @@ class Session:
                 await self._journal.sync()
         self._bus.close()
 
+    @property
+    def rewind(self) -> "SessionRewind":
+        """What goes back in this session."""
+        if self._rewind is None:
+            from robota.engine.session.rewinding import SessionRewind
+
+            self._rewind = SessionRewind(self, self._services.rewind, self._bus.emit)
+        return self._rewind
+
     async def is_at_rest(self) -> bool:
         """Whether nothing runs: no task, or one that has nothing more to do than to be talked to."""
         pending = self._asks.newest
@@ -231,8 +240,10 @@ class Session:
         known = replayed.root
         if known is None:
             self._runner.stack.clear()
+            self._runner.paused = None
             self._send_state()
             return
+        self._services.files.recall(known.files)
         options = msgspec.structs.replace(self._options, mode=known.mode or self._options.mode)
         task = self._tasks.new(options, known.task_id, known=known)
         self._runner.take_up(task, ResumeAsk(is_completed=known.is_complete))
@@ -382,6 +393,9 @@ class Session:
 
     async def _obey_about_context(self, command: "ContextCommand") -> Receipt:
         return await self.context.obey(command)
+
+    async def _obey_about_rewind(self, command: "RewindCommand") -> Receipt:
+        return await self.rewind.obey(command)
 
     async def _retry_now(self, command: RetryNow) -> Receipt:
         task = self._runner.current

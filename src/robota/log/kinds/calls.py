@@ -1,6 +1,6 @@
-"""Records of tool calls: what policy said of them, what a person answered, how they ran."""
+"""Records of tool calls: what policy said of them, what a person answered, how they ran, checkpoints before them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from robota.log.record import Payload, record_kind
 from robota.protocol.conversation import ToolResultBlock
@@ -70,3 +70,19 @@ class FileStampsRecord(Payload, frozen=True, kw_only=True):
     task_id: str
     call_id: str
     files: dict[str, tuple[int, ...]]
+
+
+@record_kind("checkpoint")
+class CheckpointRecord(Payload, frozen=True, kw_only=True):
+    """The workspace was saved before a call, or, without one, after the last change of a request.
+
+    `not_captured` says how many paths are not in the checkpoint although they are in the workspace.
+    """
+
+    outlives_rewind: ClassVar[bool] = True
+
+    task_id: str
+    checkpoint: str
+    call_id: str | None = None
+    tool: str | None = None
+    not_captured: int = 0

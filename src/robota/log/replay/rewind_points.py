@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from robota.log.kinds.calls import AnswerRecord
-from robota.log.kinds.checkpoints import CheckpointRecord
+from robota.log.kinds.calls import AnswerRecord, CheckpointRecord
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.kinds.session import QueueRecord, TaskRecord

@@ -23,6 +23,7 @@ from robota.workspace.checkpoints.packing import (
     needs_packing,
     needs_rewriting,
     pack_loose,
+    write_commit,
     writes_in_bulk,
 )
 from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, PrivateGit, private_git
@@ -167,8 +168,8 @@ class OpenStore:
     def _commit(self, details: CheckpointDetails, index: Path | None = None) -> str:
         tree = self.git.run("write-tree", index=index).decode().strip()
         # Names may hold bytes that are no text; this JSON escapes them.
-        message = json.dumps(msgspec.to_builtins(details)).encode()
-        return self.git.run("commit-tree", tree, stdin=message).decode().strip()
+        message = json.dumps(msgspec.to_builtins(details))
+        return write_commit(self.git, tree, message, int(time.time()))
 
     def _newest(self) -> Captured | None:
         try:
@@ -313,6 +314,26 @@ class OpenStore:
         only = [f":(top,literal){path}" for path in paths]
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
         return self.git.run("diff-tree", "-r", "-p", *plain, before, after, "--", *only)
+
+    def check_out(self, checkpoint: str, directory: Path) -> None:
+        """Write the files of a checkpoint into an empty directory elsewhere."""
+        details = self.details(checkpoint)
+        index = self.git.directory / "varying"
+        index.unlink(missing_ok=True)
+        try:
+            self.git.run("read-tree", checkpoint, index=index)
+            self.git.run("checkout-index", "-a", "-q", f"--prefix={directory}/", index=index)
+        finally:
+            index.unlink(missing_ok=True)
+        for path, mode in details.modes.items():
+            if not (directory / path).is_symlink():
+                (directory / path).chmod(mode)
+
+    def ignored_at_top(self) -> tuple[bytes, ...]:
+        """The names at the top of the workspace that the ignore rules leave out as a whole."""
+        output = self.git.run("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
+        names = (path.rstrip(b"/") for path in output.split(b"\0")[:-1])
+        return tuple(name for name in names if b"/" not in name)
 
     def prune(self, before_s: float, max_bytes: int) -> int:
         """Forget what is older than that, and then the oldest until the rest has room. The newest is always kept."""

@@ -1,0 +1,80 @@
+"""Trying a command in the states of a workspace: in the sandbox of commands, and judged as the person's own."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from robota.app.checkpoints import checkpoint_store
+from robota.app.policy import session_policy
+from robota.app.sandbox import session_sandbox, withheld_variables
+from robota.config.launch_options import LaunchOptions, settings_for
+from robota.contracts.verdict import Decision, Subject
+from robota.engine.rewind.bisect import SearchResult, Trial, WorkspaceState, first_bad, states_of
+from robota.log.replay.rewind_points import RewindHistory
+from robota.protocol.permission_mode import PermissionMode
+from robota.tools.registry import builtin_tools, by_name
+from robota.workspace.checkpoints.scratch import scratch_directory
+from robota.workspace.process.processes import LocalProcesses
+from robota.workspace.process.wrapped_command import unwrapped
+
+SKIPPED_CODE = 125
+COMMAND_TOOL = "execute_command"
+
+
+class ForbiddenTest(Exception):
+    """Policy forbids the command; the text says why, for a person."""
+
+
+class Bisection(msgspec.Struct, frozen=True, kw_only=True):
+    """What to try where. `tell` is called before each trial and after it."""
+
+    workspace: Path
+    command: str
+    timeout_s: float
+    tell: Callable[[WorkspaceState, Trial | None], None]
+
+
+async def bisect(wish: Bisection, history: RewindHistory, env: Mapping[str, str]) -> SearchResult:
+    """Find the state in which the command begins to fail. Raises `ForbiddenTest` and `CheckpointError`."""
+    launch = LaunchOptions(cwd=wish.workspace)
+    settings = settings_for(launch, wish.workspace, env)
+    _refuse_what_is_denied(wish, launch, env)
+    store = checkpoint_store(settings.values.checkpoints, wish.workspace, env)
+
+    async def test(state: WorkspaceState) -> Trial:
+        wish.tell(state, None)
+        with scratch_directory(store, state.checkpoint) as scratch:
+            sandbox = session_sandbox(settings, scratch, env)
+            processes = LocalProcesses(
+                wrap=unwrapped if sandbox is None else sandbox.wrap,
+                environment=settings.values.env,
+                withheld=withheld_variables(settings),
+            )
+            try:
+                ended = await processes.run(wish.command, scratch, wish.timeout_s, lambda text: None)
+            finally:
+                processes.close()
+                if sandbox is not None:
+                    sandbox.close()
+        if ended.output_file is not None:
+            ended.output_file.unlink(missing_ok=True)
+        trial = {0: Trial.GOOD, SKIPPED_CODE: Trial.SKIPPED}.get(-1 if ended.exit_code is None else ended.exit_code)
+        wish.tell(state, trial or Trial.BAD)
+        return trial or Trial.BAD
+
+    return await first_bad(states_of(history.points, store.capture().id), test)
+
+
+def _refuse_what_is_denied(wish: Bisection, launch: LaunchOptions, env: Mapping[str, str]) -> None:
+    """The person typed the command, so nothing is asked about it; what rules forbid stays forbidden."""
+    settings = settings_for(launch, wish.workspace, env)
+    policy, _ = session_policy(launch, settings, wish.workspace, None, env)
+    tool = by_name(builtin_tools())[COMMAND_TOOL]
+    params = tool.decode({"command": wish.command})
+    subject = Subject(
+        tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode="code"
+    )
+    verdict = policy.judge(subject, PermissionMode.DEFAULT, ())
+    if verdict.decision is Decision.DENY:
+        raise ForbiddenTest(f"The test may not run: {verdict.reason}. Nothing was run")

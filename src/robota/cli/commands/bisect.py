@@ -1,0 +1,139 @@
+"""`robota bisect`: which call of a session broke a test."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.app.bisect import Bisection, ForbiddenTest, bisect
+from robota.app.checkpoints import checkpoint_store
+from robota.cli.command_parser import CommandParser
+from robota.cli.commands.checkpointed_sessions import chosen_session, session_workspace
+from robota.cli.output import print_json
+from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
+from robota.engine.rewind.bisect import SearchResult, Trial, WorkspaceState
+from robota.log.chain.reader import LOG_NAME, load
+from robota.log.errors import LogError
+from robota.log.record import Record
+from robota.log.replay.call_account import CallAccount, account_of
+from robota.log.replay.rewind_points import RewindHistory, rewind_history
+from robota.text.visible import single_line, visible
+from robota.workspace.checkpoints.private_git import CheckpointError
+from robota.workspace.checkpoints.store import CheckpointStore
+
+FOUND: Final = 0
+NOT_FOUND: Final = 1
+TIMEOUT_S: Final = 600.0
+SHOWN: Final = 200
+ANSWERS: Final = {"yesButtonClicked": "allowed", "noButtonClicked": "refused", "messageResponse": "answered"}
+
+
+class BisectedCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What led to the first bad state: a call and its prompt, or none if no call of the session did."""
+
+    call: CallAccount | None
+    prompt_number: int | None
+    prompt: str | None
+    diff: str
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota bisect …`; the arguments begin after `bisect`."""
+    options = _parser().read(argv)
+    try:
+        root = workspace_root(options.cwd)
+        directory = chosen_session(root, options.session, os.environ)
+        workspace = session_workspace(directory, root, os.environ)
+        records = load(directory / LOG_NAME).records
+        history = rewind_history(records)
+        wish = Bisection(workspace=workspace, command=options.test, timeout_s=options.timeout, tell=_tell)
+        result = asyncio.run(bisect(wish, history, os.environ))
+        settings = settings_for(LaunchOptions(cwd=root), root, os.environ).values.checkpoints
+        store = checkpoint_store(settings, workspace, os.environ)
+        found = [_account(suspect, result, records, history, store) for suspect in result.suspects]
+    except (ConfigError, LogError, CheckpointError, ForbiddenTest) as error:
+        print(f"robota: {str(error).rstrip('.')}.", file=sys.stderr)
+        return NOT_FOUND
+    except KeyboardInterrupt:
+        print("robota: stopped. Nothing was changed.", file=sys.stderr)
+        return NOT_FOUND
+    if options.json:
+        print_json({"session": directory.name, "suspects": found, "trials": result.trials})
+    elif found:
+        _print_found(found)
+    else:
+        print(_why_nothing(result))
+    return FOUND if found else NOT_FOUND
+
+
+def _parser() -> CommandParser:
+    about = "Find the call of a session that broke a test. Each state is tried in a directory of its own."
+    parser = CommandParser(prog="robota bisect", description=about)
+    parser.add_argument("session", nargs="?", metavar="ID", help="the session (default: the newest with checkpoints)")
+    help_test = "a shell command: 0 is good, 125 says nothing about this state, any other code is bad"
+    parser.add_argument("--test", required=True, metavar="CMD", help=help_test)
+    parser.add_argument("--timeout", type=float, default=TIMEOUT_S, metavar="SECONDS", help="after which it is bad")
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    return parser
+
+
+def _tell(state: WorkspaceState, trial: Trial | None) -> None:
+    if trial is None:
+        after = f"after the call {state.call_id}" if state.call_id else "at first or after changes of others"
+        print(f"trying the state {after} ...", file=sys.stderr, end=" ", flush=True)
+    else:
+        print(trial, file=sys.stderr, flush=True)
+
+
+def _account(
+    suspect: WorkspaceState,
+    result: SearchResult,
+    records: Sequence[Record],
+    history: RewindHistory,
+    store: CheckpointStore,
+) -> BisectedCall:
+    prompt = None if suspect.prompt is None else history.points[suspect.prompt - 1].prompt
+    return BisectedCall(
+        call=None if suspect.call_id is None else account_of(records, suspect.call_id),
+        prompt_number=suspect.prompt,
+        prompt=prompt,
+        diff=store.diff(suspect.before, suspect.checkpoint).decode("utf-8", "replace"),
+    )
+
+
+def _print_found(found: Sequence[BisectedCall]) -> None:
+    if len(found) > 1:
+        print("One of these broke it; the states between could not be tested.")
+    for each in found:
+        if each.call is None:
+            print("No call of the session broke it: the files were changed by you or by another program.")
+        else:
+            _print_call(each.call)
+            print(f"prompt    {each.prompt_number}: {single_line(each.prompt or '', SHOWN)}")
+        print(visible(each.diff), end="")
+
+
+def _print_call(call: CallAccount) -> None:
+    shown = msgspec.json.encode(call.input).decode()
+    print(f"call      {call.call_id}: {call.tool} {single_line(shown, SHOWN)}")
+    rule = f" (rule {call.rule})" if call.rule else ""
+    print(f"policy    {call.decision or 'unknown'}: {single_line(call.reason or '', SHOWN)}{rule}")
+    if call.answer is not None:
+        said = f": {single_line(call.answer_text, SHOWN)}" if call.answer_text else ""
+        print(f"approval  {ANSWERS.get(call.answer, call.answer)} by a person{said}")
+
+
+def _why_nothing(result: SearchResult) -> str:
+    match list(result.trials.values()):
+        case []:
+            return "The session changed nothing, so there is nothing to search."
+        case [Trial.GOOD, *_]:
+            return "The test does not fail with the files as they are now. Nothing is broken."
+        case _:
+            return "The test fails already in the state before the first call, so no call of the session broke it."
