@@ -76,6 +76,8 @@ def test_undoing_a_condensation_brings_back_exactly_what_was_there(workspace: Pa
         assert isinstance(event, ContextReduced) and event.new_context_tokens > event.prev_context_tokens
         assert stage.kept == before
         assert stage.state is AgentState.IDLE, "it still waits to be talked to"
+        task = stage.logged().current
+        assert task is not None and task.context_tokens == 9_010, "what the last request counted holds again"
         check_log_agrees(stage)
         await stage.answer("messageResponse", "Go on.")
         await stage.until_ask("completion_result")
@@ -84,7 +86,8 @@ def test_undoing_a_condensation_brings_back_exactly_what_was_there(workspace: Pa
         (restored,) = payloads(stage, RestoreRecord)
         assert restored.id.startswith("condense-")
 
-    play_in_small_window(workspace, [reading("a.txt"), reading("b.txt"), DONE, SUMMARY, DONE], story)
+    counted = {**DONE, "usage": {"input": 9_000, "output": 10}}
+    play_in_small_window(workspace, [reading("a.txt"), reading("b.txt"), counted, SUMMARY, DONE], story)
 
 
 def test_what_is_brought_back_is_not_condensed_again_at_once(workspace: Path) -> None:

@@ -66,7 +66,9 @@ class TaskFactory:
         runtime.agent_type = None if parent_id is None else options.mode
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
         task = Task(runtime, call_format, self._delegate, is_subtask=parent_id is not None)
-        task.todos = () if known is None else known.todos
+        if known is not None:
+            task.todos = known.todos
+            task.context.recall(known.context_tokens)
         return task
 
     def runtime_of(self, options: Options, left: "ReplayedTask") -> TaskRuntime:
@@ -74,7 +76,7 @@ class TaskFactory:
         runtime = self._runtime(options, Rows(left.task_id, self._journal, self._bus, left.messages))
         totals, meter = left.totals, runtime.meter
         meter.usage, meter.cost, meter.requests = totals.usage, totals.cost, totals.requests
-        meter.context_tokens = left.context_tokens
+        meter.saved, meter.context_tokens = totals.saved, left.context_tokens
         return runtime
 
     def reopened(self, options: Options, paused: "PausedTask") -> Task:

@@ -73,8 +73,9 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     `answers` are those of persons by the `ts` of the ask; `interrupted_calls` were started and have no end.
 
     `mode` is empty if the record that began the task was lost. `turns` are all that were ever recorded; `conversation`
-    is what the model is shown of them. `results` are those of the last reply that are in no turn yet, and
-    `started_calls` those of its calls that were begun. `files` are the newest stamps of what the model knows.
+    is what the model is shown of them; reductions that were `undone` no longer count. `results` are those of the last
+    reply that are in no turn yet, and `started_calls` those of its calls that were begun. `files` are the newest stamps
+    of what the model knows.
     """
 
     task_id: str
@@ -83,6 +84,7 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] = ()
     turns: tuple[Turn, ...] = ()
     reductions: tuple[Reduced, ...] = ()
+    undone: frozenset[str] = frozenset()
     pins: frozenset[int] = frozenset()
     todos: tuple[TodoItem, ...] = ()
     outcome: str | None = None
@@ -159,7 +161,8 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def context_tokens(self) -> int:
         """What of the window was filled when it was last known: by a request, or by a reduction after it."""
-        return next((tokens for tokens in map(_context_tokens, reversed(self.messages)) if tokens), 0)
+        rows = (row for row in reversed(self.messages) if _reduction_id(row) not in self.undone)
+        return next((tokens for tokens in map(_context_tokens, rows) if tokens), 0)
 
 
 class UnreadableRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,6 +304,7 @@ class _OpenTask:
         self.messages: dict[int, Message] = {}
         self.turns: list[Turn] = []
         self.reductions: list[Reduced] = []
+        self.undone: frozenset[str] = frozenset()
         self.pins: frozenset[int] = frozenset()
         self.todos: tuple[TodoItem, ...] = ()
         self.outcome: str | None = None
@@ -332,6 +336,7 @@ class _OpenTask:
     def _take_reduction(self, payload: Reduction | RestoreRecord | PinRecord) -> None:
         match payload:
             case RestoreRecord():
+                self.undone |= {payload.id}
                 self.reductions = [each for each in self.reductions if reduction_id(each.reduction) != payload.id]
             case PinRecord():
                 self.pins = self.pins | {payload.turn} if payload.is_pinned else self.pins - {payload.turn}
@@ -376,6 +381,7 @@ class _OpenTask:
             messages=_closed([self.messages[ts] for ts in sorted(self.messages)]),
             turns=tuple(self.turns),
             reductions=tuple(self.reductions),
+            undone=self.undone,
             pins=self.pins,
             todos=self.todos,
             outcome=self.outcome,
@@ -399,6 +405,13 @@ def _closed_request(row: Message) -> Message:
         return row
     closing = {"cost": 0, "cancelReason": info.get("cancelReason", INTERRUPTED)}
     return msgspec.structs.replace(row, text=msgspec.json.encode({**info, **closing}).decode(), interrupted=True)
+
+
+def _reduction_id(row: Message) -> str:
+    """The id of the condensation or truncation that a row tells of; empty if it tells of none."""
+    told = row.context_condense or row.context_truncation or {}
+    identity = told.get("condenseId") or told.get("truncationId")
+    return identity if isinstance(identity, str) else ""
 
 
 def _context_tokens(row: Message) -> int:
