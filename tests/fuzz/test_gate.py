@@ -15,7 +15,7 @@ from tests.fuzz.gate.trace import Executed, Wrote
 SEED = 1
 JUDGED = 1_200
 EACH_RULE = 1
-FEWEST_RUN = 150
+FEWEST_RUN = 100
 # Hundreds of processes each: on a busy machine the usual limit of a test is too short.
 SECONDS = 900
 

@@ -136,6 +136,16 @@ def test_S14_a_search_that_would_read_a_secret_is_asked_about(
     assert judge(command, workspace).decision is decision
 
 
+@pytest.mark.parametrize("command", ["rg s* words a.txt -uu", "rg -e words s* -uu", "grep -r w* words"])
+def test_S14_a_pattern_of_the_shell_in_a_search_may_become_a_directory_with_a_secret(
+    command: str, workspace: Path
+) -> None:
+    """Found by the gate: of `rg s*` the first name is what is searched for, and the second where."""
+    (workspace / "sample").write_text("x\n")
+    (workspace / "src" / ".env").write_text("KEY=1\n")
+    assert judge(command, workspace).decision is Decision.ASK
+
+
 def test_S8_a_secret_that_was_written_into_a_file_of_git_is_not_printed_unasked(workspace: Path) -> None:
     (workspace / ".env").write_text("KEY=\n")
     subprocess.run(["git", "add", "-f", ".env"], cwd=workspace, check=True)

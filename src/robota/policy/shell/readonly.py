@@ -272,6 +272,9 @@ def _operand_paths(kind: Operands, operands: list[Word], names_a_pattern: bool) 
         raise UnknownWord
     if kind.texts is None:
         return ()
+    if not names_a_pattern and any(operand.globs for operand in operands[: kind.texts]):
+        # It may become several words, and then the second is no text any more but a file.
+        raise UnknownWord
     return tuple(operand.text for operand in operands[0 if names_a_pattern else kind.texts :])
 
 
