@@ -128,6 +128,15 @@ def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: 
     assert again.code == 1 and "not pending" in again.stderr, again
 
 
+@pytest.mark.parametrize("words", ["yes", "no"])
+def test_a_yes_or_no_to_a_session_that_waits_for_nothing_ends_at_once(robota: Robota, words: str) -> None:
+    identity = run_first(robota, {"text": "One."})
+    done = robota("answer", identity, words)
+    assert done.code == 1 and "Say something to go on" in done.stderr, done
+    script(robota, {"text": "Two."})
+    assert robota("answer", identity, "and", "more").stdout == "Two.\n"
+
+
 def test_an_approval_left_open_by_kill_9_is_answered_by_another_process(robota: Robota) -> None:
     write = {"calls": [call("write_to_file", path="new.txt", content="new\n")]}
     killed_at_approval(robota, write)

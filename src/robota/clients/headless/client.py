@@ -28,6 +28,7 @@ from robota.protocol.events import (
     MessageUpdated,
     State,
     TaskAborted,
+    TaskEnded,
     Thinking,
     ToolEnd,
     ToolStart,
@@ -39,7 +40,11 @@ from robota.protocol.state import AgentState
 
 ENDED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
 Opening = NewTask | RunSlashCommand | AskResponse
-FOLDED: Final = (State, MessageCreated, MessageUpdated, Thinking, ToolStart, ToolEnd, TaskAborted)
+FOLDED: Final = (State, MessageCreated, MessageUpdated, Thinking, ToolStart, ToolEnd, TaskAborted, TaskEnded)
+NOTHING_MORE: Final = Refused(
+    code="task_over",
+    message="The task of this session has ended and nothing is left to do. Say something to go on with it.",
+)
 
 
 async def run_headless(
@@ -162,6 +167,9 @@ class HeadlessRun:
                 if await self._is_end(event.message):
                     return
             elif isinstance(event, TaskAborted) and not self._cancelling:
+                return
+            elif isinstance(event, TaskEnded) and self._prompt_ts is None:
+                self._refusal = NOTHING_MORE  # what was said to a session that is taken up has ended its task
                 return
 
     def _take(self, event: Event) -> None:
