@@ -222,6 +222,27 @@ class TestDamagedStores:
         [trouble] = store.capture(["ignored"]).details.not_captured
         assert trouble.path == "ignored"
 
+    def test_two_processes_save_at_the_same_time(self, store: CheckpointStore, workspace: Path) -> None:
+        children = []
+        for name in ("a", "b"):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    for number in range(5):
+                        (workspace / name).write_text(str(number))
+                        assert store.has(store.capture().id)
+                    code = 0
+                finally:
+                    os._exit(code)
+            children.append(child)
+        assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0]
+        newest = store.capture().id
+        for path in workspace.iterdir():
+            path.unlink()
+        restore(store, newest)
+        assert {path.name: path.read_text() for path in workspace.iterdir()} == {"a": "4", "b": "4"}
+
     def test_old_checkpoints_are_pruned(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "a").write_text("1")
         first = store.capture()

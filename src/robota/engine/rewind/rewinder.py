@@ -73,7 +73,8 @@ class Rewinder:
         result = _result(way, records, history)
         if order.state and order.state != result.state:
             raise RewindError("Files have changed since this was shown. Nothing was changed; look at it again")
-        if not result.is_empty:
+        if not result.is_empty or not isinstance(order, RewindTo):
+            # Also where nothing is left to undo it counts as undone, so that what was before it can be.
             assert self._log is not None, "this was only to be looked at"
             await self._go(way, self._log)
         return result
