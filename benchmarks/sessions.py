@@ -15,6 +15,7 @@ from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.replay.session import replay
 from robota.log.search.search import SearchWish, search
+from robota.log.taking_up import take_up_session
 from robota.protocol.message import Message
 from tests.log.catalogue.logs import Written
 
@@ -34,6 +35,7 @@ def sessions(bench: Bench) -> list[Measurement]:
     measured = [
         _grown("append a record", _append(short), _append(long), 1.5, f"{SHORT:,} and {LONG:,} records in the log"),
         _grown("open a session", _open(short), _open(long), 15, f"{SHORT:,} and {LONG:,} records"),
+        _grown("take up a session", _resume(short, user), _resume(long, user), 15, f"{SHORT:,} and {LONG:,} records"),
         _grown("list, index new", _first(small, user), _first(large, user), 15, f"{FEW} and {MANY:,} sessions"),
         _grown("list", _list(small, user), _list(large, user), 15, f"{FEW} and {MANY:,} sessions"),
         _grown("search a rare word", _search(small, user, "w77"), _search(large, user, "w77"), 15, "sessions likewise"),
@@ -94,6 +96,11 @@ def _append(directory: Path) -> float:
 
 def _open(directory: Path) -> float:
     return _best(lambda: replay(load(directory / LOG_NAME).records))
+
+
+def _resume(directory: Path, user: Path) -> float:
+    """The log opened for writing, repaired if need be, and what it says."""
+    return _best(lambda: take_up_session(directory, user, wall_clock_ms).log.close())
 
 
 def _first(root: Path, user: Path) -> float:
