@@ -47,7 +47,7 @@ class Tally:
         # What a task that is taken up had used before this run; it is told before anything else.
         self._used_before = Usage()
         self._cost_before: float | None = 0.0
-        self._has_begun = False
+        self._has_begun = True
         self._started = time.monotonic()
         self._request_started: float | None = None
         self._api_seconds = 0.0
@@ -80,6 +80,8 @@ class Tally:
         return _milliseconds(self._api_seconds + open_for)
 
     def _state(self, event: State) -> None:
+        if not self.session_id:
+            self._has_begun = not event.state.cline_messages
         self.session_id = event.state.session_id
 
     def _thinking(self, event: Thinking) -> None:
