@@ -9,9 +9,9 @@ from robota.config.errors import ConfigError
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
 from robota.config.trust.sources import ConfigSource
-from robota.contracts.knowledge import KnowledgeService
 
 if TYPE_CHECKING:
+    from robota.contracts.knowledge import KnowledgeService
     from robota.knowledge.skills.discovery import SkillFinder, SkillPlace, SkillSource
     from robota.knowledge.skills.skill import Skill
 

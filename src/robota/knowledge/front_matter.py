@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.yaml_document import YamlProblem, read_yaml
+
 FENCE: Final = "---"
 _BEGINS: Final = re.compile(r"---[ \t\r]*\n")
 _ENDS: Final = re.compile(r"\n---[ \t\r]*(?:\n|\Z)")
@@ -84,22 +86,14 @@ def _loose_fields(head: str) -> dict[str, Any] | None:
 
 
 def _parsed(head: str, text: str) -> FrontMatter:
-    import yaml
-
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, Loader=yaml.SafeLoader)):
-            return FrontMatter(fields={}, text=text, problem="its front matter has aliases, which are not read")
-        fields = yaml.safe_load(head)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        fields = read_yaml(head)
+    except YamlProblem as problem:
         loose = _loose_fields(head)
-        problem = f"its front matter is no YAML: {_first_line(error)}" if loose is None else None
-        return FrontMatter(fields=loose or {}, text=text, problem=problem)
+        said = None if loose is not None else f"its front matter cannot be read: {problem}"
+        return FrontMatter(fields=loose or {}, text=text, problem=said)
     if fields is None:
         return FrontMatter(fields={}, text=text)
     if not isinstance(fields, dict):
         return FrontMatter(fields={}, text=text, problem="its front matter is no list of fields")
     return FrontMatter(fields={str(key): value for key, value in fields.items()}, text=text)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
