@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
+from tests.harness.programs import needs
 
 GIT = ("git", "-c", "user.email=a@example.com", "-c", "user.name=a", "-c", "protocol.file.allow=always")
 # What a person does sooner or later, in their own terminal.
@@ -178,6 +179,7 @@ def test_a_misled_model_in_a_hostile_clone_leaves_nothing_for_the_next_git_statu
     assert not clone.witness.exists()
 
 
+@needs("bwrap")  # Landlock protects no single names in the workspace
 def test_a_program_that_was_allowed_leaves_nothing_either(clone: Clone) -> None:
     """Inside the sandbox it may do what it likes to the workspace, but not to what git obeys."""
     plant = f"python3 plant.py '{clone.run}'"
@@ -187,6 +189,7 @@ def test_a_program_that_was_allowed_leaves_nothing_either(clone: Clone) -> None:
     assert not clone.witness.exists()
 
 
+@needs("bwrap")  # Landlock protects no single names in the workspace
 def test_nor_does_a_git_that_may_write(clone: Clone) -> None:
     """With git allowed to add and commit, a repository that a program made could be made a submodule."""
     clone.tries(
