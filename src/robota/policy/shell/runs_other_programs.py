@@ -24,7 +24,7 @@ VERSION: Final = re.compile(r"[0-9.]+$")
 # short; of git's short ones see `GIT_SHORT`.
 LONG: Final = {
     "git": "output output-directory ext-diff open-files-in-pager upload-pack receive-pack exec exec-path config-env "
-    "extcmd config template build-fake-ancestor remerge-diff diff-merges",
+    "extcmd config template build-fake-ancestor remerge-diff diff-merges lost-found show-signature textconv filters",
     "rg": "pre hostname-bin search-zip",
     "sort": "output compress-program",
     "shuf": "output",
