@@ -10,7 +10,7 @@ import msgspec
 
 from robota.app.checkpoints import session_checkpoints, session_rewinder
 from robota.app.hooks import hooks_of_session
-from robota.app.knowledge import session_knowledge
+from robota.app.knowledge import session_instructions, session_knowledge
 from robota.app.mcp import configured_servers
 from robota.app.modes import task_modes
 from robota.app.options import session_options
@@ -201,6 +201,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         ),
         processes=processes,
         knowledge=knowledge,
+        instructions=session_instructions(settings, choices.root, env, choices.policy),
         redactor=redactor,
     )
     session = Session(options, services)

@@ -9,6 +9,7 @@ SUBCOMMANDS = {
     "answer": ("robota.cli.run.answer", "answer what a session waits for, and go on with it"),
     "rewind": ("robota.cli.commands.rewind", "go back in a session: what it changed, and the conversation"),
     "bisect": ("robota.cli.commands.bisect", "find the call of a session that broke a test"),
+    "instructions": ("robota.cli.commands.instructions", "show which instruction files the model is told, and why not"),
     "skills": ("robota.cli.commands.skills", "list, show, begin and check skills and prompt commands"),
     "tool": ("robota.cli.commands.tool", "list the tools, run one by hand"),
     "config": ("robota.cli.commands.config", "show and change settings, and say which file set what"),

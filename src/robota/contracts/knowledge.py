@@ -1,12 +1,16 @@
-"""What the engine uses of skills and prompt commands."""
+"""What the engine uses of skills, prompt commands and instruction files."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from robota.contracts.tool import ToolResult
 from robota.protocol.slash_commands import SlashCommandInfo
+
+# The elements of the system prompt that hold one file each: what is followed, and what is only quoted.
+INSTRUCTION_TAG: Final = "instructions"
+QUOTED_TAG: Final = "repository_text"
 
 CallTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 """Runs a call like one of the model's: judged, asked about, logged. Raises `PromptNotSent` if it was not allowed."""
@@ -49,4 +53,12 @@ class KnowledgeService(Protocol):
 
     async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
         """The instructions of a skill that the model wants to follow. Raises `PromptNotSent` if there is no such."""
+        ...
+
+
+class InstructionService(Protocol):
+    """Instruction files and rules of the session."""
+
+    def prompt_section(self, mode: str) -> str:
+        """What the system prompt says of them in a task mode, the same each time; empty if there are none."""
         ...

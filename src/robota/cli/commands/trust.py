@@ -12,7 +12,7 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
-from robota.config.trust.decision import ChangedFile, Trust, TrustState, changes, forget, remember
+from robota.config.trust.decision import ChangedFile, Trust, TrustState, changes, forget, is_trusted_by_person, remember
 from robota.text.visible import single_line
 
 TRUSTED: Final = 0
@@ -65,6 +65,8 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
         print(" ".join(settings.ignored))
         return TRUSTED
     _describe(trust, env)
+    if trust.state is TrustState.NOTHING and not options.show:
+        return _decide_on_words(trust, root, options, env)
     if trust.is_given or options.show:
         return TRUSTED if trust.is_given else UNTRUSTED
     if options.yes:
@@ -75,6 +77,24 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
         print("Nobody is there to answer. To trust it as it is: robota trust --yes", file=sys.stderr)
         return UNTRUSTED
     return TRUSTED if _ask(trust, env) else UNTRUSTED
+
+
+def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    """A workspace without configuration may still have instruction files, which are only quoted until it is trusted."""
+    from robota.app.knowledge import has_project_instructions
+
+    if not has_project_instructions(root, env):
+        return TRUSTED
+    if is_trusted_by_person(trust, env):
+        print("You trust it: its instruction files are told to the model as yours. robota instructions shows them.")
+        return TRUSTED
+    print("Its instruction files are quoted to the model, not given as instructions. robota instructions shows them.")
+    if options.yes:
+        remember("yes", trust.snapshot, env, _now_ms())
+        print("This workspace is now trusted, as it is.")
+    elif at_terminal():
+        _ask(trust, env)
+    return TRUSTED
 
 
 def _ask(trust: Trust, env: Mapping[str, str]) -> bool:

@@ -77,6 +77,17 @@ def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
     return Trust(state=_state(snapshot, answer), snapshot=snapshot, answer=answer, problem=snapshot.problem)
 
 
+def is_trusted_by_person(trust: Trust | None, env: Mapping[str, str]) -> bool:
+    """Whether the person said yes to the workspace, which they may also do where it brings nothing."""
+    if trust is None or trust.state is not TrustState.NOTHING:
+        return trust is not None and trust.state is TrustState.TRUSTED
+    try:
+        answer = _answer(trust.snapshot.root, _load(_path(env)).workspaces)
+    except ConfigError:
+        return False
+    return _state(trust.snapshot, answer) is TrustState.TRUSTED
+
+
 def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, str], now_ms: int) -> None:
     """Keep the answer of the person to exactly this content."""
     if said == "yes" and snapshot.problem is not None:

@@ -1,10 +1,12 @@
 """What the model has in view, piece by piece: a pure reading of the request and the conversation."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, assert_never
 
 import msgspec
 
+from robota.contracts.knowledge import INSTRUCTION_TAG, QUOTED_TAG
 from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER, words_in
 from robota.engine.context.window import characters_of_spec
 from robota.engine.record.history import characters_of_block
@@ -26,6 +28,7 @@ from robota.providers.chunks import ToolSpec
 FILE_READERS: Final = frozenset({"read_file"})
 MCP_PREFIX: Final = "mcp__"
 TITLE_LENGTH: Final = 80
+INSTRUCTIONS: Final = rf'<({INSTRUCTION_TAG}|{QUOTED_TAG}) from="([^"\n]*)">\n.*?\n</\1>'
 
 
 class LedgerItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,16 +90,25 @@ def conversation_items(pieces: Sequence[Piece]) -> Iterator[LedgerItem]:
 
 
 def _head_items(system: str, tools: Sequence[ToolSpec]) -> Iterator[LedgerItem]:
-    yield LedgerItem(kind=LedgerKind.SYSTEM, title="system prompt", characters=len(system))
-    own = [spec for spec in tools if not spec.name.startswith(MCP_PREFIX)]
-    if own:
-        yield _tools(LedgerKind.TOOLS, f"{len(own)} built-in tools", own)
+    files = list(re.finditer(INSTRUCTIONS, system, re.DOTALL))
+    own = len(system) - sum(len(file[0]) for file in files)
+    yield LedgerItem(kind=LedgerKind.SYSTEM, title="system prompt", characters=own)
+    for file in files:
+        yield LedgerItem(kind=LedgerKind.INSTRUCTIONS, title=_path_title(file[2]), characters=len(file[0]))
+    built_in = [spec for spec in tools if not spec.name.startswith(MCP_PREFIX)]
+    if built_in:
+        yield _tools(LedgerKind.TOOLS, f"{len(built_in)} built-in tools", built_in)
     servers: dict[str, list[ToolSpec]] = {}
     for spec in tools:
         if spec.name.startswith(MCP_PREFIX):
             servers.setdefault(spec.name.removeprefix(MCP_PREFIX).partition("__")[0], []).append(spec)
     for name, specs in servers.items():
         yield _tools(LedgerKind.MCP_SERVER, f"{name} ({len(specs)} tools)", specs)
+
+
+def _path_title(path: str) -> str:
+    """The end of a path says more than its beginning."""
+    return path if len(path) <= TITLE_LENGTH else f"…{path[1 - TITLE_LENGTH :]}"
 
 
 def _tools(kind: LedgerKind, title: str, specs: Iterable[ToolSpec]) -> LedgerItem:

@@ -43,12 +43,14 @@ class ModePrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     """For the mode that the task is in now."""
-    tools, modes, options = runtime.services.tools, runtime.services.modes, runtime.options
+    services, options = runtime.services, runtime.options
+    tools, modes = services.tools, services.modes
     kept_out = {tool.name for tool in tools.all if modes.allows(tool, runtime.mode, None) is not None}
     specs = tuple(spec for spec in tools.specs if spec.name not in kept_out)
     base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
-    skills = "" if runtime.services.knowledge is None else runtime.services.knowledge.prompt_section
-    parts = (base, skills, call_format.instructions(specs), options.append_system_prompt or "")
+    skills = "" if services.knowledge is None else services.knowledge.prompt_section
+    told = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
+    parts = (base, told, skills, call_format.instructions(specs), options.append_system_prompt or "")
     return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
 
 

@@ -15,7 +15,7 @@ from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
-    from robota.contracts.knowledge import KnowledgeService
+    from robota.contracts.knowledge import InstructionService, KnowledgeService
     from robota.contracts.rewind import RewindService
 
 
@@ -46,5 +46,6 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None
     knowledge: "KnowledgeService | None" = None
+    instructions: "InstructionService | None" = None
     rewind: "Callable[[], RewindService] | None" = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

@@ -1,0 +1,113 @@
+"""`robota instructions`: which instruction files the model is told, in which order, and what is left out and why."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.app.knowledge import session_instructions
+from robota.app.policy import session_policy
+from robota.cli.command_parser import CommandParser
+from robota.cli.output import print_columns, print_json
+from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions, workspace_root
+from robota.config.settings.load import Settings, load_settings
+from robota.config.trust.decision import is_trusted_by_person
+from robota.engine.context.window import CHARACTERS_A_TOKEN
+from robota.engine.runtime.options import DEFAULT_MODE
+from robota.knowledge.instructions.loader import InstructionFile, Instructions
+from robota.knowledge.instructions.places import InstructionScope
+from robota.text.visible import single_line
+
+DONE: Final = 0
+CONFIGURATION: Final = 3
+HEADINGS: Final = ("FILE", "OF", "TOKENS", "TOLD AS")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota instructions …`; the arguments begin after `instructions`."""
+    options = _parser().read(argv)
+    try:
+        root = workspace_root(_directory(options.path))
+        settings = load_settings(root, os.environ)
+        instructions = _instructions(settings, root, options.mode)
+    except ConfigError as error:
+        print(f"robota: {error}", file=sys.stderr)
+        return CONFIGURATION
+    is_trusted = is_trusted_by_person(settings.trust, os.environ)
+    if options.json:
+        print_json(_as_json(instructions, is_trusted=is_trusted))
+    else:
+        _print(instructions, is_trusted=is_trusted)
+    return DONE
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        prog="robota instructions",
+        description="Which instruction files and rules a session is told, where from, in which order.",
+    )
+    parser.add_argument("path", nargs="?", type=Path, default=Path(), metavar="PATH", help="where it would be started")
+    parser.add_argument("--mode", default=DEFAULT_MODE, metavar="SLUG", help="the task mode (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    return parser
+
+
+def _directory(path: Path) -> Path:
+    """A session is started in a directory: that of a file."""
+    return path.parent if path.is_file() else path
+
+
+def _instructions(settings: Settings, root: Path, mode: str) -> Instructions:
+    policy, _ = session_policy(LaunchOptions(cwd=root), settings, root, None, os.environ)
+    session = session_instructions(settings, root, os.environ, policy)
+    return Instructions() if session is None else session.load(mode)
+
+
+def _print(instructions: Instructions, *, is_trusted: bool) -> None:
+    if not instructions.files:
+        print("There are no instruction files here: no AGENTS.md, CLAUDE.md or rules.")
+    else:
+        rows = [_row(file, is_trusted=is_trusted) for file in instructions.files]
+        print_columns([HEADINGS, *rows])
+        print(f"About {sum(map(_tokens, instructions.files)):,} tokens in every request.")
+    if any(file.scope is InstructionScope.PROJECT for file in instructions.files) and not is_trusted:
+        print("You have not trusted this workspace, so what it says is quoted as data: robota trust")
+    if instructions.left_out:
+        print("\nLeft out:")
+        for each in instructions.left_out:
+            print(f"  {single_line(each.path, 4096)}: {single_line(each.why, 1000)}")
+
+
+def _row(file: InstructionFile, *, is_trusted: bool) -> tuple[str, ...]:
+    by = "" if file.imported_by is None else f", imported by {single_line(file.imported_by, 4096)}"
+    told = _told_as(file, is_trusted=is_trusted)
+    return (single_line(file.path, 4096), file.scope, f"{_tokens(file):,}", f"{told}{by}")
+
+
+def _told_as(file: InstructionFile, *, is_trusted: bool) -> str:
+    return "instructions" if is_trusted or file.scope is InstructionScope.USER else "quoted data"
+
+
+def _tokens(file: InstructionFile) -> int:
+    return -(-len(file.text) // CHARACTERS_A_TOKEN)
+
+
+def _as_json(instructions: Instructions, *, is_trusted: bool) -> dict[str, Any]:
+    return {
+        "files": [
+            {
+                "path": file.path,
+                "scope": file.scope,
+                "toldAs": _told_as(file, is_trusted=is_trusted),
+                "tokens": _tokens(file),
+                "importedBy": file.imported_by,
+                "text": file.text,
+            }
+            for file in instructions.files
+        ],
+        "leftOut": [msgspec.structs.asdict(each) for each in instructions.left_out],
+    }

@@ -1,0 +1,184 @@
+"""Which files the model is told, in which order; what is left out, and that hostile trees cost nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from robota.knowledge.instructions.loader import MOST_CHARACTERS, Instructions, load_instructions
+from robota.knowledge.instructions.places import InstructionPlaces
+from robota.knowledge.instructions.reading import MOST_BYTES
+
+
+class Tree:
+    """A repository with a directory to work in, and a home."""
+
+    def __init__(self, top: Path) -> None:
+        self.home, self.repo = top / "home", top / "repo"
+        for directory in (self.home, self.repo / "pkg"):
+            directory.mkdir(parents=True)
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        file = self.repo / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def load(self, mode: str = "code") -> Instructions:
+        places = InstructionPlaces(
+            home=self.home,
+            user_files=(self.home / ".robota/AGENTS.md", self.home / ".claude/CLAUDE.md"),
+            user_rules=(self.home / ".robota/rules",),
+            project=(self.repo, self.repo / "pkg"),
+        )
+        return load_instructions(places, mode, lambda path: path.endswith(".env"))
+
+    def texts(self, mode: str = "code") -> list[str]:
+        return [file.text for file in self.load(mode).files]
+
+    def why(self, path: str) -> str:
+        """Why a file was left out."""
+        [why] = [each.why for each in self.load().left_out if each.path == str(self.repo / path)]
+        return why
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(Path(os.path.realpath(tmp_path)))
+
+
+def test_the_general_comes_before_the_particular(tree: Tree) -> None:
+    for number, path in enumerate(
+        (
+            "../home/.robota/AGENTS.md",
+            "../home/.claude/CLAUDE.md",
+            "../home/.robota/rules/mine.md",
+            "AGENTS.md",
+            "CLAUDE.md",
+            ".claude/CLAUDE.md",
+            "AGENTS.local.md",
+            "CLAUDE.local.md",
+            ".robota/rules/a.md",
+            ".robota/rules/b.md",
+            ".claude/rules/deep/c.md",
+            ".roo/rules/d.txt",
+            ".roo/rules-code/e.md",
+            "pkg/AGENTS.md",
+            "pkg/CLAUDE.local.md",
+        )
+    ):
+        tree.write(path, f"text {number:02}")
+    tree.write(".roo/rules-architect/other.md", "for architects")
+    tree.write(".robota/rules/no.json", "{}")
+    texts = tree.texts()
+    assert texts == sorted(texts) and len(texts) == 15
+    assert "for architects" in tree.texts("architect")
+    assert "for architects" not in tree.texts("x/../../rules-architect")
+
+
+def test_an_imported_file_follows_the_one_that_imports_it_and_nothing_is_told_twice(tree: Tree) -> None:
+    tree.write("AGENTS.md", "Agents. @docs/style.md")
+    tree.write("docs/style.md", "Style. @../AGENTS.md @style.md @deeper.md")
+    tree.write("docs/deeper.md", "Deeper.")
+    tree.write("CLAUDE.md", "@AGENTS.md\n")
+    tree.write("pkg/AGENTS.md", "Deeper.")
+    (tree.repo / "pkg/CLAUDE.md").symlink_to("../docs/style.md")
+    assert [text.split()[0] for text in tree.texts()] == ["Agents.", "Style.", "Deeper.", "@AGENTS.md"]
+    assert "says the same" in tree.why("pkg/AGENTS.md") and "same file" in tree.why("pkg/CLAUDE.md")
+    assert tree.load().files[2].imported_by == str(tree.repo / "docs/style.md")
+
+
+def test_four_hops_and_no_more(tree: Tree) -> None:
+    tree.write("AGENTS.md", "0 @1.md")
+    for number in range(1, 9):
+        tree.write(f"{number}.md", f"{number} @{number + 1}.md")
+    assert [text[0] for text in tree.texts()] == list("01234")
+    assert "more than 4" in tree.why("5.md")
+
+
+def test_a_project_reaches_nothing_outside_itself_and_no_secrets(tree: Tree) -> None:
+    tree.write("../home/secret.md", "SECRET")
+    tree.write(".env", "SECRET=1")
+    tree.write(".git/config", "SECRET")
+    tree.write(
+        "AGENTS.md",
+        f"@~/secret.md @../home/secret.md @{tree.home}/secret.md @.env @.git/config @link.md @dir/secret.md",
+    )
+    (tree.repo / "link.md").symlink_to(tree.home / "secret.md")
+    (tree.repo / "dir").symlink_to(tree.home)
+    (tree.repo / "CLAUDE.md").symlink_to("/etc/passwd")
+    (tree.repo / "pkg/.claude").symlink_to(tree.home)
+    loaded = tree.load()
+    assert len(loaded.files) == 1 and "SECRET" not in loaded.files[0].text
+    assert "outside the project" in tree.why("CLAUDE.md")
+    assert len([each for each in loaded.left_out if "outside the project" in each.why]) == 6
+
+
+def test_the_person_may_import_and_link_what_they_like(tree: Tree) -> None:
+    tree.write("../home/.robota/AGENTS.md", "Mine. @~/notes.md")
+    tree.write("../elsewhere.md", "Notes.")
+    (tree.home / "notes.md").symlink_to("../elsewhere.md")
+    assert tree.texts() == ["Mine. @~/notes.md", "Notes."]
+
+
+def test_special_files_and_loops_are_named_and_not_opened(tree: Tree) -> None:
+    os.mkfifo(tree.repo / "AGENTS.md")
+    (tree.repo / "CLAUDE.md").symlink_to("CLAUDE.md")
+    (tree.repo / "AGENTS.local.md").mkdir()
+    (tree.repo / "CLAUDE.local.md").symlink_to("nowhere")
+    hostile = "@../AGENTS.md @a\0b.md @" + "n" * 5000 + ".md"
+    tree.write("pkg/AGENTS.md", hostile.encode("utf-16"))
+    assert tree.texts() == [hostile]
+    assert tree.why("AGENTS.local.md") == "it is not a plain file"
+    assert "leads nowhere" in tree.why("CLAUDE.local.md")
+    assert "cannot be read" in tree.why("CLAUDE.md")
+
+
+def test_long_files_are_cut_at_a_line_and_say_so(tree: Tree) -> None:
+    tree.write("AGENTS.md", "ü line\n" * 1_000_000)
+    for number in range(8):
+        tree.write(f".robota/rules/{number}.md", f"rule {number}\n" * 6_000)
+    loaded = tree.load()
+    note = f"[Cut here: of this file only its first {MOST_BYTES:,} of 8,000,000 bytes are told.]"
+    assert loaded.files[0].text.endswith(f"\nü line\n{note}")
+    assert sum(len(file.text) for file in loaded.files) < MOST_CHARACTERS + 1_000
+    assert "all files together are too long" in loaded.files[-1].text
+    assert tree.why(".robota/rules/7.md").startswith("there are already")
+
+
+def test_thousands_of_imports_and_rules_come_to_an_end(tree: Tree) -> None:
+    tree.write("AGENTS.md", "".join(f"@r/{number}.md\n" for number in range(3_000)) + "text")
+    for number in range(700):
+        tree.write(f"r/{number}.md", f"{number}")
+        tree.write(f".claude/rules/{number}.md", f"rule {number}")
+    loaded = tree.load()
+    assert len(loaded.files) <= 200
+    assert any("there are too many" in each.why for each in loaded.left_out)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xef\xbb\xbfWith a mark", "With a mark"),
+        ("Wide ü".encode("utf-16"), "Wide ü"),
+        (b"Latin \xfc\r\nnext", "Latin \\xfc\nnext"),
+    ],
+)
+def test_odd_encodings_lose_nothing(tree: Tree, data: bytes, text: str) -> None:
+    tree.write("AGENTS.md", data)
+    assert tree.texts() == [text]
+
+
+def test_what_is_no_text_is_left_out(tree: Tree) -> None:
+    tree.write("AGENTS.md", b"\x7fELF\0\0\0")
+    tree.write("CLAUDE.md", " \n<!-- nothing -->\n")
+    assert tree.texts() == []
+    assert tree.why("AGENTS.md") == "it is no text" and tree.why("CLAUDE.md") == "it says nothing"
+
+
+def test_a_rule_for_some_files_waits_and_one_with_broken_front_matter_is_told(tree: Tree) -> None:
+    tree.write(".claude/rules/py.md", '---\npaths:\n  - "src/**/*.py"\n---\nFor Python.')
+    tree.write(".claude/rules/all.md", "---\ndescription: d\n---\nFor all.")
+    tree.write(".claude/rules/bad.md", "---\n{[\n---\nBroken.")
+    assert tree.texts() == ["For all.", "Broken."]
+    assert tree.why(".claude/rules/py.md") == "it is a rule for some files only: src/**/*.py"
