@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+from robota.knowledge.instructions.places import FILES, RULES
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
@@ -91,12 +92,19 @@ def test_from_the_top_of_the_repository_down_and_not_above_it(robota: Robota) ->
 
 
 def test_the_prompt_stays_the_same_while_files_change(robota: Robota) -> None:
-    edit = call("write_file", path="AGENTS.md", content="Other words.")
+    edit = call("execute_command", command="printf Other > AGENTS.md")
     script(robota, {"calls": [edit]}, DONE)
     write(robota.workspace / "AGENTS.md", "First words.")
     assert robota("-p", "go", "--permission-mode", "bypassPermissions").code == 0
-    assert (robota.workspace / "AGENTS.md").read_text() == "Other words."
+    assert (robota.workspace / "AGENTS.md").read_text() == "Other"
     assert {"First words." in system for system in systems(robota)} == {True}
+
+
+def test_every_place_is_noticed_at_the_start(robota: Robota) -> None:
+    for place in (*FILES, *(f"{directory}/rule.md" for directory in RULES)):
+        write(robota.workspace / place, "Only this.")
+        assert [file["text"] for file in json.loads(robota("instructions", "--json").stdout)["files"]] == ["Only this."]
+        (robota.workspace / place).unlink()
 
 
 def test_a_mode_has_rules_of_its_own(robota: Robota) -> None:

@@ -29,7 +29,7 @@ HEADINGS: Final = ("FILE", "OF", "TOKENS", "TOLD AS")
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota instructions …`; the arguments begin after `instructions`."""
-    options = _parser().read(argv)
+    options = _parser().parse_args(argv)
     try:
         root = workspace_root(_directory(options.path))
         settings = load_settings(root, os.environ)

@@ -107,8 +107,8 @@ def _head_items(system: str, tools: Sequence[ToolSpec]) -> Iterator[LedgerItem]:
 
 
 def _path_title(path: str) -> str:
-    """The end of a path says more than its beginning."""
-    return path if len(path) <= TITLE_LENGTH else f"…{path[1 - TITLE_LENGTH :]}"
+    """The end of a path says more than its beginning, which is the same for most."""
+    return _short("/".join(path.split("/")[-2:]))
 
 
 def _tools(kind: LedgerKind, title: str, specs: Iterable[ToolSpec]) -> LedgerItem:
