@@ -13,8 +13,8 @@ from robota.knowledge.instructions.markdown_parts import Comment, Import, Part, 
 from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope, candidates
 from robota.knowledge.instructions.reading import (
     FileContent,
-    NotRead,
-    NotThere,
+    FileNotRead,
+    FileNotThere,
     read_in_project,
     read_of_person,
     text_of,
@@ -86,11 +86,11 @@ class _Loading:
                 return
             self._known[content.identity] = path
             parts = self._parts(candidate, content)
-        except NotThere:
+        except FileNotThere:
             if importer is not None and _is_surely_a_path(path):
                 self._leave_out(path, f"it is not there; {importer.path} imports it")
             return
-        except NotRead as error:
+        except FileNotRead as error:
             self._leave_out(path, str(error) if importer is None else f"{error}; {importer.path} imports it")
             return
         self._tell(candidate, content, parts, importer)
@@ -101,7 +101,7 @@ class _Loading:
             return read_of_person(candidate.path)
         content = read_in_project(candidate.path, self._top)
         if self._is_denied(content.path):
-            raise NotRead("it must not be read: it is named like a secret, or a rule denies it")
+            raise FileNotRead("it must not be read: it is named like a secret, or a rule denies it")
         return content
 
     def _parts(self, candidate: Candidate, content: FileContent) -> tuple[Part, ...]:
@@ -109,7 +109,7 @@ class _Loading:
         if candidate.is_rule:
             matter = read_front_matter(text)
             if matter.fields.get("paths"):
-                raise NotRead(f"it is a rule for some files only: {_listed(matter.fields['paths'])}")
+                raise FileNotRead(f"it is a rule for some files only: {_listed(matter.fields['paths'])}")
             text = matter.text
         return markdown_parts(text)
 

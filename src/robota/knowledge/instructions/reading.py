@@ -14,11 +14,11 @@ _LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class NotRead(Exception):
+class FileNotRead(Exception):
     """The file was not read. The text says why."""
 
 
-class NotThere(NotRead):
+class FileNotThere(FileNotRead):
     """There is no such file."""
 
 
@@ -41,9 +41,9 @@ def read_in_project(path: Path, top: Path) -> FileContent:
     try:
         steps = real.relative_to(top).parts
     except ValueError:
-        raise NotRead("it lies outside the project") from None
+        raise FileNotRead("it lies outside the project") from None
     if not steps or ".git" in steps:
-        raise NotRead("it is no file of the project")
+        raise FileNotRead("it is no file of the project")
     with ExitStack() as opened:
         try:
             parent = _opened(opened, str(top), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None)
@@ -51,7 +51,7 @@ def read_in_project(path: Path, top: Path) -> FileContent:
                 parent = _opened(opened, step, _LOOK | os.O_DIRECTORY, parent)
             return _read(steps[-1], parent, _LOOK, str(real))
         except OSError as error:
-            raise NotRead(f"it cannot be read: {error.strerror}") from error
+            raise FileNotRead(f"it cannot be read: {error.strerror}") from error
 
 
 def read_of_person(path: Path) -> FileContent:
@@ -59,9 +59,9 @@ def read_of_person(path: Path) -> FileContent:
     try:
         return _read(str(path), None, _LOOK & ~os.O_NOFOLLOW, str(path))
     except FileNotFoundError as error:
-        raise NotThere("it is not there") from error
+        raise FileNotThere("it is not there") from error
     except (OSError, ValueError) as error:
-        raise NotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise FileNotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def text_of(content: FileContent) -> str:
@@ -72,7 +72,7 @@ def text_of(content: FileContent) -> str:
     if data.startswith(_WIDE):
         text = data.decode("utf-16", "replace")
     elif b"\0" in data:
-        raise NotRead("it is no text")
+        raise FileNotRead("it is no text")
     else:
         text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n")
@@ -83,12 +83,12 @@ def _real(path: Path) -> Path:
         return Path(os.path.realpath(path, strict=True))
     except FileNotFoundError as error:
         if path.is_symlink():
-            raise NotRead("it is a link that leads nowhere") from error
-        raise NotThere("it is not there") from error
+            raise FileNotRead("it is a link that leads nowhere") from error
+        raise FileNotThere("it is not there") from error
     except NotADirectoryError as error:
-        raise NotThere("it is not there") from error
+        raise FileNotThere("it is not there") from error
     except (OSError, ValueError) as error:
-        raise NotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise FileNotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _opened(stack: ExitStack, name: str, flags: int, parent: int | None) -> int:
@@ -110,4 +110,4 @@ def _read(name: str, parent: int | None, flags: int, path: str) -> FileContent:
 
 def _require_plain(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise NotRead("it is not a plain file")
+        raise FileNotRead("it is not a plain file")
