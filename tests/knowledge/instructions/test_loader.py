@@ -8,6 +8,7 @@ import pytest
 from robota.knowledge.instructions.loader import MOST_CHARACTERS, Instructions, load_instructions
 from robota.knowledge.instructions.places import InstructionPlaces
 from robota.knowledge.instructions.reading import MOST_BYTES
+from robota.knowledge.instructions.session_instructions import SessionInstructions
 
 
 class Tree:
@@ -24,14 +25,17 @@ class Tree:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return file
 
-    def load(self, mode: str = "code") -> Instructions:
-        places = InstructionPlaces(
+    @property
+    def places(self) -> InstructionPlaces:
+        return InstructionPlaces(
             home=self.home,
             user_files=(self.home / ".robota/AGENTS.md", self.home / ".claude/CLAUDE.md"),
             user_rules=(self.home / ".robota/rules",),
             project=(self.repo, self.repo / "pkg"),
         )
-        return load_instructions(places, mode, lambda path: path.endswith(".env"))
+
+    def load(self, mode: str = "code") -> Instructions:
+        return load_instructions(self.places, mode, lambda path: path.endswith(".env"))
 
     def texts(self, mode: str = "code") -> list[str]:
         return [file.text for file in self.load(mode).files]
@@ -146,6 +150,13 @@ def test_long_files_are_cut_at_a_line_and_say_so(tree: Tree) -> None:
     assert tree.why(".robota/rules/7.md").startswith("there are already")
 
 
+def test_many_files_that_say_little_come_to_an_end(tree: Tree) -> None:
+    for number in range(60):
+        tree.write(f".claude/rules/{number:02}.md", "\n" * 60_000 + f"rule {number}")
+    assert len(tree.texts()) == 17
+    assert tree.why(".claude/rules/59.md") == "the files before it have more than 1,048,576 bytes together"
+
+
 def test_thousands_of_imports_and_rules_come_to_an_end(tree: Tree) -> None:
     tree.write("AGENTS.md", "".join(f"@r/{number}.md\n" for number in range(3_000)) + "text")
     for number in range(700):
@@ -176,9 +187,46 @@ def test_what_is_no_text_is_left_out(tree: Tree) -> None:
     assert tree.why("AGENTS.md") == "it is no text" and tree.why("CLAUDE.md") == "it says nothing"
 
 
-def test_a_rule_for_some_files_waits_and_one_with_broken_front_matter_is_told(tree: Tree) -> None:
-    tree.write(".claude/rules/py.md", '---\npaths:\n  - "src/**/*.py"\n---\nFor Python.')
-    tree.write(".claude/rules/all.md", "---\ndescription: d\n---\nFor all.")
-    tree.write(".claude/rules/bad.md", "---\n{[\n---\nBroken.")
-    assert tree.texts() == ["For all.", "Broken."]
-    assert tree.why(".claude/rules/py.md") == "it is a rule for some files only: src/**/*.py"
+@pytest.mark.parametrize(
+    "paths",
+    [
+        '\n  - "src/**/*.py"\n  - tests/*.py',
+        "\n- src/**/*.py",
+        " src/**/*.py, tests/*.py",
+        ' ["src/**/*.py"]',
+        " [src/a.py, tests]",
+        " '*.py'",
+        " **/*.py",
+        "\n\n    - # which\n      src/**/*.py",
+    ],
+)
+def test_a_rule_for_some_files_waits(tree: Tree, paths: str) -> None:
+    tree.write(".claude/rules/py.md", f"---\ndescription: d\npaths:{paths}\n---\nFor Python.")
+    assert tree.texts() == []
+    assert tree.why(".claude/rules/py.md").startswith("it is a rule for some files only: ")
+
+
+@pytest.mark.parametrize(
+    "head", ["---\ndescription: d\n---\n", "---\npaths: []\n---\n", "---\npaths:\n---\n", "---\n{[\n---\n"]
+)
+def test_a_rule_for_all_files_is_told_also_with_broken_front_matter(tree: Tree, head: str) -> None:
+    tree.write(".claude/rules/all.md", f'{head}For all.\n---\npaths: "these are words"')
+    assert tree.texts() == ['For all.\n---\npaths: "these are words"']
+
+
+@pytest.mark.parametrize("piece", [" ", "\t", "\n", "- ", "< ", "paths:\n", "---\n"])
+def test_long_runs_of_one_thing_take_no_time(tree: Tree, piece: str) -> None:
+    run = piece * (60_000 // len(piece))
+    for number, begins in enumerate(("<", "</", "paths:", "---\npaths:", "---\npaths:[", "---\npaths:\n-", "---\nx: ")):
+        tree.write(f".claude/rules/{number}.md", f"{begins}{run}x")
+    session = SessionInstructions(tree.places, lambda _: False, lambda: True)
+    assert session.prompt_section("code")
+
+
+def test_a_session_is_told_the_same_in_a_mode_each_time(tree: Tree) -> None:
+    session = SessionInstructions(tree.places, lambda _: False, lambda: True)
+    tree.write("AGENTS.md", "First.")
+    before = session.prompt_section("code")
+    tree.write("AGENTS.md", "Second.")
+    assert "Second." in session.prompt_section("architect")
+    assert session.prompt_section("code") == before and "First." in before

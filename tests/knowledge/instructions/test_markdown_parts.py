@@ -69,7 +69,9 @@ def test_block_comments_are_for_people_and_text_behind_them_is_not() -> None:
     )
 
 
-@pytest.mark.parametrize("piece", ["`" * 3 + "a ", "` `` ", "<!-- ", "<!-->\n", "@a ", "~~~\n", "- ", "\\ ", "@" * 9])
+@pytest.mark.parametrize(
+    "piece", ["```a ", "` `` ", "<!-- ", "<!--\n", "<!-->\n", "@a ", "~~~\n", "- ", "\\ ", " ", ">"]
+)
 def test_megabytes_of_one_thing_take_no_time(piece: str) -> None:
     document = piece * (400_000 // len(piece))
     assert "".join(part.text for part in markdown_parts(document)) == document

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -22,8 +23,14 @@ from robota.knowledge.instructions.reading import (
 
 MOST_CHARACTERS: Final = 256 * 1024
 MOST_FILES: Final = 200
+# Of all files, told or not: a hostile tree must not keep a session from starting.
+MOST_BYTES_READ: Final = 1024 * 1024
 MOST_HOPS: Final = 4
 MOST_IMPORTS: Final = 500
+# A rule for some files as nearly all of them are written: it is told apart without starting a YAML parser.
+_FOR_SOME_FILES: Final = re.compile(
+    r"---[ \t]*\n(?:(?!---)[^\n]*\n)*?paths:(?P<globs>[ \t]*(?:\[[ \t]*)?[\"'*][^\n]*|(?:[ \t]*\n[ \t]*-[ \t]+[^\n]+)+)"
+)
 
 
 class InstructionFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +82,7 @@ class _Loading:
         self._texts: dict[bytes, str] = {}
         self._characters = 0
         self._imports = 0
+        self._bytes = 0
 
     def add(self, candidate: Candidate, importer: _Importer | None = None) -> None:
         """Read a file and what it imports, unless it is known or there is a reason not to."""
@@ -105,8 +113,13 @@ class _Loading:
         return content
 
     def _parts(self, candidate: Candidate, content: FileContent) -> tuple[Part, ...]:
+        self._bytes += len(content.data)
+        if self._bytes > MOST_BYTES_READ:
+            raise FileNotRead(f"the files before it have more than {MOST_BYTES_READ:,} bytes together")
         text = text_of(content)
         if candidate.is_rule:
+            if (found := _FOR_SOME_FILES.match(text)) is not None:
+                raise FileNotRead(f"it is a rule for some files only: {' '.join(found['globs'].split())}")
             matter = read_front_matter(text)
             if matter.fields.get("paths"):
                 raise FileNotRead(f"it is a rule for some files only: {_listed(matter.fields['paths'])}")

@@ -21,7 +21,7 @@ QUOTED: Final = (
 # Scripts and emoji need the two joiners and the selector; all else that cannot be seen is spelled out.
 KEPT: Final = LINES_AND_TABS | SPACES | frozenset("\u200c\u200d\ufe0f")
 # A file must not be able to end the element it stands in, nor to look like words of ours.
-_ELEMENTS: Final = re.compile(rf"<(?=\s*/?\s*(?:{INSTRUCTION_TAG}|{QUOTED_TAG}|system-reminder)\b)", re.IGNORECASE)
+_ELEMENTS: Final = re.compile(rf"<(?=\s*(?:/\s*)?(?:{INSTRUCTION_TAG}|{QUOTED_TAG}|system-reminder)\b)", re.IGNORECASE)
 LONGEST_PATH: Final = 4096
 
 
