@@ -21,7 +21,7 @@ HASH_FIELD: Final = b',"hash":"'
 SEAL_LENGTH: Final = len(HASH_FIELD) + HASH_LENGTH + len(b'"}')
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """`payload` is left as JSON: who reads it knows its kind. Fields of a newer version are ignored."""
 
     seq: int
@@ -30,6 +30,10 @@ class Record(msgspec.Struct, frozen=True):
     payload: msgspec.Raw
     prev: str
     hash: str
+
+
+# Made once: a long log has hundreds of thousands of lines.
+_RECORDS: Final = msgspec.json.Decoder(Record)
 
 
 class RecordFlaw(StrEnum):
@@ -60,7 +64,7 @@ def seal(seq: int, ts: int, kind: str, payload: bytes, prev: str) -> tuple[bytes
 def unseal(line: bytes) -> Record | RecordFlaw:
     """The record on a line (without its newline), if the line is exactly what was written."""
     try:
-        record = msgspec.json.decode(line, type=Record)
+        record = _RECORDS.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return RecordFlaw.BAD_JSON
     body = line[:-SEAL_LENGTH] + b"}"

@@ -6,12 +6,14 @@ from typing import Final
 
 import msgspec
 
-from robota.log.chain.head import head_path, noted_head
-from robota.log.chain.reader import LOG_NAME, Loaded, LoadProblem
+from robota.log.chain.head import ChainHead, head_path, noted_head
+from robota.log.chain.reader import LOG_NAME, LoadProblem, scan
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogError, LogNewer, LogUnreadable
 from robota.log.kinds.session import SessionHeader
-from robota.log.replay.session import ReplayedSession, replay
+from robota.log.record import Record
+from robota.log.replay.session import ReplayedSession
+from robota.log.replay.streamed import StreamedReplay
 from robota.log.store import prepare_project_directory
 from robota.secrets.redaction import Redactor
 from robota.version import VERSION
@@ -39,9 +41,12 @@ def take_up_session(
             "`robota sessions list` shows the sessions there are."
         )
     head_file = head_path(user_directory, directory)
-    log, loaded = SessionLog.open(directory, now_ms, redactor, head_file=head_file, prepare=_prepare(directory))
+    reading = _Reading(noted_head(head_file))
+    log, loaded = SessionLog.open(
+        directory, now_ms, redactor, head_file=head_file, prepare=_prepare(directory), take=reading.take
+    )
     try:
-        session = replay(loaded.records)
+        session = reading.replay.session(lambda take: scan(log.path, take))
         refuse_newer(directory, session.header)
     except LogError:
         log.close()
@@ -51,8 +56,33 @@ def take_up_session(
         log=log,
         session=session,
         left_ms=loaded.last_ts,
-        notices=(*_damage(loaded.problems), *_rewriting(loaded, head_file)),
+        notices=(*_damage(loaded.problems), *reading.rewriting()),
     )
+
+
+class _Reading:
+    """What is made of the records while they are read, so that a long log is never in memory as a whole."""
+
+    def __init__(self, noted: ChainHead | None) -> None:
+        """`noted` is the record that the log must hold if it is the one that was written on this machine."""
+        self.replay = StreamedReplay()
+        self._noted = noted
+        self._is_own = noted is None
+
+    def take(self, record: Record) -> None:
+        noted = self._noted
+        if noted is not None and record.seq == noted.seq and record.hash == noted.hash:
+            self._is_own = True
+        self.replay.take(record)
+
+    def rewriting(self) -> tuple[str, ...]:
+        """Says so if the log is not the one that was written on this machine."""
+        if self._noted is None or self._is_own:
+            return ()
+        return (
+            f"The log of the session does not hold its record {self._noted.seq} as it was written on this machine: it "
+            "was cut off or written anew by another program. `robota sessions verify` says more.",
+        )
 
 
 def _prepare(directory: Path) -> Callable[[], object]:
@@ -84,16 +114,3 @@ def _damage(problems: Sequence[LoadProblem]) -> tuple[str, ...]:
     more = len(problems) - PROBLEMS_TOLD
     told = " ".join(problem.text for problem in problems[:PROBLEMS_TOLD]) + (f" And {more} more." if more > 0 else "")
     return (f"The log of the session is damaged; the rest of it is taken up, and nothing was deleted. {told}",)
-
-
-def _rewriting(loaded: Loaded, head_file: Path) -> tuple[str, ...]:
-    """Whether the log is not the one that was written on this machine."""
-    noted = noted_head(head_file)
-    if noted is None:
-        return ()
-    if any(record.seq == noted.seq and record.hash == noted.hash for record in loaded.records):
-        return ()
-    return (
-        f"The log of the session does not hold its record {noted.seq} as it was written on this machine: it was cut "
-        "off or written anew by another program. `robota sessions verify` says more.",
-    )

@@ -14,9 +14,10 @@ from robota.cli.commands.sessions.selection import chosen_session, tell
 from robota.cli.output import print_columns, print_json
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.holder import holder_of
-from robota.log.chain.reader import LOG_NAME, load
+from robota.log.chain.reader import LOG_NAME, scan
 from robota.log.errors import LogError, SessionAmbiguous
-from robota.log.replay.session import ReplayedTask, replay
+from robota.log.replay.session import ReplayedTask
+from robota.log.replay.streamed import StreamedReplay
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import RESUME_ASKS
@@ -65,8 +66,9 @@ def _parser() -> CommandParser:
 
 
 def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
-    loaded = load(session.directory / LOG_NAME)
-    task = replay(loaded.records).root
+    log, replay = session.directory / LOG_NAME, StreamedReplay()
+    loaded = scan(log, replay.take)
+    task = replay.session(lambda take: scan(log, take)).root
     holder = holder_of(session.directory / LOG_NAME)
     waiting = None if task is None else left_open(task)
     info = _state(task, waiting, is_live=holder is not None)

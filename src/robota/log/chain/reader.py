@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from enum import StrEnum
 from io import BufferedReader
 from pathlib import Path
@@ -10,9 +11,12 @@ from typing import Final
 import msgspec
 
 from robota.log.errors import LogUnreadable
-from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, unseal
+from robota.log.kinds.requests import ContentRecord
+from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link_flaw, payload_of, unseal
 
 LOG_NAME: Final = "log.jsonl"
+
+TakeRecord = Callable[[Record], object]
 
 
 class Handling(StrEnum):
@@ -41,7 +45,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The sound records in file order, and where and how the log goes on.
 
     `good_length` is the end of the last sound record, newline included if it has one, and `good_line` its line.
-    `length` is that of the whole file: bytes in between are damage at the end.
+    `length` is that of the whole file: bytes in between are damage at the end. `texts` are the hashes of the texts that
+    the log holds for other records.
     """
 
     records: tuple[Record, ...] = ()
@@ -53,11 +58,19 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     good_line: int = 0
     length: int = 0
     is_terminated: bool = True
+    texts: frozenset[str] = frozenset()
 
 
 def load(path: Path) -> Loaded:
     """Read a log. Content never makes it fail; a file that cannot be read does."""
-    reading = _Reading()
+    records: list[Record] = []
+    scanned = scan(path, records.append)
+    return msgspec.structs.replace(scanned, records=tuple(records))
+
+
+def scan(path: Path, take: TakeRecord) -> Loaded:
+    """The same record by record: each sound one is handed to `take` and none is kept, however long the log is."""
+    reading = _Reading(take)
     try:
         with open_log(path) as stream:
             for line in stream:
@@ -88,8 +101,11 @@ def _unreadable(path: Path, reason: str) -> LogUnreadable:
 class _Reading:
     """The state of one pass over a log."""
 
-    def __init__(self) -> None:
-        self.records: list[Record] = []
+    def __init__(self, take: TakeRecord) -> None:
+        self.hand_over = take
+        self.head_hash = FIRST_PREV
+        self.last_seq = 0
+        self.texts: set[str] = set()
         self.problems: list[LoadProblem] = []
         self.line = 0
         self.length = 0
@@ -114,36 +130,40 @@ class _Reading:
 
     def _keep(self, record: Record, is_terminated: bool) -> None:
         # A skipped line has been reported; that the next record does not link to the one before it is no news.
-        flaw = None if self.after_gap else link_flaw(record, self._head_hash, self._last_seq)
+        flaw = None if self.after_gap else link_flaw(record, self.head_hash, self.last_seq)
         if flaw is not None:
             self._report(flaw, Handling.KEPT, record.seq)
         self.after_gap = False
-        self.records.append(record)
+        if record.kind == "content":
+            self._note_text(record)
+        self.head_hash = record.hash
+        self.last_seq = record.seq
         self.last_ts = max(self.last_ts, record.ts)
         self.good_length = self.length
         self.good_line = self.line
         self.is_terminated = is_terminated
+        self.hand_over(record)
+
+    def _note_text(self, record: Record) -> None:
+        try:
+            payload = payload_of(record)
+        except PayloadError:
+            return
+        if isinstance(payload, ContentRecord):
+            self.texts.add(payload.hash)
 
     def _report(self, flaw: RecordFlaw, handling: Handling, seq: int | None = None) -> None:
         self.problems.append(LoadProblem(line=self.line, flaw=flaw, handling=handling, seq=seq))
 
-    @property
-    def _head_hash(self) -> str:
-        return self.records[-1].hash if self.records else FIRST_PREV
-
-    @property
-    def _last_seq(self) -> int:
-        return self.records[-1].seq if self.records else 0
-
     def loaded(self) -> Loaded:
         return Loaded(
-            records=tuple(self.records),
             problems=tuple(self.problems),
-            head_hash=self._head_hash,
-            last_seq=self._last_seq,
+            head_hash=self.head_hash,
+            last_seq=self.last_seq,
             last_ts=self.last_ts,
             good_length=self.good_length,
             good_line=self.good_line,
             length=self.length,
             is_terminated=self.is_terminated,
+            texts=frozenset(self.texts),
         )

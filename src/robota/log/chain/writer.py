@@ -25,11 +25,11 @@ from robota.log.artifacts import (
 )
 from robota.log.chain.head import ChainHead, note_head
 from robota.log.chain.put_back import is_in_place, put_back
-from robota.log.chain.reader import LOG_NAME, Loaded, load
+from robota.log.chain.reader import LOG_NAME, Loaded, TakeRecord, load, scan
 from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
 from robota.log.kinds.requests import ContentRecord
-from robota.log.record import Payload, PayloadError, Record, kind_of, payload_of, seal
+from robota.log.record import Payload, kind_of, seal
 from robota.secrets.redaction import Redactor
 
 ARTIFACTS_NAME: Final = "artifacts"
@@ -84,7 +84,7 @@ class SessionLog:
         self._durability = Durability(descriptor, directory / LOG_NAME, head_file, self._put_back)
         self._stopped: str | None = None
         self._most_output_bytes = DEFAULT_MOST_OUTPUT_BYTES
-        self._contents = {payload.hash for payload in map(_content, loaded.records) if payload is not None}
+        self._contents = set(loaded.texts)
 
     @classmethod
     def create(
@@ -115,12 +115,16 @@ class SessionLog:
         *,
         head_file: Path | None = None,
         prepare: Callable[[], object] | None = None,
+        take: TakeRecord | None = None,
     ) -> "tuple[SessionLog, Loaded]":
-        """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does."""
+        """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does.
+
+        With `take` the records are handed over one by one as they are read, and what was loaded has none of them.
+        """
         path = directory / LOG_NAME
         descriptor = _open_locked(path, 0)
         try:
-            loaded = load(path)
+            loaded = load(path) if take is None else scan(path, take)
             repaired = repair(descriptor, directory, loaded)
             log = cls(descriptor, directory, now_ms, loaded, redactor, head_file=head_file, prepare=prepare)
             if repaired is not None:
@@ -298,17 +302,6 @@ class SessionLog:
             "This step was not recorded; all earlier records are safe. "
             "Free some space or check the disk, then try again."
         )
-
-
-def _content(record: Record) -> ContentRecord | None:
-    """The payload of a content record; other records are not decoded."""
-    if record.kind != "content":
-        return None
-    try:
-        payload = payload_of(record)
-    except PayloadError:
-        return None
-    return payload if isinstance(payload, ContentRecord) else None
 
 
 def _write_all(descriptor: int, line: bytes) -> None:

@@ -214,44 +214,45 @@ def replay(records: Iterable[Record]) -> ReplayedSession:
     Where somebody went back, only the present branch counts. Approvals are not part of it: an answered ask was answered
     for that call only.
     """
-    fold = _Fold()
-    problems: list[UnreadableRecord] = []
+    fold = SessionFold()
     for record in branch_of(tuple(records)):
-        try:
-            payload = payload_of(record)
-        except PayloadError as error:
-            problems.append(UnreadableRecord(seq=record.seq, kind=record.kind, reason=str(error)))
-            continue
-        if payload is not None:
-            fold.take(payload)
-    return ReplayedSession(
-        header=fold.header,
-        tasks={task_id: task.history() for task_id, task in fold.tasks.items()},
-        queue=fold.queue,
-        current_task_id=fold.current_task_id,
-        problems=tuple(problems),
-    )
+        fold.take(record)
+    return fold.session()
 
 
-class _Fold:
-    """The state of the session after the records so far."""
+class SessionFold:
+    """The state of the session after the records so far, all of one branch."""
 
     def __init__(self) -> None:
         self.header: SessionHeader | None = None
         self.tasks: dict[str, _OpenTask] = {}
         self.queue: tuple[QueuedMessage, ...] = ()
         self.current_task_id: str | None = None
+        self.problems: list[UnreadableRecord] = []
 
-    def take(self, payload: Payload) -> None:
+    def take(self, record: Record) -> None:
+        """Take in the next record; one that cannot be understood is noted and left out."""
+        try:
+            payload = payload_of(record)
+        except PayloadError as error:
+            self.problems.append(UnreadableRecord(seq=record.seq, kind=record.kind, reason=str(error)))
+            return
+        if payload is not None:
+            self._take_payload(payload)
+
+    def session(self) -> ReplayedSession:
+        """The session, if nobody runs it now."""
+        return ReplayedSession(
+            header=self.header,
+            tasks={task_id: task.history() for task_id, task in self.tasks.items()},
+            queue=self.queue,
+            current_task_id=self.current_task_id,
+            problems=tuple(self.problems),
+        )
+
+    def _take_payload(self, payload: Payload) -> None:
+        # The kinds that most records have come first: the order is what a long log costs.
         match payload:
-            case SessionHeader():
-                self.header = payload
-            case QueueRecord():
-                self.queue = payload.queue
-            case TaskRecord():
-                self._begin(payload)
-            case EndRecord():
-                self._end(payload)
             case (
                 MessageRecord()
                 | MessageTextRecord()
@@ -269,6 +270,14 @@ class _Fold:
                 | FileStampsRecord()
             ):
                 self._task(payload.task_id).take(payload)
+            case SessionHeader():
+                self.header = payload
+            case QueueRecord():
+                self.queue = payload.queue
+            case TaskRecord():
+                self._begin(payload)
+            case EndRecord():
+                self._end(payload)
             case _:
                 pass  # The audit trail and kinds of other rooms: no part of the session's state.
 
