@@ -136,6 +136,14 @@ def test_S14_a_search_that_would_read_a_secret_is_asked_about(
     assert judge(command, workspace).decision is decision
 
 
+def test_S8_a_search_behind_dashes_may_name_older_versions(workspace: Path) -> None:
+    """Found by the gate: the first word behind `git grep --` is the pattern, the next may be a version."""
+    (workspace / ".robotaignore").write_text("private/\n")
+    assert judge("git grep -- x", workspace).decision is Decision.ALLOW
+    assert judge("git grep -- x 'HEAD^{tree}'", workspace).decision is Decision.ASK
+    assert judge("git grep x 'HEAD^{tree}'", workspace).decision is Decision.ASK
+
+
 @pytest.mark.parametrize("command", ["rg s* words a.txt -uu", "rg -e words s* -uu", "grep -r w* words"])
 def test_S14_a_pattern_of_the_shell_in_a_search_may_become_a_directory_with_a_secret(
     command: str, workspace: Path

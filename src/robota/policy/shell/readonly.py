@@ -338,8 +338,8 @@ def _search_of_git(definition: ReadOnlyCommand, subcommand: str, words: SortedWo
         return None
     after = words.after_dashes or []
     if subcommand == "grep" and not before and definition.pattern_flags.isdisjoint(words.flags):
-        # The pattern comes first, behind the dashes too.
-        after = after[1:]
+        # The pattern comes first, behind the dashes too, and behind it versions may be named.
+        before, after = after, []
     is_limited = bool(after) and not any(word.startswith(":") or SIGNS_OF_GIT & set(word) for word in after)
     return Search(
         places=tuple(after) if is_limited else (".",),

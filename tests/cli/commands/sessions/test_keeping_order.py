@@ -13,7 +13,7 @@ from tests.harness.cli import Robota
 from tests.log.catalogue.logs import Written
 
 
-@record_kind("hologram")
+@record_kind("laterKind")
 class FutureRecord(Payload, frozen=True, kw_only=True):
     """A kind of record that the command does not know."""
 
