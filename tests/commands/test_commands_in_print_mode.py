@@ -25,7 +25,7 @@ def test_an_unknown_command_is_wrong_usage_and_not_a_prompt(robota: Robota) -> N
 
 def test_wrong_arguments_are_wrong_usage(robota: Robota) -> None:
     done = robota("-p", "/permissions everything")
-    assert done.code == 2 and "Usage: /permissions [MODE]" in done.stderr
+    assert done.code == 2 and "Usage: /permissions [MODE | rules]" in done.stderr
 
 
 def test_a_command_that_needs_a_model_says_so(robota: Robota) -> None:

@@ -44,7 +44,7 @@ def as_it_was(
         launch,
         permission_mode=launch.permission_mode or recorded,
         completion=launch.completion or completion,
-        name=launch.name or header.name,
+        name=launch.name or session.name,
     )
     return _in_its_mode(launch, session, env, notices), tuple(notices)
 

@@ -53,6 +53,9 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     log: SessionLog
     options: Options
     services: SessionServices
+    settings: Settings
+    policy: SessionPolicy
+    kept_in: Path  # the project that keeps the session, which is not always the directory that it works in
     processes: LocalProcesses
     sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
@@ -215,6 +218,9 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         log=new.log,
         options=options,
         services=services,
+        settings=settings,
+        policy=choices.policy,
+        kept_in=choices.kept_in,
         processes=processes,
         sandbox=sandbox,
         servers=choices.servers,

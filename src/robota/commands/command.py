@@ -5,8 +5,15 @@ from typing import Protocol
 
 import msgspec
 
-from robota.protocol.commands import Refused
-from robota.protocol.slash_commands import CommandOutcome, CommandShown, CommandSource, SlashCommandInfo
+from robota.engine.session.session import Session
+from robota.protocol.commands import NewTask, QueueMessage, Refused
+from robota.protocol.slash_commands import (
+    CommandOutcome,
+    CommandShown,
+    CommandSource,
+    CommandStarted,
+    SlashCommandInfo,
+)
 from robota.protocol.views import FieldsView, NamedText, TextView
 
 Run = Callable[[str], Awaitable[CommandOutcome | Refused]]
@@ -46,3 +53,13 @@ def wrong_arguments(info: SlashCommandInfo, problem: str) -> Refused:
     """What was wrong with the words behind a command, and how it is used."""
     usage = f"/{info.name} {info.argument_hint}".strip()
     return Refused(code="wrong_arguments", message=f"{problem} Usage: {usage}. Nothing was changed.")
+
+
+async def send_prompt(session: Session, prompt: str, line: str) -> CommandOutcome | Refused:
+    """Give the model a prompt that was typed as `line`: in the task there is, after what it does, or in a new one."""
+    is_working = session.is_working
+    has_task = session.state().current_task_id is not None
+    receipt = await session.submit(QueueMessage(text=prompt) if has_task else NewTask(text=prompt))
+    if isinstance(receipt, Refused):
+        return receipt
+    return told(f"queued: {line}") if is_working else CommandStarted()

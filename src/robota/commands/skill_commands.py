@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from robota.commands.command import Run, SlashCommand, told
+from robota.commands.command import Run, SlashCommand, send_prompt
 from robota.contracts.knowledge import KnowledgeService
 from robota.engine.session.session import Session
-from robota.protocol.commands import NewTask, QueueMessage, Refused
-from robota.protocol.slash_commands import CommandOutcome, CommandSource, CommandStarted, SlashCommandInfo
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo
 
 
 class SkillCommands:
@@ -25,11 +25,6 @@ class SkillCommands:
     def _run(self, info: SlashCommandInfo) -> Run:
         async def run(arguments: str) -> CommandOutcome | Refused:
             line = f"/{info.name} {arguments}".strip()
-            is_working = self._session.is_working
-            has_task = self._session.state().current_task_id is not None
-            receipt = await self._session.submit(QueueMessage(text=line) if has_task else NewTask(text=line))
-            if isinstance(receipt, Refused):
-                return receipt
-            return told(f"queued: {line}") if is_working else CommandStarted()
+            return await send_prompt(self._session, line, line)
 
         return run

@@ -122,6 +122,17 @@ class ClientClosed(CommandOutcomeValue, frozen=True, kw_only=True, tag="leave"):
     """The person wants to leave; the session stays as it is."""
 
 
+class SessionWanted(CommandOutcomeValue, frozen=True, kw_only=True, tag="session"):
+    """The person wants to go on in another session, or in this one with another provider or model.
+
+    The client ends this session and opens that one, or says how to.
+    """
+
+    session_id: str
+    provider: str | None = None
+    model: str | None = None
+
+
 CommandOutcome = (
     CommandShown
     | CommandChoice
@@ -131,4 +142,5 @@ CommandOutcome = (
     | RewindShown
     | CommandList
     | ClientClosed
+    | SessionWanted
 )

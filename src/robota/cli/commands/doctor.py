@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.doctor_checks import Check, Health, examine
 from robota.cli.output import print_columns
+from robota.protocol.views import TableView
 
 MARKS = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
 
@@ -36,11 +37,18 @@ def main(argv: Sequence[str]) -> int:
     return 0 if is_well else 1
 
 
+def check_table(checks: Sequence[Check]) -> TableView:
+    """The checks for a client to draw."""
+    return TableView(columns=("", "CHECK", "FOUND"), rows=tuple(_rows(checks)))
+
+
 def _print(checks: Sequence[Check], is_well: bool) -> None:
-    rows = []
-    for check in checks:
-        rows.append((MARKS[check.health], check.name, check.text))
-        if check.advice:
-            rows.append(("", "", f"→ {check.advice}"))
-    print_columns(rows)
+    print_columns(list(_rows(checks)))
     print("\nEverything Robota needs is there." if is_well else "\nSomething is wrong; the lines marked BAD say what.")
+
+
+def _rows(checks: Sequence[Check]) -> Iterator[tuple[str, ...]]:
+    for check in checks:
+        yield (MARKS[check.health], check.name, check.text)
+        if check.advice:
+            yield ("", "", f"→ {check.advice}")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from robota.app.session import OpenSession
     from robota.config.launch_options import LaunchOptions
     from robota.protocol.commands import AskResponse, NewTask
+    from robota.protocol.slash_commands import SessionWanted
 
-    Client = Callable[[OpenSession], Awaitable[int]]
+    Client = Callable[[OpenSession], Awaitable[int | SessionWanted]]
     Opening = Callable[[OpenSession], AskResponse | NewTask]
 
 FAILED, USAGE, CONFIGURATION = 1, 2, 3
@@ -145,6 +146,17 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
 
 
 async def _work(launch: "LaunchOptions", client: "Client") -> int:
+    """One session, and those that the person goes over to from there."""
+    ended = await _in_session(launch, client)
+    while not isinstance(ended, int):
+        from robota.cli.run.resuming import launch_wanted
+
+        launch = launch_wanted(launch, ended, os.environ, _warn)
+        ended = await _in_session(launch, _conversing(None))
+    return ended
+
+
+async def _in_session(launch: "LaunchOptions", client: "Client") -> "int | SessionWanted":
     from robota.app.session import open_session
 
     opened = open_session(launch, os.environ)
@@ -176,8 +188,10 @@ def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = N
             first = _said(opened, prompt) if opening is None else opening(opened)
             return run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr, first)
         from robota.app.commands import with_commands
+        from robota.cli.run.command_actions import command_actions
 
-        return run_headless(with_commands(opened), prompt, options, sys.stdout.buffer, sys.stderr)
+        session = with_commands(opened, command_actions(opened), os.environ)
+        return run_headless(session, prompt, options, sys.stdout.buffer, sys.stderr)
 
     return client
 

@@ -19,6 +19,7 @@ from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
 from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.store import new_session_id
+from robota.protocol.slash_commands import SessionWanted
 from robota.text.visible import single_line
 
 OFFERED: Final = 20
@@ -53,6 +54,25 @@ def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: Tell, 
 def launch_again(launch: LaunchOptions, directory: Path | None) -> LaunchOptions:
     """The launch options for going on with the session in a directory, or for a new one."""
     return launch if directory is None else msgspec.structs.replace(launch, resumes=directory, session_id=None)
+
+
+def launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[str, str], tell: Tell) -> LaunchOptions:
+    """The launch options for the session that a person goes over to, which goes on as it was.
+
+    Raises `LogError` if it is gone.
+    """
+    root, user = launch.kept_in or workspace_root(launch.cwd), user_directory(env)
+    found = find_catalogued(catalogue(project_places(root, user), user, tell), wanted.session_id)
+    return msgspec.structs.replace(
+        launch_again(launch, found.directory),
+        cwd=root,
+        kept_in=None,
+        name=None,
+        mode=None,
+        permission_mode=None,
+        provider=wanted.provider,
+        model=wanted.model,
+    )
 
 
 def _newest(sessions: Sequence[CataloguedSession], root: Path) -> CataloguedSession | None:

@@ -60,6 +60,7 @@ from robota.protocol.slash_commands import (
     ContextShown,
     PreviewShown,
     RewindShown,
+    SessionWanted,
     typed_command,
 )
 from robota.protocol.views import TerminalView
@@ -111,8 +112,8 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True):
     edit: EditText
 
 
-async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int:
-    """Talk until the person leaves; returns the exit code."""
+async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int | SessionWanted:
+    """Talk until the person leaves; returns the exit code, or where they want to go on."""
     conversation = Conversation(session, terminal)
     job_control = (signal.SIGTSTP, signal.SIGCONT)
     with signals_to(conversation.signalled, *job_control), conversation.prompter.console.reading():
@@ -133,14 +134,14 @@ class Conversation:
         self.prompter = Prompter(terminal.input, self._lines, self._queue)
         self._asking: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[Any]] = set()
-        self._over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._over: asyncio.Future[int | SessionWanted] = asyncio.get_running_loop().create_future()
         self._pressed = False
         self._is_editing = False
         self._typed_ahead: list[str] = []  # lines that were entered before the next task could be asked for
         self._asked: Ask | NextTask | None = NextTask()  # what the person is asked now
         self._asked_ts: int | None = None  # the row of it, if it is the engine that asks
 
-    async def run(self, prompt: str | None) -> int:
+    async def run(self, prompt: str | None) -> int | SessionWanted:
         self._start(self._follow(prompt))
         try:
             return await self._over
@@ -363,6 +364,9 @@ class Conversation:
                 await asyncio.Future()  # until something is asked again
             case ClientClosed():
                 self._leave(0)
+            case SessionWanted():
+                self._leave(outcome)
+                await asyncio.Future()  # until this is cancelled with everything else
             case CommandStarted() | CommandList() | None:
                 return
             case never:
@@ -470,6 +474,6 @@ class Conversation:
         if error is not None and not self._over.done():
             self._over.set_exception(error)
 
-    def _leave(self, code: int) -> None:
+    def _leave(self, end: int | SessionWanted) -> None:
         if not self._over.done():
-            self._over.set_result(code)
+            self._over.set_result(end)

@@ -1,5 +1,7 @@
 """What a slash command gave back, as text without colours."""
 
+import shlex
+from collections.abc import Iterable
 from typing import assert_never
 
 from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
@@ -16,6 +18,7 @@ from robota.protocol.slash_commands import (
     ContextShown,
     PreviewShown,
     RewindShown,
+    SessionWanted,
 )
 
 
@@ -28,15 +31,26 @@ def command_text(outcome: CommandOutcome) -> str:
             return "\n".join((title, *(f"{option.line}  {option.detail}".rstrip() for option in options)))
         case ContextShown(update=update, is_whole=is_whole):
             return "\n".join(line.text for line in ledger_lines(update, whole=is_whole))
-        case RewindShown(result=result, is_done=True):
-            return "\n".join(result_lines(result))
-        case RewindShown(result=result, line=line):
-            return "\n".join((*(each.text for each in preview_lines(result)), *([line] if line else [])))
+        case RewindShown():
+            return "\n".join(_rewind_lines(outcome))
         case PreviewShown(preview=preview):
             return "\n".join(line.text for line in condense_preview_lines(preview))
         case CommandList(commands=commands):
             return "\n".join(f"/{command.name}  {command.description}" for command in commands)
+        case SessionWanted():
+            return f"To go on there: {_command_line(outcome)}"
         case CommandStarted() | ClientClosed():
             return ""
         case never:
             assert_never(never)
+
+
+def _command_line(wanted: SessionWanted) -> str:
+    options = (("--resume", wanted.session_id), ("--provider", wanted.provider), ("--model", wanted.model))
+    return " ".join(("robota", *(f"{option} {shlex.quote(value)}" for option, value in options if value)))
+
+
+def _rewind_lines(shown: RewindShown) -> Iterable[str]:
+    if shown.is_done:
+        return result_lines(shown.result)
+    return (*(each.text for each in preview_lines(shown.result)), *([shown.line] if shown.line else []))

@@ -1,21 +1,25 @@
 """Commands about modes: what the agent is there for, and how much it asks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.commands.command import SlashCommand, told, wrong_arguments
 from robota.contracts.services import ModeService
 from robota.engine.session.session import Session
+from robota.policy.rules.sources import RuleSet
 from robota.protocol.commands import Refused, SetPermissionMode, SwitchMode
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.slash_commands import (
     CommandChoice,
     CommandOption,
     CommandOutcome,
+    CommandShown,
     SlashCommandInfo,
     SubcommandInfo,
 )
+from robota.protocol.views import TableView
 
+RULES: Final = SubcommandInfo(name="rules", description="the rules that forbid, ask and allow")
 MEANINGS: Final = {
     PermissionMode.PLAN: "only reads; nothing is changed",
     PermissionMode.DEFAULT: "reads; everything else is asked",
@@ -24,7 +28,7 @@ MEANINGS: Final = {
 }
 
 
-def mode_commands(session: Session, modes: ModeService) -> Iterable[SlashCommand]:
+def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Iterable[SlashCommand]:
     """`/mode` and `/permissions`."""
     mode_info = SlashCommandInfo(
         name="mode",
@@ -35,9 +39,9 @@ def mode_commands(session: Session, modes: ModeService) -> Iterable[SlashCommand
     permission_info = SlashCommandInfo(
         name="permissions",
         aliases=("permission",),
-        argument_hint="[MODE]",
+        argument_hint="[MODE | rules]",
         description="how much is asked before the agent acts",
-        subcommands=_permission_modes(),
+        subcommands=(*_permission_modes(), RULES),
     )
 
     async def mode(arguments: str) -> CommandOutcome | Refused:
@@ -50,9 +54,11 @@ def mode_commands(session: Session, modes: ModeService) -> Iterable[SlashCommand
         return await permissions(arguments)
 
     async def permissions(arguments: str) -> CommandOutcome | Refused:
+        if arguments == RULES.name:
+            return _rule_table(rules, session.grants)
         if not arguments:
             now = session.state().permission_mode
-            return _choice(f"The permission mode is {now}.", "permissions", _permission_modes())
+            return _choice(f"The permission mode is {now}.", "permissions", (*_permission_modes(), RULES))
         if arguments not in set(PermissionMode):
             return wrong_arguments(
                 permission_info, f"There is no permission mode {arguments}. They are {', '.join(PermissionMode)}."
@@ -62,6 +68,17 @@ def mode_commands(session: Session, modes: ModeService) -> Iterable[SlashCommand
 
     yield SlashCommand(info=mode_info, run=mode)
     yield SlashCommand(info=permission_info, run=permissions)
+
+
+def _rule_table(rules: RuleSet, grants: Sequence[str]) -> CommandShown:
+    """In the order in which they count."""
+    rows = (
+        *(("deny", rule.text) for rule in rules.deny),
+        *(("ask", rule.text) for rule in rules.ask),
+        *(("allow", rule.text) for rule in rules.allow),
+        *(("allow, granted in this session", text) for text in grants),
+    )
+    return CommandShown(view=TableView(columns=("SAYS", "RULE"), rows=rows)) if rows else told("There are no rules.")
 
 
 def _task_modes(modes: ModeService) -> tuple[SubcommandInfo, ...]:

@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from robota.commands.builtin.context import context_commands
 from robota.commands.builtin.conversation import conversation_commands
+from robota.commands.builtin.extensions import extension_commands
+from robota.commands.builtin.models import model_commands
 from robota.commands.builtin.modes import mode_commands
 from robota.commands.builtin.rewinding import rewind_commands
+from robota.commands.builtin.sessions import other_session_commands, own_session_commands
 from robota.commands.builtin.usage import usage_commands
+from robota.commands.builtin.workspace import workspace_commands
 from robota.commands.command import SlashCommand
-from robota.contracts.services import ModeService
+from robota.commands.host import CommandHost
 from robota.engine.session.session import Session
 from robota.protocol.slash_commands import CommandSource
 
@@ -18,15 +22,18 @@ class BuiltinCommands:
 
     source = CommandSource.BUILT_IN
 
-    def __init__(
-        self, session: Session, modes: ModeService, all_commands: Callable[[], Sequence[SlashCommand]]
-    ) -> None:
+    def __init__(self, session: Session, host: CommandHost, all_commands: Callable[[], Sequence[SlashCommand]]) -> None:
         self._commands = (
             *conversation_commands(session, all_commands),
-            *mode_commands(session, modes),
+            *mode_commands(session, host.services.modes, host.rules),
+            *model_commands(host),
             *usage_commands(session),
             *rewind_commands(session),
             *context_commands(session),
+            *own_session_commands(session, host),
+            *other_session_commands(host),
+            *workspace_commands(session, host),
+            *extension_commands(session, host),
         )
 
     def commands(self) -> Iterable[SlashCommand]:

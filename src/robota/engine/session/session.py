@@ -17,7 +17,7 @@ from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, TaskRuntime
 from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
-from robota.log.kinds.session import EndRecord, SessionHeader
+from robota.log.kinds.session import EndRecord, NameRecord, SessionHeader
 from robota.protocol.asks.answer import Reject, Say
 from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
@@ -188,6 +188,18 @@ class Session:
         """Whether a task runs that does more than wait to be talked to."""
         pending = self._asks.newest
         return self._runner.is_running and (pending is None or pending.message.ask not in GIVES_WAY)
+
+    @property
+    def grants(self) -> tuple[str, ...]:
+        """The rules that the person granted for this session."""
+        return tuple(self._grants)
+
+    def rename(self, name: str) -> None:
+        """Give the session another name, which also holds when it is taken up again."""
+        self._options = msgspec.structs.replace(self._options, name=name)
+        self._journal.write(NameRecord(name=name))
+        self._journal.write(_header(self._options))
+        self._send_state()
 
     def tell_sandbox(self, kind: str, reason: str) -> None:
         """What confines commands has been found out."""

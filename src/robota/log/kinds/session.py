@@ -1,10 +1,12 @@
 """Records of the life of a session and its tasks: starts and ends, modes, todo list, message queue, repairs."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from robota.log.record import Payload, record_kind
 from robota.protocol.message import QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
+
+LONGEST_NAME: Final = 200
 
 
 @record_kind("session")

@@ -17,7 +17,7 @@ from robota.log.kinds.conversation import (
     TruncateRecord,
     TurnRecord,
 )
-from robota.log.kinds.session import EndRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
+from robota.log.kinds.session import EndRecord, NameRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import branch_of
 from robota.log.replay.context import (
@@ -177,6 +177,7 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as its records tell it. The current task is the newest that runs, or else the one that ended last."""
 
     header: SessionHeader | None = None
+    renamed: NameRecord | None = None
     tasks: dict[str, ReplayedTask] = {}
     queue: tuple[QueuedMessage, ...] = ()
     current_task_id: str | None = None
@@ -196,6 +197,13 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
             seen.add(task.task_id)
             task = self.tasks[task.parent_task_id or ""]
         return task
+
+    @property
+    def name(self) -> str | None:
+        """The name it was given last."""
+        if self.renamed is not None:
+            return self.renamed.name
+        return self.header.name if self.header else None
 
     @property
     def permission_mode(self) -> PermissionMode | None:
@@ -225,6 +233,7 @@ class SessionFold:
 
     def __init__(self) -> None:
         self.header: SessionHeader | None = None
+        self.renamed: NameRecord | None = None
         self.tasks: dict[str, _OpenTask] = {}
         self.queue: tuple[QueuedMessage, ...] = ()
         self.current_task_id: str | None = None
@@ -244,6 +253,7 @@ class SessionFold:
         """The session, if nobody runs it now."""
         return ReplayedSession(
             header=self.header,
+            renamed=self.renamed,
             tasks={task_id: task.history() for task_id, task in self.tasks.items()},
             queue=self.queue,
             current_task_id=self.current_task_id,
@@ -272,6 +282,8 @@ class SessionFold:
                 self._task(payload.task_id).take(payload)
             case SessionHeader():
                 self.header = payload
+            case NameRecord():
+                self.renamed = payload
             case QueueRecord():
                 self.queue = payload.queue
             case TaskRecord():

@@ -40,8 +40,10 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
         return 0
-    path: Path = options.output or Path(f"robota-{session.id}.{_ending(options.format)}")
-    notes = _write_file(path, options, session, cover)
+    path: Path = options.output or Path(f"robota-{session.id}.{file_ending(options.format)}")
+    if path.exists() and not options.force:
+        raise ConfigError(f"{path} is there already. It was left as it is. Choose another --output, or --force.")
+    notes = write_export(path, options.format, session, cover)
     if options.json:
         print_json({"id": session.id, "path": str(path.absolute()), "redacted": cover is not None, **notes})
     else:
@@ -90,24 +92,22 @@ def _covered_head(head: TranscriptHead, cover: ExportCover) -> TranscriptHead:
     return msgspec.json.decode(covered, type=TranscriptHead)
 
 
-def _write_file(
-    path: Path, options: argparse.Namespace, session: CataloguedSession, cover: ExportCover | None
+def write_export(
+    path: Path, format: str, session: CataloguedSession, cover: ExportCover | None
 ) -> dict[str, list[str]]:
-    """Make the file appear whole or not at all; one that is there is left unless it may be replaced."""
+    """Make the file appear whole or not at all. One that is there is replaced."""
     notes: dict[str, list[str]] = {}
 
     def write(out: BinaryIO) -> None:
-        if options.format == "bundle":
+        if format == "bundle":
             from robota.log.transfer.bundle import write_bundle
 
             manifest = write_bundle(out, session.directory, cover, wall_clock_ms())
             notes["leftOut"] = list(manifest.left_out)
         else:
-            for piece in _pieces(session, options.format, cover):
+            for piece in _pieces(session, format, cover):
                 out.write(piece)
 
-    if path.exists() and not options.force:
-        raise ConfigError(f"{path} is there already. It was left as it is. Choose another --output, or --force.")
     _write_whole(path, write)
     return notes
 
@@ -131,5 +131,6 @@ def _write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
             draft.unlink(missing_ok=True)
 
 
-def _ending(format: str) -> str:
+def file_ending(format: str) -> str:
+    """How the name of an export ends."""
     return {"markdown": "md", "html": "html", "stream-json": "jsonl", "bundle": "zip"}[format]

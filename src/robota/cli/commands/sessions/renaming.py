@@ -3,20 +3,17 @@
 import argparse
 import asyncio
 import os
-from typing import Final
 
 from robota.cli.commands.sessions.selection import chosen_session, person_directory
 from robota.cli.output import print_json
 from robota.log.chain.head import head_path
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.errors import LogInUse
-from robota.log.kinds.session import NameRecord
+from robota.log.kinds.session import LONGEST_NAME, NameRecord
 from robota.log.taking_up import refuse_newer
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 from robota.text.visible import single_line, without_controls
-
-LONGEST_NAME: Final = 200
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,0 +1,48 @@
+"""What the program does for slash commands; each part is loaded when its command is typed."""
+
+import asyncio
+from pathlib import Path
+
+from robota.app.session import OpenSession
+from robota.commands.host import ExportOrder, ProgramActions
+from robota.protocol.views import View
+
+
+def command_actions(opened: OpenSession) -> ProgramActions:
+    """Exporting the session and examining what Robota needs."""
+
+    async def export(order: ExportOrder) -> str:
+        return await asyncio.to_thread(_exported, opened, order)
+
+    async def examine() -> View:
+        import os
+
+        from robota.cli.commands.doctor import check_table
+        from robota.cli.commands.doctor_checks import examine
+
+        return check_table(await examine(opened.options.cwd, os.environ))
+
+    return ProgramActions(export=export, examine=examine)
+
+
+def _exported(opened: OpenSession, order: ExportOrder) -> str:
+    """Write the file and say where it is. Raises `ConfigError` or `LogError`."""
+    from robota.cli.commands.sessions.exporting import file_ending, own_cover, write_export
+    from robota.cli.commands.sessions.selection import person_directory, tell
+    from robota.config.errors import ConfigError
+    from robota.log.catalogue.catalogue import catalogue
+    from robota.log.catalogue.find import find_catalogued
+    from robota.log.catalogue.places import project_places
+
+    user = person_directory()
+    sessions = catalogue(project_places(opened.kept_in, user), user, tell)
+    session = find_catalogued(sessions, opened.options.session_id)
+    name = order.path or f"robota-{session.id}.{file_ending(order.format)}"
+    path = opened.options.cwd / Path(name).expanduser()
+    if path.exists():
+        raise ConfigError(
+            f"{path} is there already. It was left as it is. Say another path: /export {order.format} PATH"
+        )
+    notes = write_export(path, order.format, session, own_cover())
+    left_out = f" {len(notes['leftOut'])} kept outputs are no text and were left out." if notes.get("leftOut") else ""
+    return f"The session was written to {path}. Names, paths, keys and passwords are covered.{left_out}"

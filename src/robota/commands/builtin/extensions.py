@@ -1,0 +1,80 @@
+"""Commands about what others bring into a session: MCP servers, hooks, skills, and the trust in the workspace."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from robota.commands.command import SlashCommand, told
+from robota.commands.host import CommandHost
+from robota.engine.session.session import Session
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo
+from robota.protocol.views import TableView
+from robota.text.visible import single_line
+
+CELL_SHOWN: Final = 200
+MCP: Final = SlashCommandInfo(name="mcp", description="the MCP servers of this session and their tools")
+HOOKS: Final = SlashCommandInfo(name="hooks", description="the hooks that run in this session")
+SKILLS: Final = SlashCommandInfo(name="skills", description="the skills and prompt commands that can be typed here")
+TRUST: Final = SlashCommandInfo(name="trust", description="whether this workspace is trusted, and what it brings")
+TO_DECIDE: Final = "robota trust (outside of this conversation) shows all of it and lets you decide."
+
+
+def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:
+    """`/mcp`, `/hooks`, `/skills` and `/trust`."""
+
+    async def mcp(arguments: str) -> CommandOutcome | Refused:
+        servers = session.state().mcp_servers
+        if not servers:
+            return told("No MCP server is configured here.")
+        rows = ((server.name, str(server.status), _tools_of(server.name, session)) for server in servers)
+        return _table(("SERVER", "STATE", "TOOLS"), rows)
+
+    async def hooks(arguments: str) -> CommandOutcome | Refused:
+        rows = tuple(_hook_rows(host))
+        return _table(("EVENT", "FOR", "KIND", "RUNS"), rows) if rows else told("There are no hooks here.")
+
+    async def skills(arguments: str) -> CommandOutcome | Refused:
+        knowledge = host.services.knowledge
+        infos = () if knowledge is None else knowledge.commands()
+        if not infos:
+            return told("There are no skills here. robota skills new NAME begins one.")
+        return _table(
+            ("NAME", "OF", "DESCRIPTION"), ((f"/{each.name}", each.source, each.description) for each in infos)
+        )
+
+    async def trust(arguments: str) -> CommandOutcome | Refused:
+        found = host.settings.trust
+        if found is None:
+            return told(" ".join(host.settings.ignored) or "This workspace brings nothing that needs trust.")
+        sources = found.snapshot.sources
+        if not sources:
+            return told(f"{found.snapshot.root}: {found.state}.")
+        told_state = f"{found.snapshot.root}: {found.state}. It brings: {', '.join(each.path for each in sources)}."
+        return told(told_state if found.is_given else f"{told_state}\n{TO_DECIDE}")
+
+    yield SlashCommand(info=MCP, run=mcp)
+    yield SlashCommand(info=HOOKS, run=hooks)
+    yield SlashCommand(info=SKILLS, run=skills)
+    yield SlashCommand(info=TRUST, run=trust)
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> CommandShown:
+    cells = (tuple(single_line(cell, CELL_SHOWN) for cell in row) for row in rows)
+    return CommandShown(view=TableView(columns=columns, rows=tuple(cells)))
+
+
+def _tools_of(server: str, session: Session) -> str:
+    prefix = f"mcp__{server}__"
+    names = [name.removeprefix(prefix) for name in session.state().tools if name.startswith(prefix)]
+    return ", ".join(names) or "-"
+
+
+def _hook_rows(host: CommandHost) -> Iterable[tuple[str, ...]]:
+    if not host.settings.values.hooks:
+        return
+    from robota.hooks.definitions import parse_hooks
+
+    for rule in parse_hooks(host.settings.values.hooks).rules:
+        for handler in rule.handlers:
+            kind = type(handler).__name__.removesuffix("Handler").lower()
+            yield (rule.event, rule.matcher or "all", kind, handler.name)

@@ -1,0 +1,92 @@
+"""Commands about who answers: the model, the provider profile, the language of the answers."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from robota.commands.command import SlashCommand, fields, told, wrong_arguments
+from robota.commands.host import CommandHost
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    SessionWanted,
+    SlashCommandInfo,
+)
+from robota.text.visible import single_line
+
+MODEL: Final = SlashCommandInfo(
+    name="model",
+    argument_hint="[NAME]",
+    description="the model of this session, or go on with another one of the same provider",
+    while_working=False,
+)
+PROVIDER: Final = SlashCommandInfo(
+    name="provider",
+    argument_hint="[PROFILE]",
+    description="the provider profiles; choosing one goes on with it and its model",
+    while_working=False,
+)
+LANGUAGE: Final = SlashCommandInfo(name="language", description="the language of the answers")
+NO_PROVIDER: Final = "No provider is configured. To set one up: robota --configure"
+HOW_TO_SET: Final = "robota --language NAME changes it for the sessions that begin after that."
+
+
+def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/model`, `/provider` and `/language`. Another model takes the session up again: its window and price hold."""
+    options = host.options
+
+    async def model(arguments: str) -> CommandOutcome | Refused:
+        if not arguments or not host.has_model:
+            return _model_shown(host)
+        if len(arguments.split()) != 1:
+            return wrong_arguments(MODEL, "The name of a model is one word.")
+        if arguments == options.model:
+            return told(f"The model is {arguments} already.")
+        return SessionWanted(session_id=options.session_id, provider=options.provider_name, model=arguments)
+
+    async def provider(arguments: str) -> CommandOutcome | Refused:
+        profiles = host.settings.values.providers
+        if not arguments:
+            return _profiles(host) if profiles else told(NO_PROVIDER)
+        if arguments not in profiles:
+            known = ", ".join(profiles) or "none"
+            problem = f"There is no provider profile {single_line(arguments)!r}. There are: {known}."
+            return wrong_arguments(PROVIDER, problem)
+        if arguments == options.provider_name:
+            return told(f"The provider is {arguments} already.")
+        return SessionWanted(session_id=options.session_id, provider=arguments)
+
+    async def language(arguments: str) -> CommandOutcome | Refused:
+        return _language(arguments, host.settings.values.language)
+
+    yield SlashCommand(info=MODEL, run=model)
+    yield SlashCommand(info=PROVIDER, run=provider)
+    yield SlashCommand(info=LANGUAGE, run=language)
+
+
+def _model_shown(host: CommandHost) -> CommandOutcome:
+    if not host.has_model:
+        return told(NO_PROVIDER)
+    return fields(
+        f"Model {host.options.model}",
+        ("provider", host.options.provider_name),
+        ("context window", f"{host.services.model.info.context_window:,} tokens"),
+        ("if it fails", ", ".join(host.options.fallback_models) or "no other model is tried"),
+    )
+
+
+def _language(arguments: str, wanted: str | None) -> CommandOutcome | Refused:
+    if arguments:
+        return wrong_arguments(LANGUAGE, f"The language of a session stays what it began with. {HOW_TO_SET}")
+    return told(f"The answers are to be in: {wanted}. {HOW_TO_SET}" if wanted else f"None is set. {HOW_TO_SET}")
+
+
+def _profiles(host: CommandHost) -> CommandChoice:
+    return CommandChoice(
+        title=f"The provider is {host.options.provider_name}, the model {host.options.model}.",
+        options=tuple(
+            CommandOption(label=name, line=f"/provider {name}", detail=f"{profile.type}, {profile.model or 'no model'}")
+            for name, profile in host.settings.values.providers.items()
+        ),
+    )

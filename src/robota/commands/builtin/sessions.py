@@ -1,0 +1,129 @@
+"""Commands about sessions: the name of this one, copies of it, and going over to another one."""
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.host import CommandHost, ExportOrder
+from robota.config.errors import ConfigError
+from robota.engine.session.session import Session
+from robota.log.errors import LogError
+from robota.log.kinds.session import LONGEST_NAME
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOutcome,
+    SessionWanted,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+from robota.text.visible import without_controls
+
+if TYPE_CHECKING:
+    from robota.commands.stored_sessions import StoredSessions
+
+ENDINGS: Final = {".md": "markdown", ".html": "html", ".jsonl": "stream-json", ".zip": "bundle"}
+FORMATS: Final = {
+    "markdown": "to read",
+    "html": "a page",
+    "stream-json": "as print mode would have printed it",
+    "bundle": "for another machine",
+}
+RENAME: Final = SlashCommandInfo(name="rename", argument_hint="NAME", description="give this session a name")
+EXPORT: Final = SlashCommandInfo(
+    name="export",
+    argument_hint="[FORMAT] [PATH]",
+    description="write this session to a file; names, paths and keys are covered",
+    subcommands=tuple(SubcommandInfo(name=name, description=text) for name, text in FORMATS.items()),
+)
+SEARCH: Final = SlashCommandInfo(
+    name="search", argument_hint="WORDS", description="find earlier sessions of this directory by words in them"
+)
+RESUME: Final = SlashCommandInfo(
+    name="resume",
+    argument_hint="[ID | WORDS]",
+    description="go on in another session of this directory",
+    while_working=False,
+)
+FORK: Final = SlashCommandInfo(
+    name="fork",
+    argument_hint="[NAME]",
+    description="go on in a copy of this session; this one stays as it is",
+    while_working=False,
+)
+
+
+def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:
+    """`/rename`, `/export` and `/fork`."""
+
+    async def rename(arguments: str) -> CommandOutcome | Refused:
+        name = _name(arguments)
+        if not name:
+            return wrong_arguments(RENAME, "Say the new name.")
+        session.rename(name)
+        return told(f"This session is now called {name}.")
+
+    async def export(arguments: str) -> CommandOutcome | Refused:
+        try:
+            return told(await host.program.export(_export_order(arguments)))
+        except (ConfigError, LogError) as error:
+            return Refused(code="not_exported", message=str(error))
+
+    async def fork(arguments: str) -> CommandOutcome | Refused:
+        state = session.state()
+        if state.current_task_id is None or state.log_path is None:
+            return Refused(code="nothing_to_fork", message="Nothing was said in this session yet. Nothing was copied.")
+        directory = Path(state.log_path).parent
+        try:
+            copy = await asyncio.to_thread(_stored(host).fork, directory, _name(arguments) or None)
+        except LogError as error:
+            return Refused(code="not_forked", message=str(error))
+        return SessionWanted(session_id=copy)
+
+    yield SlashCommand(info=RENAME, run=rename)
+    yield SlashCommand(info=EXPORT, run=export)
+    yield SlashCommand(info=FORK, run=fork)
+
+
+def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/search` and `/resume`."""
+
+    async def search(arguments: str) -> CommandOutcome | Refused:
+        if not any(map(str.isalnum, arguments)):
+            return wrong_arguments(SEARCH, "Say words with letters or digits.")
+        options = await asyncio.to_thread(_stored(host).found, arguments)
+        if not options:
+            return told("No other session of this directory has these words.")
+        return CommandChoice(title="Sessions with these words, to go on with:", options=options)
+
+    async def resume(arguments: str) -> CommandOutcome | Refused:
+        if arguments:
+            return await asyncio.to_thread(_stored(host).wanted, arguments)
+        options = await asyncio.to_thread(_stored(host).offered)
+        if not options:
+            return told("There is no other session of this directory to go on with.")
+        return CommandChoice(title="Sessions of this directory, to go on with:", options=options)
+
+    yield SlashCommand(info=SEARCH, run=search)
+    yield SlashCommand(info=RESUME, run=resume)
+
+
+def _stored(host: CommandHost) -> "StoredSessions":
+    # Most conversations end before anybody looks for another.
+    from robota.commands.stored_sessions import StoredSessions
+
+    return StoredSessions(host)
+
+
+def _name(text: str) -> str:
+    return " ".join(without_controls(text).split())[:LONGEST_NAME]
+
+
+def _export_order(arguments: str) -> ExportOrder:
+    """The first word may be a format; else the ending of the path says it."""
+    first, _, rest = arguments.partition(" ")
+    if first in FORMATS:
+        return ExportOrder(format=first, path=rest.strip())
+    return ExportOrder(format=ENDINGS.get(Path(arguments).suffix.lower(), "markdown"), path=arguments)

@@ -1,0 +1,94 @@
+"""The sessions of a project as commands need them: found by words, offered to go on with, searched, forked."""
+
+import os
+import re
+import time
+from pathlib import Path
+from typing import Final
+
+from robota.commands.host import CommandHost
+from robota.config.paths import user_directory
+from robota.log.catalogue.catalogue import CataloguedSession, catalogue
+from robota.log.catalogue.find import find_catalogued
+from robota.log.catalogue.places import project_places
+from robota.log.chain.writer import wall_clock_ms
+from robota.log.errors import LogError
+from robota.log.new_session import SESSION_ID_BYTES
+from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchWish, search
+from robota.log.store import new_session_id
+from robota.log.transfer.draft import DraftSession
+from robota.log.transfer.fork import fork_of, write_fork
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import CommandOption, SessionWanted
+from robota.text.visible import single_line
+
+OFFERED: Final = 20
+TITLE_SHOWN: Final = 60
+SNIPPET_SHOWN: Final = 200
+
+
+class StoredSessions:
+    """The sessions that the project of a session keeps. Everything here reads files."""
+
+    def __init__(self, host: CommandHost) -> None:
+        self._host = host
+        self._user = user_directory(host.env)
+
+    def offered(self) -> tuple[CommandOption, ...]:
+        """The newest ones that can be gone on with, for a person to choose from."""
+        usable = [each for each in self._others() if each.is_own and not each.is_live]
+        return tuple(_option(each, _title(each)) for each in usable[:OFFERED])
+
+    def found(self, words: str) -> tuple[CommandOption, ...]:
+        """Those in which these words stand, the best first, for a person to choose from."""
+        found = search(self._others(), SearchWish(words=words, limit=OFFERED), self._user, _unheard)
+        return tuple(_option(each.session, f"{_title(each.session)}{_passage(each)}") for each in found)
+
+    def wanted(self, words: str) -> SessionWanted | Refused:
+        """The one that these words mean, if it can be gone over to from here."""
+        try:
+            found = find_catalogued(self._others(), words)
+        except LogError as error:
+            return Refused(code="no_session", message=str(error))
+        named = f"The session {found.id} ({_title(found)})"
+        if not found.is_own:
+            why = f"{named} was not written on this machine at this place. Nothing was changed. "
+            how = f"To decide about it, leave and type: robota --resume {found.id}"
+            return Refused(code="foreign_session", message=why + how)
+        if found.is_live:
+            return Refused(code="session_in_use", message=f"{named} is open in another process. Close it there first.")
+        return SessionWanted(session_id=found.id)
+
+    def fork(self, directory: Path, name: str | None) -> str:
+        """Copy the session in a directory as it is now; returns the id of the copy."""
+        now_ms = wall_clock_ms()
+        new_id = new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
+        with DraftSession(self._host.kept_in, self._user, new_id, self._host.services.redactor) as draft:
+            write_fork(draft, directory, fork_of(directory, None), new_id, name, now_ms)
+            draft.finish()
+        return new_id
+
+    def _others(self) -> tuple[CataloguedSession, ...]:
+        """Those besides this one in which something was said, the newest first."""
+        every = catalogue(project_places(self._host.kept_in, self._user), self._user, _unheard)
+        return tuple(each for each in every if each.id != self._host.options.session_id and each.summary.turns)
+
+
+def _title(session: CataloguedSession) -> str:
+    return single_line(session.name or session.summary.title, TITLE_SHOWN)
+
+
+def _option(session: CataloguedSession, detail: str) -> CommandOption:
+    written = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.modified_ms / 1000))
+    return CommandOption(label=written, line=f"/resume {session.id}", detail=detail)
+
+
+def _passage(found: FoundSession) -> str:
+    if not found.texts:
+        return ""
+    snippet = re.sub(f"[{FOUND}{FOUND_END}]", "", found.texts[0].snippet)
+    return f" — {single_line(' '.join(snippet.split()), SNIPPET_SHOWN)}"
+
+
+def _unheard(text: str) -> None:
+    """Troubles with an index make a search slower, not wrong."""

@@ -1,0 +1,58 @@
+"""The page on the built-in slash commands, made from the registry: `make reference` writes it."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from robota.app.commands import with_commands
+from robota.app.session import open_session
+from robota.cli.run.command_actions import command_actions
+from robota.config.launch_options import LaunchOptions
+from robota.protocol.commands import Accepted, ListSlashCommands
+from robota.protocol.slash_commands import CommandList, SlashCommandInfo
+
+HEAD = """\
+# Slash commands
+
+Made from the registry by `make reference`. Skills and prompt commands of yours and of the project come in
+addition, see [skills](skills.md); `/help` lists all of them. In print mode `robota -p "/COMMAND"` answers without a
+model where none is needed. A command that has to wait is refused while the agent works.
+"""
+
+
+def reference(home: Path) -> str:
+    """The page, as a session in an empty directory has the commands."""
+    infos = asyncio.run(_infos(home))
+    sections = ("\n".join(_section(info)) for info in sorted(infos, key=lambda info: info.name))
+    return "\n".join((HEAD, *sections))
+
+
+async def _infos(home: Path) -> tuple[SlashCommandInfo, ...]:
+    env = {"HOME": str(home)}
+    opened = open_session(LaunchOptions(cwd=home, needs_model=False), env)
+    try:
+        receipt = await with_commands(opened, command_actions(opened), env).submit(ListSlashCommands())
+    finally:
+        await opened.close()
+    assert isinstance(receipt, Accepted) and isinstance(receipt.outcome, CommandList)
+    return receipt.outcome.commands
+
+
+def _section(info: SlashCommandInfo) -> Iterator[str]:
+    yield f"## `{f'/{info.name} {info.argument_hint}'.strip()}`\n"
+    also = f" Also: {', '.join(f'`/{alias}`' for alias in info.aliases)}." if info.aliases else ""
+    needs = " Needs a model." if info.needs_model else ""
+    waits = "" if info.while_working else " Has to wait while the agent works."
+    yield f"{info.description[0].upper()}{info.description[1:]}.{also}{needs}{waits}\n"
+    for each in info.subcommands:
+        words = " ".join(each.description.split())
+        yield f"- `{f'{each.name} {each.argument_hint}'.strip()}`" + (f": {words}" if words else "")
+    if info.subcommands:
+        yield ""
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as directory:
+        sys.stdout.write(reference(Path(directory)))

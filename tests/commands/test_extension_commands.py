@@ -1,0 +1,80 @@
+"""What others bring into a session, as `/mcp`, `/hooks`, `/skills`, `/trust` and `/permissions rules` show it."""
+
+import json
+from pathlib import Path
+
+from tests.cli.scripts import script, write_settings
+from tests.extensions.mcp.setup import DONE, PlainServer, configure
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+
+def with_settings(robota: Robota, **more: object) -> None:
+    """The scripted model, and these settings of the person."""
+    script(robota, DONE)
+    path = robota.home / ".robota/settings.json"
+    write_settings(robota, {**json.loads(path.read_text()), **more})
+
+
+def test_servers_are_shown_with_their_tools_once_they_run(robota: Robota, tmp_path: Path) -> None:
+    configure(robota, {"plain": PlainServer(tmp_path).entry()}, [DONE])
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/mcp")
+        terminal.wait_for("plain   pending  -")
+        terminal.answer("> ", "go")
+        terminal.wait_for("done")
+        terminal.answer("> ", "/mcp")
+        terminal.wait_for("plain   connected  note")
+    assert "No MCP server" not in robota("-p", "/mcp").stdout
+
+
+def test_where_nothing_is_brought_that_is_said(robota: Robota) -> None:
+    script(robota, DONE)
+    with Terminal(robota) as terminal:
+        for typed, said in (
+            ("/mcp", "No MCP server is configured here."),
+            ("/hooks", "There are no hooks here."),
+            ("/skills", "There are no skills here."),
+            ("/trust", "nothing to trust."),
+            ("/permissions rules", "There are no rules."),
+        ):
+            terminal.answer("> ", typed)
+            terminal.wait_for(said)
+
+
+def test_hooks_and_rules_of_the_settings_are_listed(robota: Robota) -> None:
+    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": "true --hook"}]}
+    with_settings(
+        robota, hooks={"PreToolUse": [hook]}, permissions={"deny": ["Read(secret/**)"], "allow": ["Bash(ls)"]}
+    )
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/hooks")
+        terminal.wait_for("PreToolUse  Bash  command  true --hook")
+        terminal.answer("> ", "/permissions rules")
+        terminal.wait_for("deny   Read(secret/**)")
+        terminal.wait_for("allow  Bash(ls)")
+    assert "true --hook" in robota("-p", "/hooks").stdout
+    assert "Read(secret/**)" in robota("-p", "/permissions rules").stdout
+
+
+def test_skills_of_the_person_are_listed(robota: Robota) -> None:
+    script(robota, DONE)
+    skill = robota.home / ".robota/skills/paint/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: paint\ndescription: Paints a fence.\n---\nPaint it.\n")
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/skills")
+        terminal.wait_for("/paint")
+        terminal.wait_for("Paints a fence.")
+    assert "/paint" in robota("-p", "/skills").stdout
+
+
+def test_an_untrusted_workspace_is_told_with_what_it_brings(robota: Robota) -> None:
+    script(robota, DONE)
+    (robota.workspace / ".mcp.json").write_text('{"mcpServers": {}}')
+    told = robota("-p", "/trust").stdout
+    assert "not trusted. It brings: .mcp.json." in told and "robota trust" in told
+    with Terminal(robota) as terminal:
+        terminal.answer("Do you trust it?", "y")
+        terminal.answer("> ", "/trust")
+        terminal.wait_for(": trusted. It brings: .mcp.json.")

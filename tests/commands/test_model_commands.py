@@ -1,0 +1,71 @@
+"""Seeing and changing the model and the provider in a conversation."""
+
+from typing import Any
+
+from tests.cli.scripts import script, write_settings
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+
+def two_profiles(robota: Robota) -> None:
+    def profile(model: str, answer: str) -> dict[str, Any]:
+        return {"type": "scripted", "model": model, "options": {"turns": [{"text": answer}]}}
+
+    providers = {"one": profile("small", "Small answer."), "two": profile("large", "Large answer.")}
+    write_settings(robota, {"currentProvider": "one", "providers": providers})
+
+
+def test_another_model_goes_on_with_the_conversation(robota: Robota) -> None:
+    two_profiles(robota)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Small answer.")
+        terminal.answer("> ", "/model")
+        terminal.wait_for("Model small")
+        terminal.answer("> ", "/model two words")
+        terminal.wait_for("Usage: /model [NAME]")
+        terminal.answer("> ", "/model medium")
+        terminal.wait_for(", medium.")
+        terminal.wait_for("Small answer.")
+        terminal.answer("> ", "/status")
+        terminal.wait_for("model: medium")
+        terminal.answer("> ", "go on")
+        terminal.wait_for("Small answer.")
+
+
+def test_another_provider_is_chosen_from_the_profiles(robota: Robota) -> None:
+    two_profiles(robota)
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Small answer.")
+        terminal.answer("> ", "/provider three")
+        terminal.wait_for("There is no provider profile 'three'. There are: one, two.")
+        terminal.answer("> ", "/provider")
+        shown = terminal.wait_for("Enter to leave it as it is.")
+        number = next(line.split()[0] for line in shown.splitlines() if "large" in line)
+        terminal.answer("> ", number)
+        terminal.wait_for(", large.")
+        terminal.wait_for("Small answer.")
+        terminal.answer("> ", "go on")
+        terminal.wait_for("Large answer.")
+
+
+def test_print_mode_says_how_to_change(robota: Robota) -> None:
+    two_profiles(robota)
+    assert "/provider two  scripted, large" in robota("-p", "/provider").stdout
+    assert robota("-p", "/provider two").stdout.endswith(" --provider two\n")
+    assert "--provider one --model medium" in robota("-p", "/model medium").stdout
+    assert robota("-p", "/provider three").code == 2
+
+
+def test_without_a_provider_it_is_said_how_to_get_one(robota: Robota) -> None:
+    for typed in ("/provider", "/model", "/model large"):
+        assert "robota --configure" in robota("-p", typed).stdout
+
+
+def test_the_language_is_told_and_not_changed(robota: Robota) -> None:
+    script(robota, {"text": "Ja."})
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/language")
+        terminal.wait_for("None is set.")
+        terminal.answer("> ", "/language de")
+        terminal.wait_for("stays what it began with")
+    assert "in: de." in robota("-p", "/language", "--language", "de").stdout

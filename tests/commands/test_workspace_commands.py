@@ -1,0 +1,61 @@
+"""`/diff`, `/background`, `/review` and `/doctor` as a person types them."""
+
+from tests.cli.scripts import call, script
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+
+def test_the_changes_of_the_session_are_shown(robota: Robota) -> None:
+    (robota.workspace / "fence.txt").write_text("brown\n")
+    read, paint = call("read_file", path="fence.txt"), call("write_to_file", path="fence.txt", content="green\n")
+    script(robota, {"calls": [read]}, {"calls": [paint]}, {"text": "Painted."})
+    with Terminal(robota, "--permission-mode", "acceptEdits") as terminal:
+        terminal.answer("> ", "/diff")
+        terminal.wait_for("> ")
+        terminal.press("paint it\n")
+        terminal.wait_for("Painted.")
+        terminal.answer("> ", "/diff")
+        assert "-brown" in terminal.wait_for("+green")
+        terminal.answer("> ", "/diff everything")
+        terminal.wait_for("Usage: /diff [N]")
+    assert "+green" in robota("-p", "/diff", "--continue").stdout
+
+
+def test_what_runs_in_the_background_is_listed_and_ended(robota: Robota) -> None:
+    start = call("background_process", action="start", command="sleep 600")
+    script(robota, {"calls": [start]}, {"text": "Started."})
+    with Terminal(robota, "--allowed-tools", "Bash") as terminal:
+        terminal.answer("> ", "/background")
+        terminal.wait_for("Nothing runs in the background.")
+        terminal.answer("> ", "go")
+        terminal.wait_for("Started.")
+        terminal.answer("> ", "/background")
+        terminal.wait_for("sleep 600")
+        terminal.answer("> ", "/background stop 7")
+        terminal.wait_for("Nothing runs as 7.")
+        terminal.answer("> ", "/background stop 1")
+        terminal.wait_for("Ended: bg1 (sleep 600).")
+        terminal.answer("> ", "/background stop all")
+        terminal.wait_for("Nothing runs in the background.")
+    assert "Nothing runs in the background." in robota("-p", "/background").stdout
+
+
+def test_a_review_is_a_task_for_the_model(robota: Robota) -> None:
+    script(robota, {"text": "All is well.", "expect": {"user": "Above all: the gate"}})
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/review the gate")
+        terminal.wait_for("All is well.")
+    assert robota("-p", "/review the gate").stdout == "All is well.\n"
+
+
+def test_a_review_needs_a_model(robota: Robota) -> None:
+    assert robota("-p", "/review").code == 3
+
+
+def test_the_doctor_looks_at_what_is_needed(robota: Robota) -> None:
+    script(robota, {"text": "never asked"})
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/doctor")
+        terminal.wait_for("robota")
+        terminal.wait_for("git")
+    assert "ripgrep" in robota("-p", "/doctor").stdout
