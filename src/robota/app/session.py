@@ -10,7 +10,7 @@ import msgspec
 
 from robota.app.checkpoints import session_checkpoints, session_rewinder
 from robota.app.hooks import hooks_of_session
-from robota.app.knowledge import session_instructions, session_knowledge
+from robota.app.knowledge import session_instructions, session_knowledge, session_mentions
 from robota.app.mcp import configured_servers
 from robota.app.modes import task_modes
 from robota.app.options import session_options
@@ -194,6 +194,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         modes=choices.modes,
         hooks=hooks,
         checkpoint=session_checkpoints(settings.values.checkpoints, choices.root, env, new.log),
+        mentions=session_mentions(choices.model.info.context_window),
         rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
         files=LocalFiles(
             choices.root,

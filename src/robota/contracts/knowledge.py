@@ -1,12 +1,15 @@
-"""What the engine uses of skills, prompt commands and instruction files."""
+"""What the engine uses of skills, prompt commands, instruction files and mentions."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from robota.contracts.tool import ToolResult
 from robota.protocol.slash_commands import SlashCommandInfo
+
+if TYPE_CHECKING:
+    from robota.contracts.workspace import Files
 
 # The elements of the system prompt that hold one file each: what is followed, and what is only quoted.
 INSTRUCTION_TAG: Final = "instructions"
@@ -18,6 +21,25 @@ CallTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 
 class PromptNotSent(Exception):
     """A prompt cannot become what it stands for. The text says why, for a person."""
+
+
+class PromptHalted(PromptNotSent):
+    """A hook or the person wants the task to stop, so that nothing else of the prompt is tried."""
+
+
+class MentionedText(msgspec.Struct, frozen=True, kw_only=True):
+    """What is added to a prompt for the things it mentions, and what the person should know of it."""
+
+    text: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class ExpandMentions(Protocol):
+    """Shows the model what a prompt mentions with `@`."""
+
+    async def __call__(self, prompt: str, files: "Files", call: CallTool) -> MentionedText:
+        """Look at it by calls like those of the model; what these may not do becomes a note."""
+        ...
 
 
 class SubtaskWanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -92,6 +92,10 @@ class ToolExecutor:
                 done.extend(task.result() for task in tasks)
         return done
 
+    def for_prompt(self) -> "ToolExecutor":
+        """The same for calls that a person's words contain, which are no repetitions of the model's."""
+        return ToolExecutor(self._runtime, self._handle)
+
     def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
         """Neighbouring read-only calls together, everything else alone and in order."""
 

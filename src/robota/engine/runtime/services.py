@@ -15,7 +15,7 @@ from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
-    from robota.contracts.knowledge import InstructionService, KnowledgeService
+    from robota.contracts.knowledge import ExpandMentions, InstructionService, KnowledgeService
     from robota.contracts.rewind import RewindService
 
 
@@ -47,5 +47,6 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: Checkpoint | None = None
     knowledge: "KnowledgeService | None" = None
     instructions: "InstructionService | None" = None
+    mentions: "ExpandMentions | None" = None
     rewind: "Callable[[], RewindService] | None" = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

@@ -1,9 +1,10 @@
-"""Prompts that name a skill: what the model is told instead, and the calls that the text of a skill contains."""
+"""Prompts that name a skill or mention files: what the model is told, and the calls that are made for it."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from robota.contracts.knowledge import ExpandedPrompt, PromptNotSent
+from robota.contracts.knowledge import CallTool, PromptHalted, PromptNotSent, SubtaskWanted
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, UseSkill
 from robota.engine.calls.executor import ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -12,7 +13,7 @@ NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
 
 
 class SkillPrompts:
-    """Puts skills in place of the prompts and calls that name them."""
+    """Puts skills in place of the prompts and calls that name them, and adds what prompts mention."""
 
     def __init__(
         self, runtime: TaskRuntime, executor: ToolExecutor, delegate: Callable[[Delegate], Awaitable[str]]
@@ -24,17 +25,19 @@ class SkillPrompts:
     async def told(self, prompt: str) -> str | None:
         """What the model is told of a prompt; None if a call in it was not allowed, as the person then reads."""
         knowledge = self._runtime.services.knowledge
+        call = partial(self._call, self._executor.for_prompt())
         try:
-            expanded = None if knowledge is None else await knowledge.expand(prompt, self._call)
+            expanded = None if knowledge is None else await knowledge.expand(prompt, call)
+            mentioned = await self._mentioned(prompt, call)
         except PromptNotSent as problem:
             self._runtime.rows.say("error", f"The prompt was not sent: {problem}")
             return None
         if expanded is None:
-            return prompt
+            return prompt + mentioned
         if expanded.subtask is None:
             self._runtime.turn_grants.extend(expanded.rules)
-            return expanded.text
-        answer = await self._in_subtask(expanded)
+            return expanded.text + mentioned
+        answer = await self._in_subtask(expanded.text + mentioned, expanded.subtask)
         return f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}"
 
     async def use(self, wanted: UseSkill) -> ToolResult:
@@ -43,22 +46,34 @@ class SkillPrompts:
         if knowledge is None:
             return NO_SKILLS
         try:
-            skill = await knowledge.skill(wanted.name, wanted.arguments, self._call)
+            skill = await knowledge.skill(wanted.name, wanted.arguments, partial(self._call, self._executor))
         except PromptNotSent as problem:
             return ToolResult(content=str(problem), is_error=True)
-        return ToolResult(content=skill.text if skill.subtask is None else await self._in_subtask(skill))
+        if skill.subtask is None:
+            return ToolResult(content=skill.text)
+        return ToolResult(content=await self._in_subtask(skill.text, skill.subtask))
 
-    async def _in_subtask(self, prompt: ExpandedPrompt) -> str:
-        wanted = prompt.subtask
-        assert wanted is not None
+    async def _in_subtask(self, text: str, wanted: SubtaskWanted) -> str:
         return await self._delegate(
-            Delegate(mode=self._runtime.mode, message=prompt.text, model=wanted.model, max_requests=wanted.max_requests)
+            Delegate(mode=self._runtime.mode, message=text, model=wanted.model, max_requests=wanted.max_requests)
         )
 
-    async def _call(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
-        """A call that the text of a skill contains, made like one of the model's."""
+    async def _mentioned(self, prompt: str, call: CallTool) -> str:
+        """What is added behind a prompt for what it mentions; only the person's own words mention anything."""
+        expand = self._runtime.services.mentions
+        if expand is None or "@" not in prompt:
+            return ""
+        mentioned = await expand(prompt, self._runtime.services.files, call)
+        for notice in mentioned.notices:
+            self._runtime.hook_context.tell(notice)
+        return f"\n\n{mentioned.text}" if mentioned.text else ""
+
+    async def _call(self, executor: ToolExecutor, tool: str, arguments: dict[str, Any]) -> ToolResult:
+        """A call that a prompt or the text of a skill contains, made like one of the model's."""
         call = ToolCall(id=f"prompt_{self._runtime.journal.next_ts()}", name=tool, input=arguments)
-        [executed] = await self._executor.run([call])
+        [executed] = await executor.run([call])
+        if executed.ends_task is not None:
+            raise PromptHalted(executed.ends_task)
         if executed.status == "denied":
-            raise PromptNotSent(f"it contains a call that was not allowed: {executed.reason or ''}".rstrip(": "))
+            raise PromptNotSent(f"a call that it needs was not allowed: {executed.reason or ''}".rstrip(": "))
         return executed.result

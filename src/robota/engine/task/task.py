@@ -329,8 +329,8 @@ class Task:
             self.runtime.rows.say("error", f"The prompt was not sent: {said.blocked}")
         if said.stopped is not None or said.blocked is not None:
             return False
-        has_skills = self.runtime.services.knowledge is not None and words.is_prompt
-        text = await self._skills.told(words.text) if has_skills else words.text
+        may_name_something = self.runtime.services.knowledge is not None or "@" in words.text
+        text = await self._skills.told(words.text) if words.is_prompt and may_name_something else words.text
         if text is None:
             return False
         self._pending.extend(image_blocks(words.images))

@@ -1,0 +1,142 @@
+"""Finds mentions in a prompt: `@path`, `@path:10-40`, `@"a b.txt"`, `@git-changes`, `@staged`, `@<commit>`.
+
+Nothing is looked up here: whether a path names anything is for others to find out.
+"""
+
+import re
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+LONGEST_PATH: Final = 1_024
+# A mention stands at the start or behind white space or an opening bracket, so that mail addresses are none.
+_MENTION: Final = re.compile(
+    r"""
+    (?<![^\s(\[{])@
+    (?: "(?P<quoted>[^"\n]+)"(?P<quoted_range>[:\#][L0-9:-]*)?
+      | (?P<bare>(?:\\[^\n]|[^\s\\"])+)
+    )
+    """,
+    re.VERBOSE,
+)
+_RANGE: Final = re.compile(r"(?::|#L)(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9})|:\d{1,9})?\Z")
+_PATH_AND_RANGE: Final = re.compile(rf"(?P<path>.+?){_RANGE.pattern}")
+_ESCAPED: Final = re.compile(r"\\(.)")
+# A commit is told from a word by a digit.
+_COMMIT: Final = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
+_PUNCTUATION: Final = frozenset(".,;:!?'\"…。，、；：！？")
+_BRACKETS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+class GitState(StrEnum):
+    """What is not committed yet: everything, or what is staged."""
+
+    CHANGES = "git-changes"
+    STAGED = "staged"
+
+
+GIT_STATES: Final = frozenset(GitState)
+
+
+class LineRange(msgspec.Struct, frozen=True):
+    """Lines counted from 1, both included."""
+
+    first: int
+    last: int
+
+
+class PromptText(msgspec.Struct, frozen=True):
+    """Words that mention nothing."""
+
+    written: str
+
+
+class PathMention(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that may or may not name a file or directory."""
+
+    written: str
+    path: str
+    lines: LineRange | None = None
+
+
+class GitMention(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes that are not committed."""
+
+    written: str
+    state: GitState
+
+
+class CommitMention(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be the hash of a commit."""
+
+    written: str
+    commit: str
+
+
+Mention = PathMention | GitMention | CommitMention
+Piece = PromptText | Mention
+
+
+def parse_mentions(prompt: str) -> tuple[Piece, ...]:
+    """The prompt in pieces that, joined, are the prompt again. Takes time that grows with its length."""
+    pieces: list[Piece] = []
+    end = 0
+    for found in _MENTION.finditer(prompt):
+        mention = _mention(found)
+        if mention is None:
+            continue
+        if found.start() > end:
+            pieces.append(PromptText(prompt[end : found.start()]))
+        pieces.append(mention)
+        end = found.start() + len(mention.written)
+    return (*pieces, PromptText(prompt[end:])) if end < len(prompt) else tuple(pieces)
+
+
+def _mention(found: re.Match[str]) -> Mention | None:
+    if found["quoted"] is not None:
+        return _quoted(found["quoted"], found["quoted_range"] or "")
+    if len(found["bare"]) > LONGEST_PATH:
+        return None
+    word = _without_punctuation(found["bare"])
+    if not word or "://" in word:
+        return None
+    written = f"@{word}"
+    if word in GIT_STATES:
+        return GitMention(written=written, state=GitState(word))
+    if _COMMIT.match(word):
+        return CommitMention(written=written, commit=word)
+    ranged = _PATH_AND_RANGE.match(word)
+    path = word if ranged is None else ranged["path"]
+    return PathMention(written=written, path=_ESCAPED.sub(r"\1", path), lines=ranged and _lines(ranged))
+
+
+def _quoted(path: str, after: str) -> PathMention | None:
+    """Within quotes nothing is special; only a range of lines may follow them."""
+    if len(path) > LONGEST_PATH:
+        return None
+    after = _without_punctuation(after)
+    ranged = _RANGE.match(after)
+    written = f'@"{path}"{after if ranged else ""}'
+    return PathMention(written=written, path=path, lines=ranged and _lines(ranged))
+
+
+def _lines(ranged: re.Match[str]) -> LineRange:
+    first = int(ranged["first"])
+    last = int(ranged["last"] or first)
+    return LineRange(min(first, last), max(first, last))
+
+
+def _without_punctuation(word: str) -> str:
+    """The word without what ends a sentence, a quotation or a bracket that was opened before it."""
+    surplus = {close: word.count(close) - word.count(opened) for close, opened in _BRACKETS.items()}
+    end = len(word)
+    while end > 0:
+        last = word[end - 1]
+        is_escaped = word[end - 2 : end - 1] == "\\"
+        if is_escaped or not (last in _PUNCTUATION or surplus.get(last, 0) > 0):
+            break
+        if last in surplus:
+            surplus[last] -= 1
+        end -= 1
+    return word[:end]
