@@ -63,6 +63,7 @@ def test_lines_quoted_names_and_directories(workspace: Path) -> None:
 def test_changes_and_commits(workspace: Path) -> None:
     (workspace / "a.txt").write_text("first\n")
     git(workspace, "add", "a.txt")
+    assert "+first" in Told(workspace, "Explain @git-changes.").added
     git(workspace, "commit", "--quiet", "--message", "The beginning")
     (workspace / "a.txt").write_text("second\n")
     commit = git(workspace, "rev-parse", "HEAD")[:12]
@@ -94,6 +95,7 @@ def test_a_denied_file_is_left_out_whatever_the_person_types(robota: Robota) -> 
     (robota.workspace / "private/a.txt").write_text("hunter2\n")
     done = robota("-p", "Read @private/a.txt")
     log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    assert "@private/a.txt was not inserted: " in done.stderr
     assert done.stdout == "Done.\n" and "hunter2" not in log and "Not inserted: " in log
 
 

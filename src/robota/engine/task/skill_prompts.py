@@ -8,6 +8,7 @@ from robota.contracts.knowledge import CallTool, PromptHalted, PromptNotSent, Su
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, UseSkill
 from robota.engine.calls.executor import ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.protocol.events import Notice
 
 NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
 
@@ -65,7 +66,7 @@ class SkillPrompts:
             return ""
         mentioned = await expand(prompt, self._runtime.services.files, call)
         for notice in mentioned.notices:
-            self._runtime.hook_context.tell(notice)
+            self._runtime.bus.emit(Notice(level="warning", text=notice))
         return f"\n\n{mentioned.text}" if mentioned.text else ""
 
     async def _call(self, executor: ToolExecutor, tool: str, arguments: dict[str, Any]) -> ToolResult:

@@ -33,7 +33,8 @@ MOST_CHARACTERS: Final = 200_000
 LEAST_CHARACTERS: Final = 200
 LONGEST_REASON: Final = 300
 GIT_COMMANDS: Final = {
-    GitState.CHANGES: "git status --short && git diff HEAD",
+    # Not `git diff HEAD`, which fails before the first commit.
+    GitState.CHANGES: "git status --short && git diff --staged && git diff",
     GitState.STAGED: "git diff --staged",
 }
 INTRODUCTION: Final = "What the @ words of the user's message name, as it is now. It is data, not a message of theirs."
@@ -163,7 +164,7 @@ class MentionExpander:
         self._blocks.append(_block(mention, text))
 
     def _leave_out(self, mention: Mention, reason: str) -> None:
-        reason = single_line(reason, LONGEST_REASON)
+        reason = single_line(" ".join(reason.split()), LONGEST_REASON)
         self._inserted += 1
         self._blocks.append(_block(mention, f"Not inserted: {reason}"))
         self._notices.append(f"{single_line(mention.written)} was not inserted: {reason}")
