@@ -56,7 +56,7 @@ class LookAt(msgspec.Struct, frozen=True, kw_only=True):
     may_fail: bool = False
 
 
-class LeftOut(msgspec.Struct, frozen=True):
+class NotInserted(msgspec.Struct, frozen=True):
     """Why nothing is shown for a mention that names something."""
 
     reason: str
@@ -92,18 +92,18 @@ class MentionExpander:
         wanted = self._wanted(mention)
         if wanted is None:
             return
-        shown = wanted if isinstance(wanted, LeftOut) else await self._shown(wanted)
+        shown = wanted if isinstance(wanted, NotInserted) else await self._shown(wanted)
         match shown:
             case None:
                 return
-            case LeftOut(reason):
+            case NotInserted(reason):
                 self._leave_out(mention, reason)
             case str(text):
                 self._insert(mention, text)
             case never:
                 assert_never(never)
 
-    def _wanted(self, mention: Mention) -> LookAt | LeftOut | None:
+    def _wanted(self, mention: Mention) -> LookAt | NotInserted | None:
         """How to look at what is mentioned; None if it names nothing."""
         match mention:
             case PathMention(path=path, lines=lines):
@@ -118,7 +118,7 @@ class MentionExpander:
             case never:
                 assert_never(never)
 
-    def _wanted_path(self, path: str, lines: LineRange | None) -> LookAt | LeftOut | None:
+    def _wanted_path(self, path: str, lines: LineRange | None) -> LookAt | NotInserted | None:
         kind = self._find(path)
         if kind is PathKind.NOTHING and path.startswith("/"):
             # As in Roo, where a mention counts from the workspace.
@@ -128,7 +128,7 @@ class MentionExpander:
             case PathKind.NOTHING:
                 return None
             case PathKind.OUTSIDE:
-                return LeftOut("it is outside of the workspace")
+                return NotInserted("it is outside of the workspace")
             case PathKind.DIRECTORY:
                 return LookAt(tool=self._tools.list_files, arguments={"path": path})
             case PathKind.FILE:
@@ -137,19 +137,19 @@ class MentionExpander:
             case never:
                 assert_never(never)
 
-    async def _shown(self, wanted: LookAt) -> str | LeftOut | None:
+    async def _shown(self, wanted: LookAt) -> str | NotInserted | None:
         if self._room < LEAST_CHARACTERS:
-            return LeftOut("there is no room left for it")
+            return NotInserted("there is no room left for it")
         try:
             result = await self._call(wanted.tool, wanted.arguments)
         except PromptHalted:
             raise
         except PromptNotSent as problem:
-            return LeftOut(str(problem))
+            return NotInserted(str(problem))
         if result.is_error or _has_failed(result):
-            return None if wanted.may_fail else LeftOut(result.content)
+            return None if wanted.may_fail else NotInserted(result.content)
         if result.images:
-            return LeftOut("images cannot be mentioned; read_file shows it")
+            return NotInserted("images cannot be mentioned; read_file shows it")
         return result.content
 
     def _insert(self, mention: Mention, text: str) -> None:
