@@ -144,8 +144,9 @@ def test_the_same_file_can_be_mentioned_again_and_again(workspace: Path) -> None
             await stage.until_ask("completion_result")
             await stage.answer("messageResponse", "Look at @a.txt again")
         await stage.until_ask("completion_result")
-        turns = stage.logged().current.turns  # type: ignore[union-attr]
-        texts = [str(turn) for turn in turns if isinstance(turn, UserTurn)]
+        task = stage.logged().current
+        assert task is not None
+        texts = [str(turn) for turn in task.turns if isinstance(turn, UserTurn)]
         assert len(texts) == 7 and all("1 | alpha" in text for text in texts)
 
     play(workspace, [DONE] * 7, story)
@@ -167,10 +168,10 @@ def test_words_behind_a_command_mention_files_and_the_text_of_the_command_does_n
     script(robota, DONE)
     commands = robota.home / ".robota/commands"
     commands.mkdir(parents=True)
-    (commands / "review.md").write_text("Review $0 closely, unlike @other.txt.")
+    (commands / "inspect.md").write_text("Review $0 closely, unlike @other.txt.")
     (robota.workspace / "a.txt").write_text("alpha\n")
     (robota.workspace / "other.txt").write_text("omega\n")
-    assert robota("-p", "/review @a.txt").code == 0
+    assert robota("-p", "/inspect @a.txt").code == 0
     log = (sessions(robota)[-1] / "log.jsonl").read_text()
     assert "Review @a.txt closely" in log and "1 | alpha" in log and "omega" not in log
 

@@ -22,8 +22,8 @@ def told(robota: Robota) -> str:
 
 def test_a_persons_command_is_put_in_place_of_its_name(robota: Robota) -> None:
     script(robota, DONE)
-    write_skill(robota.home / ".claude/commands", "---\ndescription: Reviews\n---\nReview $0 closely.", "review.md")
-    done = robota("-p", "/review src/a.py")
+    write_skill(robota.home / ".claude/commands", "---\ndescription: Reviews\n---\nReview $0 closely.", "inspect.md")
+    done = robota("-p", "/inspect src/a.py")
     assert (done.code, done.stdout) == (0, "Done.\n")
     assert "Review src/a.py closely." in told(robota)
 
