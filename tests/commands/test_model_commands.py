@@ -48,6 +48,19 @@ def test_another_provider_is_chosen_from_the_profiles(robota: Robota) -> None:
         terminal.wait_for("Large answer.")
 
 
+def test_a_provider_that_cannot_be_used_leaves_the_session_as_it_was(robota: Robota) -> None:
+    working = {"type": "scripted", "model": "small", "options": {"turns": [{"text": "Small answer."}]}}
+    keyless = {"type": "anthropic", "model": "large", "apiKey": "$ENV:NO_SUCH_KEY"}
+    write_settings(robota, {"currentProvider": "one", "providers": {"one": working, "two": keyless}})
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Small answer.")
+        terminal.answer("> ", "/provider two")
+        terminal.wait_for("Going on in the session as it was.")
+        terminal.wait_for(", small.")
+        terminal.answer("> ", "go on")
+        terminal.wait_for("Small answer.")
+
+
 def test_print_mode_says_how_to_change(robota: Robota) -> None:
     two_profiles(robota)
     assert "/provider two  scripted, large" in robota("-p", "/provider").stdout

@@ -56,7 +56,11 @@ def test_print_mode_exports_the_session_that_goes_on(robota: Robota) -> None:
     done = robota("-p", "/export stream-json out.jsonl", "--continue")
     assert done.code == 0 and "out.jsonl" in done.stdout, done
     assert "Painted." in (robota.workspace / "out.jsonl").read_text()
-    assert robota("-p", "/export nowhere/at/all.md", "--continue").code == 1
+    (robota.workspace / "gone.md").symlink_to("nothing")
+    for path in ("nowhere/at/all.md", "~nobody-here/x.md", "gone.md", f"{'x' * 300}.md", "."):
+        refused = robota("-p", f"/export {path}", "--continue")
+        assert refused.code == 1 and refused.stdout == "" and "Traceback" not in refused.stderr, refused
+    assert (robota.workspace / "gone.md").is_symlink()
 
 
 def test_a_session_that_was_searched_for_is_gone_on_with(robota: Robota) -> None:
@@ -145,3 +149,4 @@ def test_print_mode_lists_sessions_and_says_how_to_go_on(robota: Robota) -> None
     missing = robota("-p", "/resume gate")
     assert missing.code == 1 and "There is no session 'gate' here." in missing.stderr
     assert robota("-p", "/search ???").code == 2
+    assert "No other session" in robota("-p", "/search gate\udcff").stdout

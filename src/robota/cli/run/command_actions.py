@@ -1,6 +1,7 @@
 """What the program does for slash commands; each part is loaded when its command is typed."""
 
 import asyncio
+import os
 from pathlib import Path
 
 from robota.app.session import OpenSession
@@ -15,8 +16,6 @@ def command_actions(opened: OpenSession) -> ProgramActions:
         return await asyncio.to_thread(_exported, opened, order)
 
     async def examine() -> View:
-        import os
-
         from robota.cli.commands.doctor import check_table
         from robota.cli.commands.doctor_checks import examine
 
@@ -38,8 +37,11 @@ def _exported(opened: OpenSession, order: ExportOrder) -> str:
     sessions = catalogue(project_places(opened.kept_in, user), user, tell)
     session = find_catalogued(sessions, opened.options.session_id)
     name = order.path or f"robota-{session.id}.{file_ending(order.format)}"
-    path = opened.options.cwd / Path(name).expanduser()
-    if path.exists():
+    try:
+        path = opened.options.cwd / Path(name.replace("\0", "")).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"There is no home directory for {name}. Nothing was written.") from error
+    if os.path.lexists(path):
         raise ConfigError(
             f"{path} is there already. It was left as it is. Say another path: /export {order.format} PATH"
         )

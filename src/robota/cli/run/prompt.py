@@ -147,19 +147,19 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
 
 async def _work(launch: "LaunchOptions", client: "Client") -> int:
     """One session, and those that the person goes over to from there."""
-    ended = await _in_session(launch, client)
-    while not isinstance(ended, int):
-        from robota.cli.run.resuming import launch_wanted
-
-        launch = launch_wanted(launch, ended, os.environ, _warn)
-        ended = await _in_session(launch, _conversing(None))
-    return ended
-
-
-async def _in_session(launch: "LaunchOptions", client: "Client") -> "int | SessionWanted":
     from robota.app.session import open_session
 
     opened = open_session(launch, os.environ)
+    ended = await _in_session(opened, client)
+    while not isinstance(ended, int):
+        from robota.cli.run.resuming import open_wanted
+
+        opened = open_wanted(launch, ended, opened.options.session_id, os.environ, _warn)
+        ended = await _in_session(opened, _conversing(None))
+    return ended
+
+
+async def _in_session(opened: "OpenSession", client: "Client") -> "int | SessionWanted":
     gc.freeze()
     gc.enable()
     for notice in opened.notices:

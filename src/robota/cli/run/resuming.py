@@ -8,8 +8,10 @@ from typing import Final
 
 import msgspec
 
+from robota.app.session import OpenSession, open_session
 from robota.cli.arguments import CommandLine
 from robota.cli.questions import Cancelled, choose, confirm
+from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession, catalogue
@@ -56,11 +58,19 @@ def launch_again(launch: LaunchOptions, directory: Path | None) -> LaunchOptions
     return launch if directory is None else msgspec.structs.replace(launch, resumes=directory, session_id=None)
 
 
-def launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[str, str], tell: Tell) -> LaunchOptions:
-    """The launch options for the session that a person goes over to, which goes on as it was.
+def open_wanted(
+    launch: LaunchOptions, wanted: SessionWanted, left_id: str, env: Mapping[str, str], tell: Tell
+) -> OpenSession:
+    """The session that a person goes over to, or the one they left if that cannot be opened."""
+    try:
+        return open_session(_launch_wanted(launch, wanted, env, tell), env)
+    except (ConfigError, LogError) as error:
+        tell(f"{error} Going on in the session as it was.")
+    return open_session(_launch_wanted(launch, SessionWanted(session_id=left_id), env, tell), env)
 
-    Raises `LogError` if it is gone.
-    """
+
+def _launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[str, str], tell: Tell) -> LaunchOptions:
+    """The launch options for a session that goes on as it was. Raises `LogError` if it is gone."""
     root, user = launch.kept_in or workspace_root(launch.cwd), user_directory(env)
     found = find_catalogued(catalogue(project_places(root, user), user, tell), wanted.session_id)
     return msgspec.structs.replace(

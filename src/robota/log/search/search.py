@@ -20,6 +20,7 @@ from robota.log.search.index import (
     brought_up_to_date,
     without_removed,
 )
+from robota.text.visible import without_surrogates
 
 # What begins and ends a found word in a snippet. Neither can be typed, and both are made visible if they are text.
 FOUND: Final = "\x02"
@@ -88,7 +89,7 @@ def _path(user_directory: Path | None) -> Path | None:
 def match_expression(words: str) -> str:
     """The words as SQLite wants them: all must be there; "quoted words" in this order, `begin*` as a beginning."""
     terms = []
-    for found in PHRASE.finditer(words):
+    for found in PHRASE.finditer(without_surrogates(words)):
         text = found["phrase"] if found["phrase"] is not None else found["word"]
         is_beginning = found["word"] is not None and text.endswith("*")
         text = text.rstrip("*") if is_beginning else text
