@@ -99,6 +99,27 @@ def test_a_denied_file_is_left_out_whatever_the_person_types(robota: Robota) -> 
     assert done.stdout == "Done.\n" and "hunter2" not in log and "Not inserted: " in log
 
 
+def test_changes_are_not_shown_where_they_may_hold_what_is_kept_from_the_model(workspace: Path) -> None:
+    (workspace / "plans.md").write_text("nothing yet\n")
+    git(workspace, "add", "plans.md")
+    git(workspace, "commit", "--quiet", "--message", "The beginning")
+    (workspace / ".robotaignore").write_text("plans.md\n")
+    (workspace / "plans.md").write_text("hunter2\n")
+    told = Told(workspace, "Explain @git-changes.")
+    assert "hunter2" not in told.text and "Not inserted: " in told.added
+
+
+def test_a_hook_that_stops_the_task_keeps_the_prompt_from_being_sent(robota: Robota) -> None:
+    script(robota, DONE)
+    settings = robota.home / ".robota/settings.json"
+    stop = {"type": "command", "command": """echo '{"continue": false, "stopReason": "Enough."}'"""}
+    hooks = {"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [stop]}]}}
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **hooks}))
+    (robota.workspace / "a.txt").write_text("alpha\n")
+    done = robota("-p", "Read @a.txt")
+    assert done.code == 1 and "Enough." in done.stderr and "Done." not in done.stdout
+
+
 def test_nothing_outside_of_the_workspace_and_nothing_that_is_no_file(workspace: Path) -> None:
     outside = workspace.parent / "outside.txt"
     outside.write_text("hunter2\n")
@@ -174,6 +195,18 @@ def test_words_behind_a_command_mention_files_and_the_text_of_the_command_does_n
     assert robota("-p", "/inspect @a.txt").code == 0
     log = (sessions(robota)[-1] / "log.jsonl").read_text()
     assert "Review @a.txt closely" in log and "1 | alpha" in log and "omega" not in log
+
+
+def test_a_command_that_runs_as_a_subtask_takes_along_what_was_mentioned(robota: Robota) -> None:
+    script(robota, {"calls": [call("attempt_completion", result="Read it.")]}, DONE)
+    commands = robota.home / ".robota/commands"
+    commands.mkdir(parents=True)
+    (commands / "deep.md").write_text("---\ncontext: fork\n---\nThink about $0.")
+    (robota.workspace / "a.txt").write_text("alpha\n")
+    assert robota("-p", "/deep @a.txt").stdout == "Done.\n"
+    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    [subtask] = [line for line in log.splitlines() if '"kind":"turn"' in line and "Think about @a.txt." in line]
+    assert "1 | alpha" in subtask
 
 
 def test_a_secret_is_asked_about_in_a_conversation(robota: Robota) -> None:
