@@ -213,7 +213,8 @@ def test_a_secret_is_asked_about_in_a_conversation(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / ".env").write_text("TOKEN=blue\n")
     with Terminal(robota, "What is in @.env?") as terminal:
-        terminal.answer("y yes", "n")
+        terminal.wait_for("y yes")
+        terminal.answer("> ", "n")
         terminal.wait_for("Done.")
     log = (sessions(robota)[-1] / "log.jsonl").read_text()
     assert "TOKEN=blue" not in log and "Not inserted: " in log
