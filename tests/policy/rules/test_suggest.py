@@ -24,6 +24,9 @@ from tests.policy.judging import judge, says, writing
         ("git rebase main", ["Bash(git rebase main)"], None),
         ("git push --receive-pack=x", ["Bash(git push --receive-pack=x)"], None),
         ("cp a b", ["Bash(cp a b)"], None),
+        # Found by the gate: they write temporary files, whatever they are told.
+        ("zgrep x a.gz", ["Bash(zgrep x a.gz)"], None),
+        ("objdump -d a.o", ["Bash(objdump -d a.o)"], None),
         ("git add src", ["Bash(git add src)"], ["Bash(git add *)"]),
         ("gh pr view 5", ["Bash(gh pr view 5)"], ["Bash(gh pr view *)"]),
         ("cargo build", ["Bash(cargo build)"], ["Bash(cargo build *)"]),

@@ -42,7 +42,7 @@ RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
 ONLY_EXACTLY: Final = frozenset(
     """
     cp mv ln tee install truncate tar zip unzip sed less more man patch xxd split csplit iconv shuf sdiff gzip bzip2 xz
-    zstd openssl gpg ffmpeg convert magick pandoc dot protoc ptx zgrep zdiff zcmp zless zmore
+    zstd openssl gpg ffmpeg convert magick pandoc dot protoc ptx zgrep zdiff zcmp zless zmore objdump
     """.split()
 )
 ONLY_EXACTLY_WITHIN: Final = frozenset(
