@@ -144,6 +144,14 @@ def test_S8_a_search_behind_dashes_may_name_older_versions(workspace: Path) -> N
     assert judge("git grep x 'HEAD^{tree}'", workspace).decision is Decision.ASK
 
 
+@pytest.mark.parametrize("command", ["git show --all ':!a.txt'", "git show ':!a.txt'", "git show --all HEAD:a.txt"])
+def test_S8_what_git_shows_beside_a_file_that_is_named(command: str, workspace: Path) -> None:
+    """Found by the gate: a pattern is no file, and with `--all` more is shown than what is named."""
+    (workspace / ".robotaignore").write_text("private/\n")
+    assert judge(command, workspace).decision is Decision.ASK
+    assert judge("git show HEAD:a.txt", workspace).decision is Decision.ALLOW
+
+
 @pytest.mark.parametrize("command", ["rg s* words a.txt -uu", "rg -e words s* -uu", "grep -r w* words"])
 def test_S14_a_pattern_of_the_shell_in_a_search_may_become_a_directory_with_a_secret(
     command: str, workspace: Path

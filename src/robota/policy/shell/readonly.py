@@ -36,6 +36,10 @@ PATCH_OF: Final = {"status": frozenset({"-v"}), "cat-file": frozenset({"-p"})}
 # git compares files with what it knows of them, which runs filters, or turns them into text.
 COMPARING: Final = frozenset({"status", "diff", "blame", "ls-files", "grep", "check-ignore"})
 DIFFING: Final = frozenset({"blame"})
+# Flags by which git looks at versions that no word names.
+MORE_VERSIONS: Final = frozenset(
+    "--all --branches --tags --remotes --glob --reflog --walk-reflogs -g --bisect --stdin --merge".split()
+)
 NO_PROGRAMS: Final = frozenset({"--no-ext-diff", "--no-textconv"})
 GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
 OBJECT: Final = re.compile(r"[0-9a-f]{4,}", re.IGNORECASE)
@@ -331,7 +335,8 @@ def _search_of_git(definition: ReadOnlyCommand, subcommand: str, words: SortedWo
     may_be_object = subcommand in {"show", "cat-file"} and any(OBJECT.fullmatch(word) for word in before)
     if not _prints(definition.content, subcommand, words.flags) and not (may_be_object and subcommand == "show"):
         return None
-    if subcommand in {"show", "cat-file"} and before and all(map(_names_a_file, before)):
+    names_only_files = bool(before) and all(map(_names_a_file, before)) and MORE_VERSIONS.isdisjoint(words.flags)
+    if subcommand in {"show", "cat-file"} and names_only_files:
         return None
     if subcommand == "cat-file" and not may_be_object:
         # A commit or a tag, of which no file is shown.
@@ -357,8 +362,9 @@ def _looks_at_present(subcommand: str, flags: list[str], before: list[str]) -> b
 
 def _names_a_file(word: str) -> bool:
     """`HEAD:src/a.py` or `:a.py`, which is judged by its name; `:/words` is a commit."""
-    _, colon, path = word.partition(":")
-    return bool(colon and path) and not path.startswith("/")
+    version, colon, path = word.partition(":")
+    # Without a version these signs begin a pattern for all paths but some, or from the top on.
+    return bool(colon and path) and not path.startswith("/" if version else ("/", "!", "^", "("))
 
 
 def _prints(content: Content, subcommand: str, flags: list[str]) -> bool:
