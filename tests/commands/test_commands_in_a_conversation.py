@@ -11,10 +11,14 @@ def test_help_names_every_command_and_one_command_explains_itself(robota: Robota
     script(robota, ANSWER)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/help")
-        shown = terminal.wait_for("/compact [WORDS]")
-        assert "/exit" in shown and "/mode [MODE]" in shown and "acceptEdits" in shown
-        terminal.answer("> ", "/help cost")
-        assert "/exit" not in terminal.wait_for("> ")
+        shown = terminal.wait_for("> ")
+        assert "/exit" in shown and "/mode [MODE]" in shown and "acceptEdits" not in shown
+        terminal.press("/help mode\n")
+        shown = terminal.wait_for("> ")
+        assert "/exit" not in shown and "acceptEdits" in shown
+        terminal.press("/help nothing\n")
+        terminal.wait_for("There is no command /nothing.")
+        terminal.wait_for("> ")
         terminal.press("/exit\n")
         assert terminal.end() == 0
 

@@ -350,7 +350,7 @@ class Conversation:
     async def _show_outcome(self, outcome: CommandOutcome | None) -> None:
         match outcome:
             case CommandShown(view=view):
-                self._show_lines(whole_view(view))
+                self._show_lines(whole_view(view, width=self._lines.width))
             case ContextShown():
                 self._show_lines(ledger_lines(outcome.update, self._lines.width, whole=outcome.is_whole))
             case PreviewShown(preview=preview):

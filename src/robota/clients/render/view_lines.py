@@ -8,7 +8,7 @@ import msgspec
 
 from robota.clients.render.diff import TAB, short_diff, whole_diff
 from robota.clients.terminal.line import BOLD, DIM, INSET, RED, Line
-from robota.clients.terminal.width import columns_of
+from robota.clients.terminal.width import columns_of, wrapped
 from robota.protocol.message import TodoItem
 from robota.protocol.views import (
     DiffsView,
@@ -24,6 +24,7 @@ from robota.protocol.views import (
 from robota.text.visible import visible
 
 SHORT_OUTPUT_LINES: Final = 10
+WIDEST_COLUMN: Final = 32
 TODO_MARKS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
 
 
@@ -43,8 +44,8 @@ def short_view(view: View | None) -> Iterator[Line]:
             assert_never(never)
 
 
-def whole_view(view: View | None, *, choosable_hunks: int = 0) -> Iterable[Line]:
-    """Everything, with what cannot be seen made visible."""
+def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None = None) -> Iterable[Line]:
+    """Everything, with what cannot be seen made visible. `width` is that of the terminal, where there is one."""
     match view:
         case DiffView():
             return whole_diff(view, is_numbered=choosable_hunks > 0)
@@ -57,7 +58,7 @@ def whole_view(view: View | None, *, choosable_hunks: int = 0) -> Iterable[Line]
         case TextView():
             return _text(view.text)
         case TableView():
-            return _table(view)
+            return _table(view, width)
         case TodoView():
             return todo_lines(msgspec.convert(view.items, tuple[TodoItem, ...]))
         case None:
@@ -102,13 +103,18 @@ def _named(field: NamedText) -> Iterator[Line]:
     yield from (Line(f"{INSET}  {line}") for line in more)
 
 
-def _table(view: TableView) -> Iterator[Line]:
-    """Columns as wide as their widest cell; the last one is left as it is."""
+def _table(view: TableView, width: int | None) -> Iterator[Line]:
+    """Columns as wide as their widest cell, up to a limit; the last one is broken where the terminal ends."""
     rows = [[visible(cell, TAB) for cell in row] for row in (view.columns, *view.rows)]
-    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
-    for number, row in enumerate(rows):
-        padded = (cell + " " * (width - columns_of(cell)) for cell, width in zip(row, widths, strict=True))
-        yield Line(f"{INSET}{'  '.join(padded)}".rstrip(), DIM if number == 0 else None)
+    widths = [min(WIDEST_COLUMN, max(map(columns_of, column))) for column in zip(*rows, strict=True)][:-1]
+    indent = INSET + " " * sum(each + 2 for each in widths)
+    for number, (*cells, last) in enumerate(rows):
+        padded = (cell + " " * (each - columns_of(cell)) for cell, each in zip(cells, widths, strict=True))
+        front = INSET + "".join(f"{cell}  " for cell in padded)
+        # A cell that is wider than its column has a line for itself.
+        text = f"{front.rstrip()}\n{indent}{last}" if columns_of(front) > columns_of(indent) else front + last
+        for line in wrapped(text, width, indent).split("\n"):
+            yield Line(line.rstrip(), DIM if number == 0 else None)
 
 
 def _short_output(view: TerminalView) -> Iterator[Line]:

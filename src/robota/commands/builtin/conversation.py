@@ -11,6 +11,7 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     SlashCommandInfo,
+    SubcommandInfo,
 )
 from robota.protocol.views import TableView
 
@@ -20,10 +21,15 @@ def conversation_commands(
 ) -> Iterable[SlashCommand]:
     """`/help`, `/clear`, `/retry` and `/exit`. `all_commands` gives what there is to help with."""
 
-    async def help(arguments: str) -> CommandOutcome:
+    async def help(arguments: str) -> CommandOutcome | Refused:
         infos = [command.info for command in all_commands()]
         wanted = arguments.removeprefix("/")
-        return _help(info for info in infos if not wanted or wanted in (info.name, *info.aliases))
+        if not wanted:
+            return _table((_usage(info), info.description) for info in infos)
+        info = next((info for info in infos if wanted in (info.name, *info.aliases)), None)
+        if info is None:
+            return Refused(code="unknown_command", message=f"There is no command /{wanted}. /help lists them.")
+        return _table(((_usage(info), info.description), *map(_subcommand_row, info.subcommands)))
 
     async def clear(arguments: str) -> CommandOutcome | Refused:
         receipt = await session.submit(ClearTask())
@@ -59,9 +65,13 @@ def conversation_commands(
     )
 
 
-def _help(infos: Iterable[SlashCommandInfo]) -> CommandShown:
-    rows: list[tuple[str, str]] = []
-    for info in infos:
-        rows.append((f"/{info.name} {info.argument_hint}".strip(), info.description))
-        rows.extend((f"  {sub.name} {sub.argument_hint}".rstrip(), sub.description) for sub in info.subcommands)
+def _usage(info: SlashCommandInfo) -> str:
+    return f"/{info.name} {info.argument_hint}".strip()
+
+
+def _subcommand_row(subcommand: SubcommandInfo) -> tuple[str, str]:
+    return f"  {subcommand.name} {subcommand.argument_hint}".rstrip(), subcommand.description
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> CommandShown:
     return CommandShown(view=TableView(columns=("command", "what it does"), rows=tuple(rows)))
