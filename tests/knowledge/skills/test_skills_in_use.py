@@ -89,6 +89,19 @@ def test_allowed_tools_of_a_skill_spare_the_question_only_while_it_is_followed(r
         terminal.wait_for("In default mode a person decides")
 
 
+def test_words_after_an_interruption_end_what_a_skill_allowed(robota: Robota) -> None:
+    text = "---\ndescription: d\nallowed-tools: Bash(touch *)\n---\nTouch it."
+    write_skill(robota.home / ".robota/skills/toucher", text)
+    slow, touch = ({"calls": [call("execute_command", command=command)]} for command in ("sleep 600", "touch made"))
+    script(robota, slow, touch, DONE)
+    with Terminal(robota, "/toucher") as terminal:
+        terminal.wait_for("Bash sleep 600")
+        terminal.press("\x03")
+        terminal.answer("> ", "do something else")
+        terminal.wait_for("In default mode a person decides")
+    assert not (robota.workspace / "made").exists()
+
+
 def test_a_forked_skill_runs_in_a_task_of_its_own_and_only_its_answer_comes_back(robota: Robota) -> None:
     write_skill(robota.home / ".robota/skills/deep", "---\ndescription: d\ncontext: fork\n---\nThink hard about $0.")
     script(robota, {"calls": [call("attempt_completion", result="It is the roof.")]}, {"text": "The roof, then."})

@@ -211,6 +211,8 @@ class TaskRunner:
         if not isinstance(answer, Approve) and not answer.has_words:
             return False
         if answer.has_words:
+            # What a skill allowed was for the prompt that named it.
+            task.runtime.turn_grants.clear()
             task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
         task.hear(answer.text or RESUMPTION, answer.images, is_prompt=answer.has_words)
         return True
