@@ -40,9 +40,10 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
 def main() -> int:
     options = parse()
     measurements: list[Measurement] = []
-    with bench() as place:
-        for name in options.parts or PARTS:
-            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+    for name in options.parts or PARTS:
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        # A place for each part: what one sets up, like another profile, must not be what the next is measured with.
+        with bench() as place:
             measurements += PARTS[name](place)
     print(table(measurements))
     if options.json:
