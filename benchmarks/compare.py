@@ -63,7 +63,7 @@ def best_of_rounds(other: Path, part: str, rounds: int) -> tuple[dict[str, Row],
 def run_part(tree: Path, part: str) -> list[Row]:
     """One part of `make bench` in `tree`; no rows if that tree does not know the part yet."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        command = [tree.absolute() / ".venv/bin/python", "-m", "benchmarks", part, "--json", file.name]
+        command = [str(tree.absolute() / ".venv/bin/python"), "-m", "benchmarks", part, "--json", file.name]
         subprocess.run(command, cwd=tree, capture_output=True, check=False)
         written = Path(file.name).read_bytes()
     return msgspec.json.decode(written, type=Rows).measurements if written else []
