@@ -16,7 +16,7 @@ SUBCOMMANDS = {
     "trust": ("robota.cli.commands.trust", "decide whether the configuration of a workspace takes effect"),
     "policy": ("robota.cli.commands.policy", "explain what may run and why, test rules, try others on past sessions"),
     "worktree": ("robota.cli.commands.worktree", "list and remove the worktrees that sessions (-w) left"),
-    "mcp": ("robota.cli.commands.mcp", "look at MCP servers and what changed in them, approve the changes"),
+    "mcp": ("robota.cli.commands.mcp.command", "add, import, test and approve MCP servers; be one"),
     "doctor": ("robota.cli.commands.doctor", "check everything Robota needs"),
     "protocol": ("robota.cli.commands.protocol", "for authors of clients: state of messages, JSON Schema"),
 }

@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,12 +18,12 @@ from robota.config.settings.key_path import KeyPath, join_key, split_key
 from robota.config.settings.layers import Layer, Origin
 from robota.config.settings.load import Settings, load_settings
 from robota.config.settings.merge import Entry, is_gathered, nested
+from robota.config.settings.own_change import own_change
 from robota.config.settings.schema import settings_schema
 from robota.config.settings.validation import type_of
 from robota.config.settings.workspace_filter import AFTER_TRUST, ALWAYS
 from robota.config.settings.workspace_layers import WORKSPACE_FILES
 from robota.config.settings.writer import read_raw, remove_value, set_value
-from robota.config.trust.decision import remember
 from robota.secrets.named_values import mask_settings
 from robota.text.visible import single_line
 
@@ -226,15 +225,11 @@ def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, writ
     if options.scope == "user":
         write(0o600)
         return
-    root = _root(options)
-    before = load_settings(root, env).trust
-    made = not path.parent.exists()
-    write(SHARED_MODE if options.scope == "project" else 0o600)
-    if made:
-        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-    after = load_settings(root, env).trust
-    if before is not None and before.is_given and after is not None:
-        remember("yes", after.snapshot, env, time.time_ns() // 1_000_000)
+    with own_change(_root(options), env):
+        made = not path.parent.exists()
+        write(SHARED_MODE if options.scope == "project" else 0o600)
+        if made:
+            (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
     if options.scope == "project":
         print(f"git ignores {path.parent.name}/. To share the file: git add --force {PROJECT_SETTINGS}")
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +13,8 @@ from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.json_text import NotAnObject, read_object
 from robota.secrets.named_values import is_reference
+
+BYTE_ORDER_MARK: Final = "\ufeff"
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -104,6 +106,30 @@ def change_settings(path: Path, change: Change, *, mode: int = PRIVATE, within: 
         raise _cannot_write(path, error) from error
 
 
+def change_text(path: Path, change: Callable[[str], str], *, mode: int = PRIVATE, within: Path | None = None) -> None:
+    """The same for a change of the text, which can keep what it does not mean. It may raise `NotAnObject`."""
+    follow = within is None
+    try:
+        with _settings_place(path, within) as target, only_writer(target.parent):
+            before = _text_at(target, follow=follow)
+            after = change(before.removeprefix(BYTE_ORDER_MARK))
+            keep_backup(target, follow=follow)
+            mark = BYTE_ORDER_MARK if before.startswith(BYTE_ORDER_MARK) else ""
+            replace_file(target, (mark + after).encode(), mode=mode)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _cannot_write(path, error) from error
+    except NotAnObject as error:
+        text = f"{path}, line {error.line}: {error.problem}. The file was left as it is. Correct it and try again."
+        raise ConfigError(text) from error
+
+
+def _text_at(path: Path, *, follow: bool) -> str:
+    try:
+        return read_file(path, follow=follow).decode()
+    except FileNotFoundError:
+        return ""
+
+
 @contextmanager
 def _settings_place(path: Path, within: Path | None) -> Iterator[Path]:
     if within is None:
@@ -113,7 +139,7 @@ def _settings_place(path: Path, within: Path | None) -> Iterator[Path]:
         yield directory / path.name
 
 
-def _cannot_write(path: Path, error: OSError) -> ConfigError:
+def _cannot_write(path: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
     return ConfigError(
         f"The settings file {path} cannot be written: {error}. What was there is unchanged. "
         "Check the permissions of its directory, or set ROBOTA_HOME to another."

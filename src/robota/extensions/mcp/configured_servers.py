@@ -21,22 +21,17 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
 
-class _Written(msgspec.Struct, frozen=True):
+class WrittenServer(msgspec.Struct, frozen=True):
+    """An entry as it stands in a file, right or wrong."""
+
     entry: Any
     where: str
 
 
 def configured(settings: Settings, env: Mapping[str, str]) -> Configured:
-    """A whole entry wins: settings over `.robota/mcp.json` over `.mcp.json`."""
-    written: dict[str, _Written] = {}
-    notices: list[str] = []
-    trust = settings.trust
-    if trust is not None and trust.is_given:
-        for path in FILES:
-            written |= _of_file(trust.snapshot, path, notices)
-    for name, entry in settings.values.mcp_servers.items():
-        origin = settings.origin((SECTION, name))
-        written[name] = _Written(entry, origin.where if origin is not None else "the settings")
+    """The servers that can be started."""
+    written, problems = written_servers(settings)
+    notices = list(problems)
     servers: list[Server] = []
     for name in sorted(written):
         server, problems = read_server(name, written[name].entry, written[name].where, env)
@@ -46,7 +41,21 @@ def configured(settings: Settings, env: Mapping[str, str]) -> Configured:
     return Configured(servers=tuple(servers), notices=tuple(notices))
 
 
-def _of_file(snapshot: Snapshot, path: str, notices: list[str]) -> dict[str, _Written]:
+def written_servers(settings: Settings) -> tuple[dict[str, WrittenServer], tuple[str, ...]]:
+    """The entries by name, and notices. A whole entry wins: settings over `.robota/mcp.json` over `.mcp.json`."""
+    written: dict[str, WrittenServer] = {}
+    notices: list[str] = []
+    trust = settings.trust
+    if trust is not None and trust.is_given:
+        for path in FILES:
+            written |= _of_file(trust.snapshot, path, notices)
+    for name, entry in settings.values.mcp_servers.items():
+        origin = settings.origin((SECTION, name))
+        written[name] = WrittenServer(entry, origin.where if origin is not None else "the settings")
+    return written, tuple(notices)
+
+
+def _of_file(snapshot: Snapshot, path: str, notices: list[str]) -> dict[str, WrittenServer]:
     """The very bytes that were trusted, not read again."""
     if all(source.path != path for source in snapshot.sources):
         return {}
@@ -62,4 +71,4 @@ def _of_file(snapshot: Snapshot, path: str, notices: list[str]) -> dict[str, _Wr
     except (NotAnObject, UnicodeDecodeError) as error:
         notices.append(f"{where} was left out: {error}. Its MCP servers do not start; it was left as it is.")
         return {}
-    return {name: _Written(entry, where) for name, entry in section.items()}
+    return {name: WrittenServer(entry, where) for name, entry in section.items()}

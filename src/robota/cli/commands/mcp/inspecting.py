@@ -1,15 +1,13 @@
-"""`robota mcp`: look at the MCP servers of this workspace and at what changed in them, and approve the changes."""
+"""`robota mcp list`, `test` and `approve`: start servers, and show what they offer and what changed in it."""
 
 import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from robota.cli.command_parser import CommandParser
-from robota.config.errors import ConfigError
+from robota.cli.output import print_json
 from robota.config.settings.load import load_settings
 from robota.text.visible import single_line
 
@@ -19,78 +17,75 @@ if TYPE_CHECKING:
 
 EXIT_SUCCESS: Final = 0
 EXIT_FAILED: Final = 1
-EXIT_CONFIGURATION: Final = 3
 LONGEST_DIFF: Final = 200
 LONGEST_LINE: Final = 300
 LAST_LINES: Final = 10
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `robota mcp …`; the arguments begin after `mcp`."""
-    options = _parser().read(argv)
-    try:
-        return asyncio.run(_run(options))
-    except OSError as error:
-        print(f"robota: {options.cwd} cannot be used: {error.strerror}.", file=sys.stderr)
-    except ConfigError as error:
-        print(f"robota: {error}", file=sys.stderr)
-    return EXIT_CONFIGURATION
-
-
-def _parser() -> CommandParser:
-    parser = CommandParser(
-        prog="robota mcp", description="MCP servers: start them, see what they offer, approve what changed."
-    )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser(
-        "list", help="start every server and show its tools, and what changed since they were approved"
-    )
-    approve = actions.add_parser("approve", help="accept the tools of a server as they are now")
-    approve.add_argument("server", metavar="SERVER", help="its name")
-    for action in (listing, approve):
-        action.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    return parser
+def run(options: argparse.Namespace) -> int:
+    """Run the action."""
+    return asyncio.run(_run(options))
 
 
 async def _run(options: argparse.Namespace) -> int:
     from robota.app.mcp import configured_servers
 
-    root = options.cwd.resolve(strict=True)
+    root: Path = options.root
     settings = load_settings(root, os.environ)
     servers, notices = configured_servers(settings, root, root, os.environ)
     for notice in (*settings.notices, *notices):
         print(f"robota: {notice}", file=sys.stderr)
     if servers is None:
-        print("No MCP server is configured here.")
+        print("[]" if options.action == "list" and options.json else "No MCP server is configured here.")
         return EXIT_SUCCESS if options.action == "list" else EXIT_FAILED
     try:
-        return await (_list(servers) if options.action == "list" else _approve(servers, options.server))
+        if options.action == "list":
+            return _show(await servers.inspect(), as_json=options.json)
+        if options.server not in servers.names:
+            return _unknown(options.server, servers)
+        reports = await servers.inspect(options.server)
+        return _approve(servers, reports[0]) if options.action == "approve" else _show(reports, as_json=options.json)
     finally:
         await servers.close()
 
 
-async def _list(servers: "McpServers") -> int:
+def _show(reports: "tuple[ServerReport, ...]", *, as_json: bool) -> int:
     """Exits with 0 if every server works and nothing waits for approval."""
-    reports = await servers.inspect()
-    for report in reports:
-        _describe(report)
+    if as_json:
+        print_json([_as_data(report) for report in reports])
+    else:
+        for report in reports:
+            _describe(report)
     in_need = [report for report in reports if report.failure or report.unknown or report.changes]
     return EXIT_FAILED if in_need else EXIT_SUCCESS
 
 
-async def _approve(servers: "McpServers", name: str) -> int:
-    if name not in servers.names:
-        known = ", ".join(servers.names)
-        print(f"robota: There is no MCP server {single_line(name)!r} here. There are: {known}.", file=sys.stderr)
-        return EXIT_FAILED
-    [report] = await servers.inspect(name)
+def _unknown(name: str, servers: "McpServers") -> int:
+    known = ", ".join(servers.names)
+    print(f"robota: There is no MCP server {single_line(name)!r} here. There are: {known}.", file=sys.stderr)
+    return EXIT_FAILED
+
+
+def _approve(servers: "McpServers", report: "ServerReport") -> int:
     _describe(report)
     if report.failure is not None:
         print("robota: Nothing was approved.", file=sys.stderr)
         return EXIT_FAILED
     servers.pins.pin(report.server, report.tools)
-    print(f"The tools of {name} are approved as they are shown here: {len(report.tools)}.")
+    print(f"The tools of {report.server.name} are approved as they are shown here: {len(report.tools)}.")
     return EXIT_SUCCESS
+
+
+def _as_data(report: "ServerReport") -> dict[str, Any]:
+    return {
+        "name": report.server.name,
+        "where": report.server.where,
+        "status": report.state.status,
+        "problem": report.failure or report.unknown,
+        "tools": [tool.name for tool in report.tools],
+        "changed": [change.after.name for change in report.changes],
+        "isApproved": report.pins is not None and not report.changes,
+    }
 
 
 def _describe(report: "ServerReport") -> None:

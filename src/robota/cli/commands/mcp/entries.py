@@ -1,0 +1,179 @@
+"""`robota mcp add`, `get` and `remove`: entries of servers in the files that hold them."""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.cli.commands.mcp.command import ADDRESS
+from robota.cli.output import print_json
+from robota.config.errors import ConfigError
+from robota.config.paths import LOCAL_SETTINGS, settings_path
+from robota.config.settings.json_edit import with_member, without_member
+from robota.config.settings.load import load_settings
+from robota.config.settings.own_change import own_change
+from robota.config.settings.writer import change_text, read_raw
+from robota.extensions.mcp.configured_servers import FILES, SECTION, written_servers
+from robota.extensions.mcp.definitions import problem_with_server
+from robota.secrets.named_values import mask_settings
+from robota.text.visible import single_line
+
+EXIT_SUCCESS: Final = 0
+EXIT_FAILED: Final = 1
+IN_WORKSPACE: Final = {"project": FILES[0], "local": LOCAL_SETTINGS}
+SHARED_MODE: Final = 0o644
+PRIVATE_MODE: Final = 0o600
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the action."""
+    root: Path = options.root
+    match options.action:
+        case "add":
+            return _add(options, root, os.environ)
+        case "get":
+            return _get(options, root, os.environ)
+        case _:
+            return _remove(options, root, os.environ)
+
+
+class EntryFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that holds entries. `within` is the workspace it belongs to, whose links are not followed."""
+
+    path: Path
+    mode: int = PRIVATE_MODE
+    within: Path | None = None
+
+    def entries(self) -> dict[str, Any]:
+        """The entries there are; raises `ConfigError` if the file cannot be understood."""
+        section = read_raw(self.path, follow=self.within is None).get(SECTION, {})
+        return section if isinstance(section, dict) else {}
+
+    def write(self, name: str, entry: Mapping[str, Any], env: Mapping[str, str]) -> None:
+        """Set one entry and keep all else of the file as it is."""
+        self._change(partial(with_member, key=(SECTION, name), value=entry), env)
+
+    def remove(self, name: str, env: Mapping[str, str]) -> None:
+        """Take one entry out and keep all else of the file as it is."""
+        self._change(partial(without_member, key=(SECTION, name)), env)
+
+    def _change(self, change: Any, env: Mapping[str, str]) -> None:
+        if self.within is None:
+            change_text(self.path, change, mode=self.mode)
+            return
+        with own_change(self.within, env):
+            made = not self.path.parent.exists()
+            change_text(self.path, change, mode=self.mode, within=self.within)
+            if made:
+                (self.path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+
+
+def file_of_scope(scope: str, root: Path, env: Mapping[str, str]) -> EntryFile:
+    """Where a scope keeps its servers."""
+    if scope == "user":
+        return EntryFile(path=settings_path(env))
+    mode = SHARED_MODE if scope == "project" else PRIVATE_MODE
+    return EntryFile(path=root / IN_WORKSPACE[scope], mode=mode, within=root)
+
+
+def _add(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> int:
+    entry = _entry_in(options)
+    problem = problem_with_server(options.server, entry)
+    if problem is not None:
+        raise ConfigError(f"MCP server {single_line(options.server)}: {problem}. Nothing was written.")
+    file = file_of_scope(options.scope, root, env)
+    if options.server in file.entries() and not options.replace:
+        raise ConfigError(f"{options.server} is in {file.path} already. Nothing was written. To replace it: --replace")
+    file.write(options.server, entry, env)
+    print(f"{options.server} was added to {file.path}. To try it: robota mcp test {options.server}")
+    _say_if_overruled(options.server, file, root, env)
+    return EXIT_SUCCESS
+
+
+def _entry_in(options: argparse.Namespace) -> dict[str, Any]:
+    if options.json is not None:
+        return _entry_of_json(options.json)
+    target, *args = (options.url, *options.command) if options.url else options.command or [""]
+    if not target:
+        raise ConfigError("A command to start is missing, or the address of a server. Nothing was written.")
+    timeout = {} if options.timeout is None else {"timeout": options.timeout}
+    if options.transport == "http" or (options.transport is None and target.startswith(ADDRESS)):
+        if args or options.env:
+            raise ConfigError("A server elsewhere has no arguments and no environment. Nothing was written.")
+        headers = dict(_pair(each, ":", "--header") for each in options.header)
+        return {"type": "http", "url": target, **({"headers": headers} if headers else {}), **timeout}
+    if options.header:
+        raise ConfigError("Only a server elsewhere has headers. Nothing was written.")
+    variables = dict(_pair(each, "=", "--env") for each in options.env)
+    entry: dict[str, Any] = {"command": target}
+    if args:
+        entry["args"] = args
+    return {**entry, **({"env": variables} if variables else {}), **timeout}
+
+
+def _entry_of_json(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise ConfigError(f"--json needs a JSON object: {error}. Nothing was written.") from error
+
+
+def _pair(written: str, mark: str, option: str) -> tuple[str, str]:
+    name, found, value = written.partition(mark)
+    if not found or not name.strip():
+        raise ConfigError(f"{option} {single_line(written)!r} is not NAME{mark}VALUE. Nothing was written.")
+    return name.strip(), value.strip() if mark == ":" else value
+
+
+def _say_if_overruled(name: str, file: EntryFile, root: Path, env: Mapping[str, str]) -> None:
+    settings = load_settings(root, env)
+    winner = written_servers(settings)[0].get(name)
+    if winner is None:
+        told = "robota trust shows what it brings and lets you decide"
+        print(f"It has no effect yet, because this workspace is not trusted: {told}.", file=sys.stderr)
+    elif winner.where != str(file.path):
+        print(f"It has no effect here: {winner.where} has a server of that name too, and wins.", file=sys.stderr)
+
+
+def _get(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> int:
+    written = written_servers(load_settings(root, env))[0]
+    found = written.get(options.server)
+    if found is None:
+        return _none_such(options.server, written)
+    entry = mask_settings(found.entry)
+    if options.json:
+        print_json({"name": options.server, "where": found.where, "entry": entry})
+        return EXIT_SUCCESS
+    print(f"{options.server}  ({single_line(found.where, 4096)})")
+    print_json(entry)
+    problem = problem_with_server(options.server, found.entry)
+    if problem is not None:
+        print(f"robota: It does not start: {problem}.", file=sys.stderr)
+    return EXIT_SUCCESS if problem is None else EXIT_FAILED
+
+
+def _remove(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> int:
+    scopes = (options.scope,) if options.scope else ("local", "project", "user")
+    files = [file_of_scope(scope, root, env) for scope in scopes]
+    holders = [file for file in files if options.server in file.entries()]
+    if not holders:
+        places = ", ".join(str(file.path) for file in files)
+        print(f"robota: {single_line(options.server)} is not in {places}. Nothing was changed.", file=sys.stderr)
+        return EXIT_FAILED
+    if len(holders) > 1:
+        places = " and ".join(str(file.path) for file in holders)
+        raise ConfigError(f"{options.server} is in {places}. Nothing was changed. Say which with --scope.")
+    holders[0].remove(options.server, env)
+    print(f"{options.server} is not in {holders[0].path} any more.")
+    return EXIT_SUCCESS
+
+
+def _none_such(name: str, written: Mapping[str, Any]) -> int:
+    known = ", ".join(sorted(written)) or "none"
+    print(f"robota: There is no MCP server {single_line(name)!r} here. There are: {known}.", file=sys.stderr)
+    return EXIT_FAILED

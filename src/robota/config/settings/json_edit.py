@@ -1,0 +1,134 @@
+"""Changes one member of a JSON file and keeps every other byte of it: order, blanks, line endings."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.settings.json_text import NotAnObject, read_object
+
+_WHITE: Final = " \t\n\r"
+_DECODER: Final = json.JSONDecoder()
+DEFAULT_INDENT: Final = "  "
+
+
+class _Member(msgspec.Struct, frozen=True):
+    """Where a member of an object stands: its name begins, its value begins, its value ends."""
+
+    name: str
+    begin: int
+    value: int
+    end: int
+
+
+def with_member(text: str, key: Sequence[str], value: Any) -> str:
+    """The text with the member at `key` set; objects on the way to it are made. Raises `NotAnObject`."""
+    read_object(text)
+    place = _skip(text, 0)
+    if place == len(text):
+        return _written(_nested(key, value), DEFAULT_INDENT, "", "\n") + "\n"
+    for depth, name in enumerate(key, start=1):
+        if text[place] != "{":
+            raise NotAnObject(text.count("\n", 0, place) + 1, f"{key[depth - 2]} must be an object")
+        members = _members(text, place)
+        found = _last(members, name)
+        if found is None:
+            return _inserted(text, place, members, depth, name, _nested(key[depth:], value))
+        if depth == len(key):
+            indent = _indent(text)
+            return text[: found.value] + _written(value, indent, indent * depth, _newline(text)) + text[found.end :]
+        place = found.value
+    return text
+
+
+def without_member(text: str, key: Sequence[str]) -> str:
+    """The text without the member at `key`, and as it is if there is none. Raises `NotAnObject`."""
+    read_object(text)
+    while (smaller := _without_last(text, key)) is not None:
+        text = smaller
+    return text
+
+
+def _without_last(text: str, key: Sequence[str]) -> str | None:
+    """The text without the last member at `key`; None if there is none."""
+    place = _skip(text, 0)
+    for depth, name in enumerate(key, start=1):
+        members = _members(text, place) if text[place : place + 1] == "{" else []
+        found = _last(members, name)
+        if found is None:
+            return None
+        if depth == len(key):
+            return _removed(text, place, members, found)
+        place = found.value
+    return None
+
+
+def _inserted(text: str, place: int, members: list[_Member], depth: int, name: str, value: Any) -> str:
+    """The text with a member added at the end of the object that begins at `place`."""
+    newline, indent = _newline(text), _indent(text)
+    begin = members[-1].end if members else place + 1
+    is_on_one_line = bool(members) and "\n" not in text[place : members[0].begin]
+    before = " " if is_on_one_line else newline + indent * depth
+    after = "" if members else newline + indent * (depth - 1)
+    end = begin if members else text.index("}", begin)
+    written = _written(value, indent, indent * depth, newline)
+    return f"{text[:begin]}{',' if members else ''}{before}{json.dumps(name)}: {written}{after}{text[end:]}"
+
+
+def _removed(text: str, place: int, members: list[_Member], gone: _Member) -> str:
+    number = members.index(gone)
+    if len(members) == 1:
+        return text[: place + 1] + text[text.index("}", gone.end) :]
+    if number == 0:
+        return text[: gone.begin] + text[members[1].begin :]
+    return text[: members[number - 1].end] + text[gone.end :]
+
+
+def _members(text: str, place: int) -> list[_Member]:
+    """The members of the object that begins at `place`. The text is known to be JSON."""
+    found: list[_Member] = []
+    place = _skip(text, place + 1)
+    while text[place] != "}":
+        begin = place
+        name, place = _DECODER.raw_decode(text, place)
+        value = _skip(text, _skip(text, place) + 1)
+        _, end = _DECODER.raw_decode(text, value)
+        found.append(_Member(name, begin, value, end))
+        place = _skip(text, end)
+        if text[place] == ",":
+            place = _skip(text, place + 1)
+    return found
+
+
+def _last(members: list[_Member], name: str) -> _Member | None:
+    """Of members with one name the last is the one that counts."""
+    return next((member for member in reversed(members) if member.name == name), None)
+
+
+def _nested(key: Sequence[str], value: Any) -> Any:
+    for name in reversed(key):
+        value = {name: value}
+    return value
+
+
+def _written(value: Any, indent: str, margin: str, newline: str) -> str:
+    lines = json.dumps(value, indent=indent, ensure_ascii=False).split("\n")
+    return (newline + margin).join(lines)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _indent(text: str) -> str:
+    """What the first member of the file is indented by."""
+    line = next((line for line in text.splitlines()[1:] if line.strip()), "")
+    blanks = line[: len(line) - len(line.lstrip(" \t"))]
+    return blanks or DEFAULT_INDENT
+
+
+def _skip(text: str, place: int) -> int:
+    while place < len(text) and text[place] in _WHITE:
+        place += 1
+    return place
