@@ -31,7 +31,7 @@ def test_settings_that_are_a_pipe_are_told_and_not_waited_for(robota: Robota, ar
     assert "not a plain file" in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("name", ["trust.json", "update-check.json", "modes.yaml"])
+@pytest.mark.parametrize("name", ["robota.lock", "update-check.json", "modes.yaml"])
 def test_other_files_of_the_person_that_are_pipes_do_not_hang(robota: Robota, name: str) -> None:
     """R14"""
     script(robota, {"text": "ok"})

@@ -72,10 +72,10 @@ def test_pins_and_answers_in_the_repository_are_nobodys(robota: Robota, tmp_path
     trust(robota)
     robota("mcp", "approve", "a")
     kept = robota.home / ".robota"
-    (kept / "trust.json").rename(tmp_path / "trust.json")
+    (kept / "robota.lock").rename(tmp_path / "robota.lock")
     place = robota.workspace / ".robota"
     (place / "mcp").mkdir(parents=True, exist_ok=True)
-    (place / "trust.json").write_bytes((tmp_path / "trust.json").read_bytes())
+    (place / "robota.lock").write_bytes((tmp_path / "robota.lock").read_bytes())
     (robota.workspace / "PWNED").unlink(missing_ok=True)
     script(robota, {"text": "ok"})
     assert "is not trusted" in robota("-p", "go").stderr

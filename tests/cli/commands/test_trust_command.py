@@ -124,14 +124,14 @@ def test_leaving_the_question_decides_nothing(robota: Robota) -> None:
     with Terminal(robota, "trust") as terminal:
         terminal.wait_for("Do you trust it?")
         assert terminal.leave("\x04") == 1
-    assert not (robota.home / ".robota/trust.json").exists()
+    assert not (robota.home / ".robota/robota.lock").exists()
 
 
 def test_without_a_terminal_nothing_is_trusted_by_itself(robota: Robota) -> None:
     project(robota, ALLOW_TOUCH)
     done = robota("trust")
     assert done.code == 1 and "robota trust --yes" in done.stderr
-    assert not (robota.home / ".robota/trust.json").exists()
+    assert not (robota.home / ".robota/robota.lock").exists()
 
 
 def test_a_workspace_without_configuration_is_never_asked_about(robota: Robota) -> None:

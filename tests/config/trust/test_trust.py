@@ -91,7 +91,7 @@ def test_what_changed_can_be_shown(machine: Machine) -> None:
     (machine.root / ".mcp.json").unlink()
     written(machine.root / ".claude/commands/new.md", "run this")
     trust = trust_of(take_snapshot(machine.root), machine.env)
-    assert [(change.path, change.before, change.after) for change in changes(trust, machine.env)] == [
+    assert [(change.name, change.before, change.after) for change in changes(trust, machine.env)] == [
         (".claude/commands/new.md", None, b"run this"),
         (".mcp.json", b"old", None),
         (".robota/settings.json", b'{\n "language": "fr"\n}', b'{\n "language": "de"\n}'),
@@ -150,9 +150,9 @@ def test_a_workspace_that_brings_nothing_needs_no_trust(machine: Machine) -> Non
 def test_a_store_that_cannot_be_read_trusts_nothing_and_is_left_alone(machine: Machine) -> None:
     machine.project({"language": "fr"})
     machine.trust()
-    store = written(machine.home / ".robota/trust.json", "{oops")
+    store = written(machine.home / ".robota/robota.lock", "{oops")
     settings = machine.load()
-    assert settings.values.language is None and "trust.json" in " ".join(settings.notices)
+    assert settings.values.language is None and "robota.lock" in " ".join(settings.notices)
     with pytest.raises(ConfigError):
         machine.trust()
     assert store.read_text() == "{oops"
@@ -162,7 +162,7 @@ def test_the_store_is_private(machine: Machine) -> None:
     machine.project({"env": {"TOKEN": "x"}})
     machine.trust()
     home = machine.home / ".robota"
-    kept = [home / "trust.json", *(home / "trust").iterdir()]
+    kept = [home / "robota.lock", *(home / "trust").iterdir()]
     assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
 
 

@@ -39,7 +39,7 @@ def run(robota: Robota, server: PlainServer) -> Finished:
 @pytest.mark.parametrize("change", CHANGES)
 def test_t12_whatever_changes_in_a_definition_is_noticed(change: str) -> None:
     before, after = remote(NOTE), remote(CHANGES[change])
-    pins = PinnedTools(server="plain", workspace="/", tools=(before,))
+    pins = PinnedTools(tools=(before,))
     assert changes(pins, [before]) == ()
     assert changes(pins, [after]) == (ToolChange(before=before, after=after),)
 
@@ -76,7 +76,7 @@ def test_looking_at_servers_approves_nothing(robota: Robota, server: PlainServer
     configure(robota, {"plain": server.entry()}, [])
     listed = robota("mcp", "list")
     assert listed.code == 0 and "plain" in listed.stdout and "not used yet" in listed.stdout
-    assert not (robota.home / ".robota/mcp").exists()
+    assert not (robota.home / ".robota/robota.lock").exists()
 
 
 def test_another_entry_is_another_server(robota: Robota, server: PlainServer) -> None:
@@ -88,14 +88,23 @@ def test_another_entry_is_another_server(robota: Robota, server: PlainServer) ->
 
 def test_pins_that_cannot_be_read_are_no_approval(robota: Robota, server: PlainServer) -> None:
     run(robota, server)
-    [pins] = (robota.home / ".robota/mcp").glob("*.json")
-    pins.write_text("{broken")
+    lock = robota.home / ".robota/robota.lock"
+    lock.write_text("{broken")
     done = run(robota, server)
-    assert done.code == 0 and not server.was_called and "its tools are not used" in done.stderr
-    assert pins.read_text() == "{broken"
+    assert done.code == 0 and not server.was_called and "nothing is trusted" in done.stderr
+    assert robota("mcp", "approve", "plain").code == 3 and lock.read_text() == "{broken"
+    lock.unlink()
     assert robota("mcp", "approve", "plain").code == 0
     run(robota, server)
     assert server.was_called
+
+
+def test_a_tool_whose_seen_words_are_lost_has_to_be_approved_again(robota: Robota, server: PlainServer) -> None:
+    run(robota, server)
+    for kept in (robota.home / ".robota/trust").iterdir():
+        kept.unlink()
+    assert "changed its tools since you approved them: note" in run(robota, server).stderr
+    assert not server.was_called
 
 
 def test_t12_a_change_in_mid_session_blocks_the_tool_at_once(workspace: Path, tmp_path: Path) -> None:

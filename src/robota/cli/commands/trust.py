@@ -12,7 +12,8 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
-from robota.config.trust.decision import ChangedFile, Trust, TrustState, changes, forget, is_trusted_by_person, remember
+from robota.config.trust.decision import Trust, TrustState, changes, forget, is_trusted_by_person, remember
+from robota.config.trust.lock_file import ChangedPart
 from robota.text.visible import single_line
 
 TRUSTED: Final = 0
@@ -126,12 +127,12 @@ def _describe(trust: Trust, env: Mapping[str, str]) -> None:
         print(f"  {single_line(source.path, 200)}  ({size})")
 
 
-def _print_change(change: ChangedFile) -> None:
+def _print_change(change: ChangedPart) -> None:
     from difflib import unified_diff
 
     before, after = _lines(change.before), _lines(change.after)
     verb = "removed" if change.after is None else "new" if change.before is None else "changed"
-    print(f"  {single_line(change.path, 200)}: {verb}")
+    print(f"  {single_line(change.name, 200)}: {verb}")
     lines = list(unified_diff(before, after, lineterm="", n=2))[2:]
     for line in lines[:LONGEST_DIFF]:
         print(f"    {single_line(line, 500)}")

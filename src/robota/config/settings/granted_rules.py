@@ -35,7 +35,8 @@ def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, s
 def _add_to_project(rules: Sequence[str], root: Path, env: Mapping[str, str]) -> None:
     from robota.config.durable_file import only_writer
     from robota.config.settings.writer import add_to_list
-    from robota.config.trust.decision import CONTENTS, remember, trust_of
+    from robota.config.trust.decision import remember, trust_of
+    from robota.config.trust.lock_file import CONTENTS
     from robota.config.trust.sources import take_snapshot
 
     # Of two sessions that do it at once, the second must not find the rules of the first before they are trusted.

@@ -7,18 +7,23 @@ repository has to be trusted by itself. Only a worktree, proven to be one, has t
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
-from robota.config.durable_file import keep_backup, only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
-from robota.config.paths import user_directory
 from robota.config.trust.linked_worktree import same_place_in_main
+from robota.config.trust.lock_file import (
+    Agreement,
+    ChangedPart,
+    Subject,
+    agree,
+    agreements,
+    changed_parts,
+    forget_agreement,
+    lock_path,
+)
 from robota.config.trust.sources import Snapshot
-
-STORE_NAME: Final = "trust.json"
-CONTENTS: Final = "trust"
 
 
 class TrustState(StrEnum):
@@ -31,21 +36,12 @@ class TrustState(StrEnum):
     REFUSED = "not trusted, as you decided"
 
 
-class TrustAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the person said about which content, and when (milliseconds)."""
-
-    said: Literal["yes", "no"]
-    digest: str
-    given_ms: int
-    files: dict[str, str] = {}
-
-
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a workspace. `problem` says why an earlier answer cannot be known, or why none can be given."""
 
     state: TrustState
     snapshot: Snapshot
-    answer: TrustAnswer | None = None
+    answer: Agreement | None = None
     problem: str | None = None
 
     @property
@@ -53,25 +49,12 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in (TrustState.NOTHING, TrustState.TRUSTED)
 
 
-class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is not as it was trusted. None stands for no file, or one too long to have been kept."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-
-
-class _Store(msgspec.Struct, frozen=True, kw_only=True):
-    version: int = 1
-    workspaces: dict[str, TrustAnswer] = {}
-
-
 def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
     """What the person said about this workspace as it is now."""
     if not snapshot.sources and snapshot.problem is None:
         return Trust(state=TrustState.NOTHING, snapshot=snapshot)
     try:
-        answer = _answer(snapshot.root, _load(_path(env)).workspaces)
+        answer = _answer(snapshot.root, agreements(Subject.WORKSPACE, env))
     except ConfigError as error:
         return Trust(state=TrustState.UNTRUSTED, snapshot=snapshot, problem=str(error))
     return Trust(state=_state(snapshot, answer), snapshot=snapshot, answer=answer, problem=snapshot.problem)
@@ -82,7 +65,7 @@ def is_trusted_by_person(trust: Trust | None, env: Mapping[str, str]) -> bool:
     if trust is None or trust.state is not TrustState.NOTHING:
         return trust is not None and trust.state is TrustState.TRUSTED
     try:
-        answer = _answer(trust.snapshot.root, _load(_path(env)).workspaces)
+        answer = _answer(trust.snapshot.root, agreements(Subject.WORKSPACE, env))
     except ConfigError:
         return False
     return _state(trust.snapshot, answer) is TrustState.TRUSTED
@@ -92,42 +75,30 @@ def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, s
     """Keep the answer of the person to exactly this content."""
     if said == "yes" and snapshot.problem is not None:
         raise ConfigError(f"{snapshot.root} cannot be trusted, because {snapshot.problem}. Nothing was changed.")
-    files = {source.path: source.digest for source in snapshot.sources}
-    answer = TrustAnswer(said=said, digest=snapshot.digest, given_ms=now_ms, files=files)
+    parts = snapshot.parts
+    digests = {part.name: part.digest for part in parts}
+    answer = Agreement(said=said, digest=snapshot.digest, given_ms=now_ms, parts=digests)
     try:
-        _keep_contents(snapshot, user_directory(env) / CONTENTS)
-        _change(env, _key(snapshot.root), answer)
+        agree(Subject.WORKSPACE, _key(snapshot.root), answer, parts, env)
     except OSError as error:
-        raise ConfigError(f"The answer cannot be kept in {_path(env)}: {error}. Nothing was trusted.") from error
+        raise ConfigError(f"The answer cannot be kept in {lock_path(env)}: {error}. Nothing was trusted.") from error
 
 
 def forget(root: Path, env: Mapping[str, str]) -> bool:
     """Forget what was said about a workspace. False if nothing was."""
-    if _key(root) not in _load(_path(env)).workspaces:
-        return False
     try:
-        _change(env, _key(root), None)
+        return forget_agreement(Subject.WORKSPACE, _key(root), env)
     except OSError as error:
-        raise ConfigError(f"{_path(env)} cannot be written: {error}. The workspace is still trusted.") from error
-    return True
+        raise ConfigError(f"{lock_path(env)} cannot be written: {error}. The workspace is still trusted.") from error
 
 
-def changes(trust: Trust, env: Mapping[str, str]) -> list[ChangedFile]:
+def changes(trust: Trust, env: Mapping[str, str]) -> list[ChangedPart]:
     """What is different from what was trusted; all of it is, if nothing was."""
-    before = trust.answer.files if trust.answer is not None and trust.answer.said == "yes" else {}
-    now = {source.path: source for source in trust.snapshot.sources}
-    return [
-        ChangedFile(
-            path=path,
-            before=_kept(before.get(path), env),
-            after=now[path].data if path in now else None,
-        )
-        for path in sorted({*before, *now})
-        if path not in now or before.get(path) != now[path].digest
-    ]
+    before = trust.answer.parts if trust.answer is not None and trust.answer.said == "yes" else {}
+    return changed_parts(before, trust.snapshot.parts, env)
 
 
-def _answer(root: Path, workspaces: Mapping[str, TrustAnswer]) -> TrustAnswer | None:
+def _answer(root: Path, workspaces: Mapping[str, Agreement]) -> Agreement | None:
     """What was said about this directory, or about the same one in the repository that it is a worktree of.
 
     Either way it holds for exactly the content that was shown.
@@ -138,7 +109,7 @@ def _answer(root: Path, workspaces: Mapping[str, TrustAnswer]) -> TrustAnswer | 
     return answer
 
 
-def _state(snapshot: Snapshot, answer: TrustAnswer | None) -> TrustState:
+def _state(snapshot: Snapshot, answer: Agreement | None) -> TrustState:
     if answer is None:
         return TrustState.UNTRUSTED
     same = answer.digest == snapshot.digest and snapshot.problem is None
@@ -149,48 +120,3 @@ def _state(snapshot: Snapshot, answer: TrustAnswer | None) -> TrustState:
 
 def _key(root: Path) -> str:
     return str(root.resolve())
-
-
-def _path(env: Mapping[str, str]) -> Path:
-    return user_directory(env) / STORE_NAME
-
-
-def _load(path: Path) -> _Store:
-    try:
-        return msgspec.json.decode(read_file(path), type=_Store)
-    except FileNotFoundError:
-        return _Store()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"{path}, which says what you trust, cannot be read ({error}), so nothing is trusted. "
-            "It was left as it is. Correct or remove it."
-        ) from error
-
-
-def _change(env: Mapping[str, str], key: str, answer: TrustAnswer | None) -> None:
-    path = _path(env)
-    with only_writer(path.parent):
-        workspaces = dict(_load(path).workspaces)
-        workspaces.pop(key, None)
-        if answer is not None:
-            workspaces[key] = answer
-        keep_backup(path)
-        replace_file(path, msgspec.json.format(msgspec.json.encode(_Store(workspaces=workspaces)), indent=2) + b"\n")
-
-
-def _keep_contents(snapshot: Snapshot, directory: Path) -> None:
-    """The words themselves, by their hash, so that a later change can be shown."""
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for source in snapshot.sources:
-        kept = directory / source.digest
-        if source.data is not None and not kept.exists():
-            replace_file(kept, source.data)
-
-
-def _kept(digest: str | None, env: Mapping[str, str]) -> bytes | None:
-    if digest is None:
-        return None
-    try:
-        return read_file(user_directory(env) / CONTENTS / digest)
-    except OSError:
-        return None

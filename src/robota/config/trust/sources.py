@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from robota.config.paths import CLAUDE_SETTINGS, LOCAL_SETTINGS, PROJECT_SETTINGS
+from robota.config.trust.lock_file import Part, digest_of_parts
 
 FILES: Final = (
     CLAUDE_SETTINGS,
@@ -60,9 +61,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        # No name can hold the character between them, so that no two sets of files look the same.
-        lines = "".join(f"{source.digest} {source.path}\0" for source in self.sources)
-        return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+        return digest_of_parts(self.parts)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The files as parts of an agreement about all of them."""
+        return tuple(Part(name=source.path, digest=source.digest, data=source.data) for source in self.sources)
 
     def data_of(self, path: str) -> bytes | None:
         return next((source.data for source in self.sources if source.path == path), None)

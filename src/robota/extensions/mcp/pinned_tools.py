@@ -1,4 +1,4 @@
-"""The definitions of tools that a person has seen: kept in the user's directory, so that a later change is noticed.
+"""The definitions of tools that a person has seen: kept with `robota.lock`, so that a later change is noticed.
 
 A server can describe a tool harmlessly until it is trusted and otherwise from then on. What differs from what was
 pinned is not offered to the model until a person approves it.
@@ -7,27 +7,31 @@ pinned is not offered to the model until a person approves it.
 import difflib
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
-from robota.config.durable_file import only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
-from robota.config.paths import user_directory
+from robota.config.trust.lock_file import (
+    Agreement,
+    Part,
+    Subject,
+    agree,
+    agreements,
+    digest_of_parts,
+    kept_content,
+    lock_path,
+)
 from robota.extensions.mcp.definitions import Server
 from robota.extensions.mcp.remote_tool import RemoteTool
 from robota.text.visible import visible
 
-DIRECTORY: Final = "mcp"
-
 
 class PinnedTools(msgspec.Struct, frozen=True, kw_only=True):
-    """What was pinned of one server in one workspace; the first two are for a person who looks into the file."""
+    """What was pinned of one server in one workspace."""
 
-    server: str
-    workspace: str
     tools: tuple[RemoteTool, ...] = ()
 
 
@@ -48,33 +52,44 @@ class PinnedToolStore:
 
     def __init__(self, workspace: Path, env: Mapping[str, str]) -> None:
         self._workspace = os.path.realpath(workspace)
-        self._directory = user_directory(env) / DIRECTORY
+        self._env = env
 
     def of(self, server: Server) -> PinnedTools | None:
         """None if this server was never seen here. Raises `ConfigError` if that cannot be known."""
-        path = self._path(server)
         try:
-            return msgspec.json.decode(read_file(path), type=PinnedTools)
-        except FileNotFoundError:
+            agreement = agreements(Subject.MCP_SERVER, self._env).get(self._key(server))
+        except ConfigError as error:
+            raise ConfigError(f"{error} What you approved of the MCP server {server.name} is among it.") from error
+        if agreement is None:
             return None
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(
-                f"{path}, which says what you approved of the MCP server {server.name}, cannot be read ({error}), so "
-                f"its tools are not used. It was left as it is. To start anew: robota mcp approve {server.name}"
-            ) from error
+        return PinnedTools(tools=tuple(self._seen(name, digest) for name, digest in agreement.parts.items()))
 
     def pin(self, server: Server, tools: Iterable[RemoteTool]) -> None:
         """From now on these, and no others. Raises `ConfigError` if it cannot be kept."""
-        pins = PinnedTools(server=server.name, workspace=self._workspace, tools=tuple(tools))
+        parts = [Part(name=tool.name, digest=tool.digest, data=msgspec.json.encode(tool)) for tool in tools]
+        agreement = Agreement(
+            said="yes",
+            digest=digest_of_parts(parts),
+            given_ms=time.time_ns() // 1_000_000,
+            parts={part.name: part.digest for part in parts},
+        )
         try:
-            with only_writer(self._directory):
-                replace_file(self._path(server), msgspec.json.format(msgspec.json.encode(pins), indent=1))
+            agree(Subject.MCP_SERVER, self._key(server), agreement, parts, self._env)
         except OSError as error:
-            raise ConfigError(f"What {server.name} offers cannot be kept in {self._directory}: {error}.") from error
+            path = lock_path(self._env)
+            raise ConfigError(f"What {server.name} offers cannot be kept in {path}: {error}.") from error
 
-    def _path(self, server: Server) -> Path:
+    def _key(self, server: Server) -> str:
+        """The name and the workspace are for a person who looks into the file, the rest is the identity."""
         identity = msgspec.json.encode([self._workspace, server.name, server.written], order="deterministic")
-        return self._directory / f"{hashlib.sha256(identity).hexdigest()}.json"
+        return f"{server.name} in {self._workspace} as {hashlib.sha256(identity).hexdigest()}"
+
+    def _seen(self, name: str, digest: str) -> RemoteTool:
+        """The tool as it was seen. One whose words are lost looks like a change, which has to be approved again."""
+        try:
+            return msgspec.json.decode(kept_content(digest, self._env) or b"", type=RemoteTool)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return RemoteTool(name=name)
 
 
 def changes(pins: PinnedTools, tools: Iterable[RemoteTool]) -> tuple[ToolChange, ...]:

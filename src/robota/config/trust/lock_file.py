@@ -1,0 +1,148 @@
+"""`robota.lock`: what a person has seen and what they said of it, as digests, so that a later change is noticed.
+
+One entry is about one thing: a workspace, a plugin, or the tools of an MCP server in a workspace. It has a digest for
+each part (a file, a tool). What the parts said is kept beside the lock file by digest, so that a change can be shown.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from robota.config.durable_file import keep_backup, only_writer, read_file, replace_file
+from robota.config.errors import ConfigError
+from robota.config.paths import user_directory
+
+LOCK_NAME: Final = "robota.lock"
+CONTENTS: Final = "trust"
+
+
+class Subject(StrEnum):
+    """What an agreement can be about, by the name of its section in the lock file."""
+
+    WORKSPACE = "workspaces"
+    PLUGIN = "plugins"
+    MCP_SERVER = "servers"
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the person said about which content, and when (milliseconds). `parts` has a digest for each part of it."""
+
+    said: Literal["yes", "no"]
+    digest: str
+    given_ms: int
+    parts: dict[str, str] = {}
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of what was seen. `data` is None if it is too long to keep, or nothing that could be read."""
+
+    name: str
+    digest: str
+    data: bytes | None = None
+
+
+class ChangedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A part that is not as it was seen. None stands for no such part, or one too long to have been kept."""
+
+    name: str
+    before: bytes | None
+    after: bytes | None
+
+
+class _Lock(msgspec.Struct, frozen=True, kw_only=True):
+    version: int = 1
+    workspaces: dict[str, Agreement] = {}
+    plugins: dict[str, Agreement] = {}
+    servers: dict[str, Agreement] = {}
+
+    def about(self, subject: Subject) -> dict[str, Agreement]:
+        section: dict[str, Agreement] = getattr(self, subject)
+        return section
+
+
+def lock_path(env: Mapping[str, str]) -> Path:
+    """Where the lock file is: with the person, where no repository can write it."""
+    return user_directory(env) / LOCK_NAME
+
+
+def agreements(subject: Subject, env: Mapping[str, str]) -> Mapping[str, Agreement]:
+    """Everything that was said about things of one kind, by their keys. Raises `ConfigError`."""
+    return _load(lock_path(env)).about(subject)
+
+
+def agree(subject: Subject, key: str, agreement: Agreement, parts: Iterable[Part], env: Mapping[str, str]) -> None:
+    """Keep what was said, and what was seen. Raises `ConfigError` or `OSError`; then nothing was agreed to."""
+    _keep_contents(parts, user_directory(env) / CONTENTS)
+    _change(subject, {key: agreement}, env)
+
+
+def forget_agreement(subject: Subject, key: str, env: Mapping[str, str]) -> bool:
+    """Forget what was said. False if nothing was. Raises `ConfigError` or `OSError`."""
+    if key not in agreements(subject, env):
+        return False
+    _change(subject, {key: None}, env)
+    return True
+
+
+def changed_parts(before: Mapping[str, str], now: Iterable[Part], env: Mapping[str, str]) -> list[ChangedPart]:
+    """What is different from the digests before, in the order of the names."""
+    after = {part.name: part for part in now}
+    return [
+        ChangedPart(
+            name=name,
+            before=kept_content(before[name], env) if name in before else None,
+            after=after[name].data if name in after else None,
+        )
+        for name in sorted({*before, *after})
+        if name not in after or before.get(name) != after[name].digest
+    ]
+
+
+def kept_content(digest: str, env: Mapping[str, str]) -> bytes | None:
+    """What a part with this digest said; None if it was not kept."""
+    try:
+        return read_file(user_directory(env) / CONTENTS / digest)
+    except OSError:
+        return None
+
+
+def digest_of_parts(parts: Iterable[Part]) -> str:
+    """One digest for all of them; it changes with every name and every content."""
+    # No name can hold the character between them, so that no two sets of parts look the same.
+    lines = "".join(f"{part.digest} {part.name}\0" for part in parts)
+    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _load(path: Path) -> _Lock:
+    try:
+        return msgspec.json.decode(read_file(path), type=_Lock)
+    except FileNotFoundError:
+        return _Lock()
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{path}, which says what you trust, cannot be read ({error}), so nothing is trusted. "
+            "It was left as it is. Correct or remove it."
+        ) from error
+
+
+def _change(subject: Subject, entries: Mapping[str, Agreement | None], env: Mapping[str, str]) -> None:
+    path = lock_path(env)
+    with only_writer(path.parent):
+        lock = _load(path)
+        changed = {key: each for key, each in {**lock.about(subject), **entries}.items() if each is not None}
+        lock = msgspec.structs.replace(lock, **{subject: changed})
+        keep_backup(path)
+        replace_file(path, msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n")
+
+
+def _keep_contents(parts: Iterable[Part], directory: Path) -> None:
+    """The words themselves, by their hash, so that a later change can be shown."""
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for part in parts:
+        kept = directory / part.digest
+        if part.data is not None and not kept.exists():
+            replace_file(kept, part.data)
