@@ -15,8 +15,8 @@ from robota.config.errors import ConfigError
 from robota.config.trust.linked_worktree import same_place_in_main
 from robota.config.trust.lock_file import (
     Agreement,
+    AgreementKind,
     ChangedPart,
-    Subject,
     agree,
     agreements,
     changed_parts,
@@ -54,7 +54,7 @@ def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
     if not snapshot.sources and snapshot.problem is None:
         return Trust(state=TrustState.NOTHING, snapshot=snapshot)
     try:
-        answer = _answer(snapshot.root, agreements(Subject.WORKSPACE, env))
+        answer = _answer(snapshot.root, agreements(AgreementKind.WORKSPACE, env))
     except ConfigError as error:
         return Trust(state=TrustState.UNTRUSTED, snapshot=snapshot, problem=str(error))
     return Trust(state=_state(snapshot, answer), snapshot=snapshot, answer=answer, problem=snapshot.problem)
@@ -65,7 +65,7 @@ def is_trusted_by_person(trust: Trust | None, env: Mapping[str, str]) -> bool:
     if trust is None or trust.state is not TrustState.NOTHING:
         return trust is not None and trust.state is TrustState.TRUSTED
     try:
-        answer = _answer(trust.snapshot.root, agreements(Subject.WORKSPACE, env))
+        answer = _answer(trust.snapshot.root, agreements(AgreementKind.WORKSPACE, env))
     except ConfigError:
         return False
     return _state(trust.snapshot, answer) is TrustState.TRUSTED
@@ -79,7 +79,7 @@ def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, s
     digests = {part.name: part.digest for part in parts}
     answer = Agreement(said=said, digest=snapshot.digest, given_ms=now_ms, parts=digests)
     try:
-        agree(Subject.WORKSPACE, _key(snapshot.root), answer, parts, env)
+        agree(AgreementKind.WORKSPACE, _key(snapshot.root), answer, parts, env)
     except OSError as error:
         raise ConfigError(f"The answer cannot be kept in {lock_path(env)}: {error}. Nothing was trusted.") from error
 
@@ -87,7 +87,7 @@ def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, s
 def forget(root: Path, env: Mapping[str, str]) -> bool:
     """Forget what was said about a workspace. False if nothing was."""
     try:
-        return forget_agreement(Subject.WORKSPACE, _key(root), env)
+        return forget_agreement(AgreementKind.WORKSPACE, _key(root), env)
     except OSError as error:
         raise ConfigError(f"{lock_path(env)} cannot be written: {error}. The workspace is still trusted.") from error
 

@@ -20,7 +20,7 @@ LOCK_NAME: Final = "robota.lock"
 CONTENTS: Final = "trust"
 
 
-class Subject(StrEnum):
+class AgreementKind(StrEnum):
     """What an agreement can be about, by the name of its section in the lock file."""
 
     WORKSPACE = "workspaces"
@@ -59,7 +59,7 @@ class _Lock(msgspec.Struct, frozen=True, kw_only=True):
     plugins: dict[str, Agreement] = {}
     servers: dict[str, Agreement] = {}
 
-    def about(self, subject: Subject) -> dict[str, Agreement]:
+    def about(self, subject: AgreementKind) -> dict[str, Agreement]:
         section: dict[str, Agreement] = getattr(self, subject)
         return section
 
@@ -69,18 +69,20 @@ def lock_path(env: Mapping[str, str]) -> Path:
     return user_directory(env) / LOCK_NAME
 
 
-def agreements(subject: Subject, env: Mapping[str, str]) -> Mapping[str, Agreement]:
+def agreements(subject: AgreementKind, env: Mapping[str, str]) -> Mapping[str, Agreement]:
     """Everything that was said about things of one kind, by their keys. Raises `ConfigError`."""
     return _load(lock_path(env)).about(subject)
 
 
-def agree(subject: Subject, key: str, agreement: Agreement, parts: Iterable[Part], env: Mapping[str, str]) -> None:
+def agree(
+    subject: AgreementKind, key: str, agreement: Agreement, parts: Iterable[Part], env: Mapping[str, str]
+) -> None:
     """Keep what was said, and what was seen. Raises `ConfigError` or `OSError`; then nothing was agreed to."""
     _keep_contents(parts, user_directory(env) / CONTENTS)
     _change(subject, {key: agreement}, env)
 
 
-def forget_agreement(subject: Subject, key: str, env: Mapping[str, str]) -> bool:
+def forget_agreement(subject: AgreementKind, key: str, env: Mapping[str, str]) -> bool:
     """Forget what was said. False if nothing was. Raises `ConfigError` or `OSError`."""
     if key not in agreements(subject, env):
         return False
@@ -129,7 +131,7 @@ def _load(path: Path) -> _Lock:
         ) from error
 
 
-def _change(subject: Subject, entries: Mapping[str, Agreement | None], env: Mapping[str, str]) -> None:
+def _change(subject: AgreementKind, entries: Mapping[str, Agreement | None], env: Mapping[str, str]) -> None:
     path = lock_path(env)
     with only_writer(path.parent):
         lock = _load(path)

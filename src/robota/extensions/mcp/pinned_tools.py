@@ -16,8 +16,8 @@ import msgspec
 from robota.config.errors import ConfigError
 from robota.config.trust.lock_file import (
     Agreement,
+    AgreementKind,
     Part,
-    Subject,
     agree,
     agreements,
     digest_of_parts,
@@ -57,7 +57,7 @@ class PinnedToolStore:
     def of(self, server: Server) -> PinnedTools | None:
         """None if this server was never seen here. Raises `ConfigError` if that cannot be known."""
         try:
-            agreement = agreements(Subject.MCP_SERVER, self._env).get(self._key(server))
+            agreement = agreements(AgreementKind.MCP_SERVER, self._env).get(self._key(server))
         except ConfigError as error:
             raise ConfigError(f"{error} What you approved of the MCP server {server.name} is among it.") from error
         if agreement is None:
@@ -74,7 +74,7 @@ class PinnedToolStore:
             parts={part.name: part.digest for part in parts},
         )
         try:
-            agree(Subject.MCP_SERVER, self._key(server), agreement, parts, self._env)
+            agree(AgreementKind.MCP_SERVER, self._key(server), agreement, parts, self._env)
         except OSError as error:
             path = lock_path(self._env)
             raise ConfigError(f"What {server.name} offers cannot be kept in {path}: {error}.") from error
