@@ -1,7 +1,7 @@
 """The policy of a session, and the same policy for looking at it (`robota policy`)."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -94,6 +94,12 @@ def _git_place(root: Path, directory: str) -> GitPlace:
     return git_place(root, directory)
 
 
+def _unhidden_names(root: Path, start: str, below: Sequence[str]) -> tuple[str, ...]:
+    from robota.workspace.search.unhidden import unhidden_names
+
+    return unhidden_names(str(root), start, below)
+
+
 def _git_programs(root: Path, env: Mapping[str, str]) -> ConfiguredPrograms:
     from robota.workspace.git.configured_programs import configured_programs
 
@@ -116,6 +122,7 @@ def kept_files(root: Path) -> KeptFiles:
         below=partial(files_below, str(root)),
         tracked=lambda: tracked_files().names(),
         published=lambda place: tracked_files().holds_as_it_is(place),
+        unhidden=partial(_unhidden_names, root),
     )
 
 

@@ -121,6 +121,8 @@ def _workspace(tree: Tree) -> None:
     files = {
         **{"a.txt": "one\ntwo\n", "b.txt": "two\none\n", "src/c.py": "print(1)\n", "-n": "dash\n", "-exec": "dash\n"},
         **{".env": SECRET_WORD, "key.pem": SECRET_WORD, "src/.env": SECRET_WORD, "src/list.jq": '"x"\n'},
+        # To rg it is not hidden then.
+        **{"src/.ignore": "!.env\n"},
         **{DENIED: DENIED_WORD, "ignored/k.txt": IGNORED_WORD, ".robotaignore": "ignored/\n"},
         **{"data.json": '{"a": [1, 2]}\n', "5": "five\n", "%n": "percent\n", "--output=made": "dash\n"},
         **{".gitattributes": "*.txt diff=picture filter=large\n", "list.txt": f"{tree.base}/outside/secret.txt\n"},
@@ -151,6 +153,8 @@ def _history(root: Path) -> None:
     _git(root, "commit", "-qam", "second")
     _git(root, "tag", "-a", "v1", "-m", "first version")
     _git(root, "branch", "other", "HEAD~1")
+    # A tag may stand for a file, and not only for a commit.
+    _git(root, "tag", "blob", f"HEAD:{DENIED}")
     (root / "b.txt").write_text("stashed\n")
     _git(root, "stash", "push", "-q")
     tree = _git(root, "rev-parse", "HEAD^{tree}").strip()

@@ -206,7 +206,8 @@ GIT_MORE: Final = _words(
     --line-prefix=x | --patch-with-raw | --indent-heuristic | --find-object=HEAD | --diff-merges=on |
     --remerge-diff | --no-notes | --notes=x | --show-notes | --use-mailmap | --mailmap | --decorate-refs=x |
     --source -- | --bisect | --reflog | --sort=signature | --format=%(signature) | --format=%(*signature) |
-    --format=%(contents) | --sort=-%G | --edit-description | --set-upstream-to=x | -u x | --unset-upstream |
+    --format=%(contents) | --format=%(raw) | --sort=-%G | --edit-description | --set-upstream-to=x | -u x |
+    --unset-upstream |
     --track x | -t x | -C x y | -c x y
     """
 )

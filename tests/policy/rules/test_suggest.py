@@ -27,6 +27,17 @@ from tests.policy.judging import judge, says, writing
         # Found by the gate: they write temporary files, whatever they are told.
         ("zgrep x a.gz", ["Bash(zgrep x a.gz)"], None),
         ("objdump -d a.o", ["Bash(objdump -d a.o)"], None),
+        # Found by the gate: with `--edit` it writes. Of what is not known, only the very command is offered.
+        ("git replace -l", ["Bash(git replace -l)"], None),
+        ("git fsck", ["Bash(git fsck)"], None),
+        ("ldd a.out", ["Bash(ldd a.out)"], None),
+        ("nm a.o", ["Bash(nm a.o)"], None),
+        ("prlimit a.out", ["Bash(prlimit a.out)"], None),
+        ("mytool a", ["Bash(mytool a)"], None),
+        ("pytest && mytool a", ["Bash(pytest)", "Bash(mytool a)"], None),
+        ("gcc -c a.c", ["Bash(gcc -c a.c)"], ["Bash(gcc *)"]),
+        ("gcc @words", ["Bash(gcc @words)"], None),
+        ("gh pr view --web", ["Bash(gh pr view --web)"], None),
         ("git add src", ["Bash(git add src)"], ["Bash(git add *)"]),
         ("gh pr view 5", ["Bash(gh pr view 5)"], ["Bash(gh pr view *)"]),
         ("cargo build", ["Bash(cargo build)"], ["Bash(cargo build *)"]),
@@ -37,6 +48,14 @@ def test_what_is_offered_for_a_command(command: str, exact: list[str] | None, pr
     assert offered == [rules for rules in (exact, prefix) if rules]
     for rules in offered:
         assert says(command, grants=rules) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["gcc @words", "javac @words", "mypy @words", "gh pr view 5 --web", "pylint --init-hook=x a"]
+)
+def test_what_is_offered_does_not_mean_a_word_that_runs_something_else(command: str) -> None:
+    prefix = "gh pr view" if command.startswith("gh") else command.split()[0]
+    assert says(command, allow=[f"Bash({prefix} *)"]) == "ask"
 
 
 def test_what_is_offered_for_a_file() -> None:

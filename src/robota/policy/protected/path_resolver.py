@@ -343,7 +343,8 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     `is_ignored` and `ignores_any` speak of `.robotaignore`. `below` names the files below a directory, `tracked` those
     that git has in its index; both say None where there are too many or nobody can tell. Where they are missing,
-    nothing is known. `published` says of a file that git tracks it and that it is as git has it.
+    nothing is known. `published` says of a file that git tracks it and that it is as git has it. `unhidden` has
+    patterns for hidden names below a directory that ripgrep searches all the same; it gets the directory and its files.
     """
 
     is_ignored: Callable[[str], bool] = lambda place: False
@@ -351,6 +352,7 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
     below: Callable[[str], tuple[str, ...] | None] | None = None
     tracked: Callable[[], tuple[str, ...] | None] | None = None
     published: Callable[[str], bool] = lambda place: False
+    unhidden: Callable[[str, Sequence[str]], tuple[str, ...]] = lambda start, below: ()
 
     def secret_pattern(self, place: str) -> str | None:
         """The pattern of the secret that a file is by its name; what is published with the project is none."""

@@ -8,6 +8,7 @@ from robota.policy.rules.command_match import begins_with, could_contain, is_pla
 from robota.policy.rules.rule import EDIT, READ, Rule
 from robota.policy.rules.suggest import MAX_RULES
 from robota.policy.shell.command_part import CommandPart
+from robota.policy.shell.offered_prefixes import SUBCOMMANDS, prefix_to_offer
 from robota.policy.shell.readonly import is_known
 from robota.policy.shell.runs_other_programs import escapes, git_directories, runs_anything
 from robota.policy.stages import PolicyContext
@@ -26,30 +27,10 @@ CHANGES_REPOSITORY: Final = frozenset(
 )
 # These reach everything below a directory that they name.
 TAKE_WHOLE_DIRECTORIES: Final = frozenset("rm rmdir mv cp chmod chown shred truncate".split())
-# Here the second word says what is done, and the first alone would allow too much; of `gh`, the second and the third.
-HAS_SUBCOMMANDS: Final = frozenset(
-    """
-    git npm pnpm yarn cargo go pip pip3 uv poetry gh gradle mvn dotnet terraform helm brew apt apt-get rustup ruff
-    """.split()
-)
-HAS_SUBCOMMANDS_OF_THEM: Final = frozenset({"gh"})
 # Sub-commands that run whatever a file of the project, or the next word, says.
 RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
     "run exec x dlx start config alias extension bisect submodule filter-branch generate tool api verify-commit "
     "verify-tag request-pull".split()
-)
-# With other words these bring foreign code, write anywhere or destroy: only the very command is offered.
-ONLY_EXACTLY: Final = frozenset(
-    """
-    cp mv ln tee install truncate tar zip unzip sed less more man patch xxd split csplit iconv shuf sdiff gzip bzip2 xz
-    zstd openssl gpg ffmpeg convert magick pandoc dot protoc ptx zgrep zdiff zcmp zless zmore objdump
-    """.split()
-)
-ONLY_EXACTLY_WITHIN: Final = frozenset(
-    """
-    install add i ci create init get update upgrade clone clean reset rebase apply am remote worktree gc prune reflog
-    update-ref difftool mergetool archive destroy publish import pip remove uninstall delete
-    """.split()
 )
 
 
@@ -108,12 +89,13 @@ def command_suggestions(
     if any(problem_with_git_rule(part, context) is not None for part, _ in asking):
         return ()
     exact = _rules(" ".join(part.command.argv) for part, _ in asking if _can_be_written(part))
-    prefix = _rules(f"{' '.join(_prefix(part.inner))} *" for part, _ in asking)
+    prefixes = [words for part, _ in asking if not _does_more(part) and (words := prefix_to_offer(part.inner))]
     sets = []
     if len(exact) == len({part.command.argv for part, _ in asking}):
         sets.append(RuleSuggestion(rules=exact, covers="exactly this"))
-    if all(_may_begin_alike(part) for part, _ in asking):
-        sets.append(RuleSuggestion(rules=prefix, covers="everything that begins like this"))
+    if len(prefixes) == len(asking):
+        alike = _rules(f"{' '.join(words)} *" for words in prefixes)
+        sets.append(RuleSuggestion(rules=alike, covers="everything that begins like this"))
     return tuple(each for each in sets if len(each.rules) <= MAX_RULES)
 
 
@@ -178,29 +160,18 @@ def _may_be_offered(part: CommandPart) -> bool:
         return False
     if "/" in part.inner[0]:
         return False
-    if name in HAS_SUBCOMMANDS:
+    if name in SUBCOMMANDS:
         return len(part.inner) > 1 and part.inner[1].isalpha() and part.inner[1] not in RUNS_WHAT_IT_IS_TOLD
     return True
 
 
-def _may_begin_alike(part: CommandPart) -> bool:
-    """Not for a command that looks: with other flags it can do anything, which is why this one was not simply run."""
-    if is_known(part.inner) or escapes(part.command, part.inner):
-        return False
-    name = program(part.inner)
-    if name in HAS_SUBCOMMANDS and part.inner[:2] != ("git", "add"):
-        return part.inner[1] not in ONLY_EXACTLY_WITHIN
-    return name not in ONLY_EXACTLY
+def _does_more(part: CommandPart) -> bool:
+    """Whether its flags make it do more than look, or than it is known for: then only this very command is meant."""
+    return is_known(part.inner) or bool(escapes(part.command, part.inner))
 
 
 def _can_be_written(part: CommandPart) -> bool:
     return not part.command.globs and all(is_plain_word(word) for word in part.command.argv)
-
-
-def _prefix(argv: Argv) -> Argv:
-    if program(argv) in HAS_SUBCOMMANDS_OF_THEM:
-        return argv[:3]
-    return argv[:2] if program(argv) in HAS_SUBCOMMANDS else argv[:1]
 
 
 def _rules(patterns: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from robota.policy.shell.readonly_commands import COMMANDS, GIT, Content, Operands, ReadOnlyCommand, Syntax
+from robota.policy.shell.readonly_commands import COMMANDS, GIT, RG_TYPES, Content, Operands, ReadOnlyCommand, Syntax
 from robota.workspace.shell.script import Argv, SimpleCommand
 
 COUNT: Final = re.compile(r"-[0-9]+")
@@ -47,6 +47,8 @@ OBJECT: Final = re.compile(r"[0-9a-f]{4,}", re.IGNORECASE)
 SIGNS_OF_GIT: Final = frozenset("*?[\\")
 HIDDEN_TOO: Final = frozenset({"--hidden", "-.", "-u"})
 ANY_FILE: Final = "*"
+# In patterns these mean something else to each program.
+OTHER_SIGNS: Final = frozenset("/{}[]\\")
 # With more of them everything counts as read, rather than comparing every file with every pattern.
 MOST_PATTERNS: Final = 20
 LONGEST_PATTERN: Final = 200
@@ -62,7 +64,8 @@ class GitLook(msgspec.Struct, frozen=True, kw_only=True):
 class Search(msgspec.Struct, frozen=True, kw_only=True):
     """The places of which everything is read, but for names that do not fit.
 
-    `tracked`: only what git has in its index; `history`: also what was there once.
+    Where `hidden` names are left out, those that fit `unhidden` are not. `tracked`: only what git has in its index;
+    `history`: also what was there once.
     """
 
     places: tuple[str, ...]
@@ -70,13 +73,16 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
     without_directories: tuple[str, ...] = ()
     hidden: bool = True
+    unhidden: tuple[str, ...] = ()
     tracked: bool = False
     history: bool = False
 
-    def reads(self, path: str) -> bool:
-        """Whether a file found below one of the places would be read."""
+    def reads(self, path: str, unhidden: tuple[str, ...]) -> bool:
+        """Whether a file found below one of the places would be read; ignore files bring `unhidden` names back."""
         names = path.split("/")
-        if not self.hidden and any(name.startswith(".") for name in names):
+        is_left_out = not self.hidden and any(name.startswith(".") for name in names)
+        brought_back = (*self.unhidden, *unhidden) if is_left_out else ()
+        if is_left_out and not any(fnmatch.fnmatchcase(name, each) for each in brought_back for name in names):
             return False
         if any(fnmatch.fnmatchcase(names[-1], pattern) for pattern in self.without):
             return False
@@ -309,20 +315,21 @@ def _search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, path
             places=paths or (".",),
             only=_narrowing(only),
             # Of patterns that contradict one another the last one counts.
-            without=() if only else _narrowing(_values(words, "--exclude")),
-            without_directories=_narrowing(_values(words, "--exclude-dir")),
+            without=() if only else _plainly(_values(words, "--exclude")),
+            without_directories=_plainly(_values(words, "--exclude-dir")),
         )
     if name == "rg" and not {"--files", "--type-list"} & set(words.flags):
         globs = (*_values(words, "-g", "--glob"), *(ANY_FILE for _ in _values(words, "--iglob")))
         only = tuple(_as_name(glob) for glob in globs if not glob.startswith("!"))
-        without = () if only else _narrowing(tuple(glob[1:] for glob in globs if glob.startswith("!")))
+        without = () if only else _plainly(tuple(glob[1:] for glob in globs if glob.startswith("!")))
         return Search(
             places=paths or (".",),
             only=_narrowing(only),
             without=without,
             without_directories=without,
-            # What a pattern asks for is searched even if it is hidden.
+            # What a pattern asks for is searched even if it is hidden, and so is what a type fits.
             hidden=bool(only) or not HIDDEN_TOO.isdisjoint(words.flags),
+            unhidden=tuple(name for kind in _values(words, "-t", "--type") for name in RG_TYPES.get(kind, (ANY_FILE,))),
         )
     return None
 
@@ -390,6 +397,11 @@ def _narrowing(patterns: tuple[str, ...]) -> tuple[str, ...]:
     return patterns if is_little else ()
 
 
+def _plainly(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that mean the same to every program: what is left out must really be left out."""
+    return _narrowing(tuple(each for each in patterns if OTHER_SIGNS.isdisjoint(each)))
+
+
 def _as_name(glob: str) -> str:
     """A pattern for the last name of a path that fits at least what the pattern of rg fits."""
-    return ANY_FILE if not glob or set(glob) & set("/{}[]\\") else glob
+    return glob if glob and OTHER_SIGNS.isdisjoint(glob) else ANY_FILE

@@ -81,6 +81,8 @@ _NUMBERED_LINES = r"NR ?[<>=]=? ?[0-9]+(?: ?(?:&&|,) ?NR ?[<>=]=? ?[0-9]+)*"
 _CONVERSION = r"%[-+ #0]*[0-9]*(?:\.[0-9]+)?[bqsdiouxXeEfgGc]"
 # git asks a program for these whether a signature is good.
 _SIGNATURES = r"%[-+ ]?G|(?<!show-)signature"
+# A ref may stand for a file, of which `raw` is the content.
+_SIGNATURES_OR_CONTENT = _SIGNATURES + r"|\braw\b"
 # Any other word is the name of a format that the person configured, in which signatures may be asked for.
 _FORMAT = r"(?:oneline|short|medium|full|fuller|reference|email|raw|t?format:.*|.*%.*)"
 _FORMATS = {"--format": _FORMAT, "--pretty": _FORMAT}
@@ -101,6 +103,20 @@ _RG = """
     --before-context# --regexp= --color= --heading --no-heading --json --stats --sort= --sortr= --trim --vimgrep
     --no-config --no-messages --quiet --with-filename --no-filename --passthru --replace= --column
 """
+# Which names these types of rg fit, also hidden ones; any other type may fit any name.
+RG_TYPES: Final = {
+    "py": ("*.py", "*.pyi"),
+    "js": ("*.js", "*.jsx", "*.cjs", "*.mjs", "*.vue"),
+    "ts": ("*.ts", "*.tsx", "*.cts", "*.mts"),
+    "rust": ("*.rs",),
+    "go": ("*.go",),
+    "java": ("*.java", "*.jsp", "*.jspx", "*.properties"),
+    "c": ("*.[chH]", "*.in", "*.cats"),
+    "cpp": ("*.[chCH]", "*.[ch]pp", "*.[ch]xx", "*.cc", "*.hh", "*.in", "*.inl"),
+    "css": ("*.css", "*.scss"),
+    "html": ("*.html", "*.htm", "*.ejs"),
+    "swift": ("*.swift",),
+}
 _FIND = """
     -name= -iname= -path= -ipath= -regex= -iregex= -wholename= -type= -maxdepth# -mindepth# -size# -empty -newer@
     -mtime# -mmin# -atime# -amin# -ctime# -cmin# -perm= -user= -group= -not -a -o -and -or -prune -print -print0 -ls
@@ -124,7 +140,10 @@ _LOG_FLAGS = f"""
 """
 
 _LOG = ReadOnlyCommand(flags=_LOG_FLAGS, counts=True, never=_SIGNATURES, values=_FORMATS, content=Content.BY_FLAG)
-_LISTED_BRANCHES = ReadOnlyCommand(flags="-a -r -v -vv --all --remotes --verbose --sort= --no-color", operands=TEXT)
+_LISTED_BRANCHES = ReadOnlyCommand(
+    flags="-a -r -v -vv --all --remotes --verbose --sort= --no-color", operands=TEXT, never=_SIGNATURES_OR_CONTENT
+)
+_LISTED_TAGS = ReadOnlyCommand(flags="-n --sort= --no-color --column?", operands=TEXT, never=_SIGNATURES_OR_CONTENT)
 
 GIT: Final[dict[str, ReadOnlyCommand]] = {
     "status": ReadOnlyCommand(
@@ -168,23 +187,23 @@ GIT: Final[dict[str, ReadOnlyCommand]] = {
         flags="-a -r -v -vv --all --remotes --verbose --list --show-current --no-color --color? --sort= --format= "
         "--no-abbrev --abbrev? --column?",
         operands=NOTHING,
-        never=_SIGNATURES,
+        never=_SIGNATURES_OR_CONTENT,
     ),
     "branch --list": _LISTED_BRANCHES,
     "branch --merged": _LISTED_BRANCHES,
     "branch --no-merged": _LISTED_BRANCHES,
     "branch --contains": _LISTED_BRANCHES,
     "tag": ReadOnlyCommand(
-        flags="-l --list -n --sort= --format= --no-color --column?", operands=NOTHING, never=_SIGNATURES
+        flags="-l --list -n --sort= --format= --no-color --column?", operands=NOTHING, never=_SIGNATURES_OR_CONTENT
     ),
-    "tag -l": ReadOnlyCommand(flags="-n --sort= --no-color --column?", operands=TEXT),
-    "tag --list": ReadOnlyCommand(flags="-n --sort= --no-color --column?", operands=TEXT),
+    "tag -l": _LISTED_TAGS,
+    "tag --list": _LISTED_TAGS,
     "remote": ReadOnlyCommand(flags="-v --verbose", operands=NOTHING),
     "remote get-url": ReadOnlyCommand(flags="--push --all", operands=TEXT),
     "for-each-ref": ReadOnlyCommand(
         flags="--sort= --format= --count# --merged? --no-merged? --contains? --points-at=",
         operands=TEXT,
-        never=_SIGNATURES,
+        never=_SIGNATURES_OR_CONTENT,
     ),
     # With a second word it sets what it otherwise shows.
     "symbolic-ref": ReadOnlyCommand(flags="-q --quiet --short", operands=Operands(texts=None, limit=1)),
@@ -290,9 +309,8 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
         "--null-input --monochrome-output --color-output --tab",
         operands=PATTERN_THEN_PATHS,
         # The environment may hold keys; modules are files. There may be a blank after the $.
-        never=r"\benv\b|\bENV\b|\bimport\b|\binclude\b",
+        never=r"\benv\b|\bENV\b|\bimport\b|\binclude\b|\bmodulemeta\b",
     ),
-    "unzip": ReadOnlyCommand(flags="-l", operands=ONE_PATH, needs_flag=True),
     "paste": ReadOnlyCommand(flags="-d= -s"),
     "od": ReadOnlyCommand(flags="-A= -t= -N# -j# -c -x -v"),
     "hexdump": ReadOnlyCommand(flags="-C -n# -s# -v"),
@@ -314,8 +332,11 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "true": ReadOnlyCommand(operands=TEXT),
     "false": ReadOnlyCommand(operands=TEXT),
     "seq": ReadOnlyCommand(flags="-w -s= -f=", operands=TEXT, syntax=Syntax.FLAGS_FIRST),
+    # A time zone can be any file.
     "date": ReadOnlyCommand(
-        flags="-u -R -I? --utc --iso-8601? --rfc-3339= -d= --date=", operands=Operands(texts=1, first=r"\+.*", limit=1)
+        never="TZ=",
+        flags="-u -R -I? --utc --iso-8601? --rfc-3339= -d= --date=",
+        operands=Operands(texts=1, first=r"\+.*", limit=1),
     ),
     "cal": ReadOnlyCommand(flags="-3 -y -m", operands=NOTHING),
     "sleep": ReadOnlyCommand(operands=Operands(texts=None, first=r"[0-9.]+[smh]?", limit=1)),

@@ -48,11 +48,15 @@ LONG: Final = {
     "ruff": "config output-file",
     "mypy": "python-executable config-file custom-typeshed-dir",
     "black": "config",
+    "pylint": "init-hook load-plugins rcfile output",
+    "flake8": "config append-config output-file",
+    "rubocop": "require config out",
+    "gh": "web",
     "javac": "processor-path processor-module-path",
     "clang": "ld-path config",
 }
-# Other programs for parts of the work, plug-ins, and where to look for both.
-_COMPILERS: Final = r"-(?:wrapper|fplugin.*|specs.*|B.*|Xclang|load|ld-path.*|fuse-ld.*)"
+# Other programs for parts of the work, plug-ins, and where to look for both; `@file` holds more such words.
+_COMPILERS: Final = r"@.*|-(?:wrapper|fplugin.*|specs.*|B.*|Xclang|load|ld-path.*|fuse-ld.*)"
 SHORT: Final = {
     "rg": r"-[a-zA-Z]*z[a-zA-Z]*",
     "sort": r"-[a-zA-Z]*o.*",
@@ -79,8 +83,10 @@ SHORT: Final = {
     "cc": _COMPILERS,
     "clang": _COMPILERS,
     "clang++": _COMPILERS,
-    "rustc": r"-[CZ].*",
-    "javac": r"-(?:processorpath|processor|J.*)",
+    "rustc": r"@.*|-[CZ].*",
+    "javac": r"@.*|-(?:processorpath|processor|J.*)",
+    "mypy": r"@.*",
+    "gh": r"-[a-zA-Z]*w.*",
     "find": r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)",
 }
 # tar also takes letters without a dash, in its first word.

@@ -72,6 +72,9 @@ def _files_in(search: Search, start: str, files: KeptFiles) -> list[str] | None:
     if known is None:
         return None
     prefix = "" if start == "." else f"{start}/"
+    unhidden = () if search.hidden else files.unhidden(start, known)
     return [
-        path for path in known if path == start or (path.startswith(prefix) and search.reads(path.removeprefix(prefix)))
+        path
+        for path in known
+        if path == start or (path.startswith(prefix) and search.reads(path.removeprefix(prefix), unhidden))
     ]
