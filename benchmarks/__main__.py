@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.bench import Bench, bench
 from benchmarks.checkpoints import checkpoints
 from benchmarks.commands import commands
+from benchmarks.completion import completion
 from benchmarks.edits import edits
 from benchmarks.measurement import Measurement, table, write_json
 from benchmarks.questions import questions
@@ -31,6 +32,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "sandbox": sandbox,
     "questions": questions,
     "search": search,
+    "completion": completion,
     "sessions": sessions,
     "turn-files": turn_files,
     "checkpoints": checkpoints,

@@ -1,15 +1,22 @@
 """The slash commands of a session."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from robota.app.provider import NO_MODEL
 from robota.app.session import OpenSession
 from robota.commands.builtin.provider import BuiltinCommands
 from robota.commands.command import CommandProvider, SlashCommand
-from robota.commands.command_session import CommandSession
+from robota.commands.command_session import AnswerComplete, CommandSession
 from robota.commands.host import CommandHost, ProgramActions
 from robota.commands.registry import CommandRegistry
 from robota.commands.skill_commands import SkillCommands
+from robota.protocol.commands import CompletePrompt
+from robota.protocol.completion import PromptCompletion
+
+if TYPE_CHECKING:
+    from robota.commands.completion.completer import Completer
 
 
 def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str, str]) -> CommandSession:
@@ -32,4 +39,24 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
     if opened.services.knowledge is not None:
         providers.append(SkillCommands(opened.session, opened.services.knowledge))
     registry = CommandRegistry(providers)
-    return CommandSession(opened.session, registry, has_model=host.has_model)
+    return CommandSession(opened.session, registry, _completion(registry, opened), has_model=host.has_model)
+
+
+def _completion(registry: CommandRegistry, opened: OpenSession) -> AnswerComplete:
+    """What completes prompts; loaded when the first is."""
+
+    @cache
+    def completer() -> "Completer":
+        from robota.commands.completion.command_words import CommandWords
+        from robota.commands.completion.completer import Completer
+        from robota.commands.completion.mention_words import MentionWords
+        from robota.knowledge.mentions.parsing import MENTION_WORDS
+        from robota.workspace.search.file_list import FileList
+
+        files = opened.services.files
+        return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), MENTION_WORDS))
+
+    async def complete(wanted: CompletePrompt) -> PromptCompletion:
+        return await completer().complete(wanted.text, wanted.caret, wanted.limit)
+
+    return complete

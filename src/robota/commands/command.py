@@ -13,17 +13,31 @@ from robota.protocol.slash_commands import (
     CommandSource,
     CommandStarted,
     SlashCommandInfo,
+    SubcommandInfo,
 )
 from robota.protocol.views import FieldsView, NamedText, TextView
 
 Run = Callable[[str], Awaitable[CommandOutcome | Refused]]
 
 
+CompleteArguments = Callable[[tuple[str, ...]], Iterable[SubcommandInfo]]
+
+
+def no_more_words(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+    """Of a command behind which nothing can be guessed."""
+    return ()
+
+
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command. `run` takes the words behind its name, without blanks around them."""
+    """A command. `run` takes the words behind its name, without blanks around them.
+
+    `complete` gives the words that may come next behind those that stand there, besides the sub-commands. It is called
+    in a thread of its own and may read files.
+    """
 
     info: SlashCommandInfo
     run: Run
+    complete: CompleteArguments = no_more_words
 
 
 class CommandProvider(Protocol):

@@ -1,23 +1,36 @@
 """A session that also runs slash commands: what clients hold."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from robota.commands.registry import CommandRegistry
 from robota.engine.session.session import Session
-from robota.protocol.commands import Accepted, Command, ListSlashCommands, Receipt, Refused, RunSlashCommand
+from robota.protocol.commands import (
+    Accepted,
+    Command,
+    CompletePrompt,
+    ListSlashCommands,
+    Receipt,
+    Refused,
+    RunSlashCommand,
+)
+from robota.protocol.completion import PromptCompletion
 from robota.protocol.events import Event
 from robota.protocol.slash_commands import CommandList, typed_command
 
+AnswerComplete = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, such as /help.")
 
 
 class CommandSession:
     """Runs slash commands by the registry and hands everything else to the engine."""
 
-    def __init__(self, session: Session, registry: CommandRegistry, *, has_model: bool) -> None:
+    def __init__(
+        self, session: Session, registry: CommandRegistry, complete: AnswerComplete, *, has_model: bool
+    ) -> None:
         """Without a model only commands run that need none."""
         self._session = session
         self._registry = registry
+        self._complete = complete
         self._has_model = has_model
 
     async def submit(self, command: Command) -> Receipt:
@@ -27,6 +40,8 @@ class CommandSession:
             case ListSlashCommands():
                 infos = tuple(command.info for command in self._registry.all())
                 return Accepted(outcome=CommandList(commands=infos))
+            case CompletePrompt():
+                return Accepted(completion=await self._complete(command))
             case _:
                 return await self._session.submit(command)
 

@@ -1,6 +1,7 @@
 """What a client may tell the engine."""
 
 from robota.protocol.asks.answer import Answer
+from robota.protocol.completion import PromptCompletion
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.rewind import RewindScope
 from robota.protocol.slash_commands import CommandOutcome
@@ -131,6 +132,17 @@ class ListSlashCommands(ClientCommand, frozen=True, kw_only=True, tag="slashComm
     """Ask for every slash command there is; they come with the receipt."""
 
 
+class CompletePrompt(ClientCommand, frozen=True, kw_only=True, tag="complete"):
+    """Ask what may be typed at the `caret`, a number of characters of the text; the words come with the receipt.
+
+    `limit` is how many are wanted at most.
+    """
+
+    text: str
+    caret: int
+    limit: int = 50
+
+
 class ListRewindPoints(ClientCommand, frozen=True, kw_only=True, tag="rewindList"):
     """Tell which prompts can be gone back to; answered with `rewindPoints`."""
 
@@ -191,6 +203,7 @@ Command = (
     | RetryNow
     | RunSlashCommand
     | ListSlashCommands
+    | CompletePrompt
     | ListRewindPoints
     | ShowRewindDiff
     | RewindTo
@@ -203,12 +216,13 @@ class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="rece
     """The command was taken. `id` names what it made: a task, a queued message.
 
     `is_deferred` says that it takes effect later: before the next request to the model. `outcome` is what a slash
-    command gave back.
+    command gave back, `completion` what `complete` found.
     """
 
     id: str | None = None
     is_deferred: bool = False
     outcome: CommandOutcome | None = None
+    completion: PromptCompletion | None = None
 
 
 class Refused(Value, frozen=True, kw_only=True, tag="refused", tag_field="receipt"):

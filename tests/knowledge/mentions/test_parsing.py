@@ -12,6 +12,7 @@ from robota.knowledge.mentions.parsing import (
     Mention,
     PathMention,
     PromptText,
+    mention_of_path,
     parse_mentions,
 )
 
@@ -93,3 +94,22 @@ def test_the_pieces_are_the_prompt_word_for_word(prompt: str) -> None:
 @given(st.text(min_size=1, max_size=200).filter(lambda name: not set(name) & set('"\n')))
 def test_every_name_on_one_line_can_be_mentioned_in_quotes(name: str) -> None:
     assert mentions(f'See @"{name}".') == [path(f'@"{name}"', name)]
+
+
+@given(st.lists(st.text("ab1 .:?\"'\\#L@(){}", min_size=1, max_size=6), min_size=1, max_size=3).map("/".join))
+def test_a_path_is_written_as_a_mention_that_names_it(path: str) -> None:
+    written = mention_of_path(path)
+    assert written is not None or '"' in path
+    if written is not None:
+        (mention,) = mentions(f"see {written} now")
+        assert isinstance(mention, PathMention)
+        assert mention.path in (path, f"./{path}")
+        assert mention.lines is None
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [("a.py", "@a.py"), ("src/", "@src/"), ("a b", '@"a b"'), ("staged", "@./staged"), ("1a2b3c4", "@./1a2b3c4")],
+)
+def test_a_path_is_written_as_plainly_as_possible(path: str, written: str) -> None:
+    assert mention_of_path(path) == written

@@ -31,6 +31,10 @@ def conversation_commands(
             return Refused(code="unknown_command", message=f"There is no command /{wanted}. /help lists them.")
         return _table(((_usage(info), info.description), *map(_subcommand_row, info.subcommands)))
 
+    def names(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+        infos = (command.info for command in all_commands()) if not before else ()
+        return (SubcommandInfo(name=info.name, description=info.description) for info in infos)
+
     async def clear(arguments: str) -> CommandOutcome | Refused:
         receipt = await session.submit(ClearTask())
         return receipt if isinstance(receipt, Refused) else told("The model starts afresh with your next words.")
@@ -47,6 +51,7 @@ def conversation_commands(
             name="help", aliases=("?",), argument_hint="[COMMAND]", description="what can be typed, or more about one"
         ),
         run=help,
+        complete=names,
     )
     yield SlashCommand(
         info=SlashCommandInfo(

@@ -1,6 +1,7 @@
 """Commands about who answers: the model, the provider profile, the language of the answers."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from robota.commands.command import SlashCommand, fields, told, wrong_arguments
@@ -12,7 +13,9 @@ from robota.protocol.slash_commands import (
     CommandOutcome,
     SessionWanted,
     SlashCommandInfo,
+    SubcommandInfo,
 )
+from robota.providers.catalogue import catalogue
 from robota.text.visible import single_line
 
 MODEL: Final = SlashCommandInfo(
@@ -60,9 +63,23 @@ def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
     async def language(arguments: str) -> CommandOutcome | Refused:
         return _language(arguments, host.settings.values.language)
 
-    yield SlashCommand(info=MODEL, run=model)
-    yield SlashCommand(info=PROVIDER, run=provider)
+    yield SlashCommand(info=MODEL, run=model, complete=partial(_model_words, host))
+    yield SlashCommand(info=PROVIDER, run=provider, complete=partial(_profile_words, host))
     yield SlashCommand(info=LANGUAGE, run=language)
+
+
+def _profile_words(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+    known = host.settings.values.providers.items() if not before else ()
+    return (SubcommandInfo(name=name, description=f"{each.type}, {each.model or 'no model'}") for name, each in known)
+
+
+def _model_words(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+    """The models that are known of the provider's type; any other name can be typed too."""
+    profile = host.settings.values.providers.get(host.options.provider_name)
+    if before or profile is None:
+        return
+    for name, facts in catalogue().models.get(profile.type, {}).items():
+        yield SubcommandInfo(name=name, description=f"{facts.context_window:,} tokens")
 
 
 def _model_shown(host: CommandHost) -> CommandOutcome:

@@ -107,7 +107,15 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
         return CommandChoice(title="Sessions of this directory, to go on with:", options=options)
 
     yield SlashCommand(info=SEARCH, run=search)
-    yield SlashCommand(info=RESUME, run=resume)
+
+    def others(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+        options = _stored(host).offered() if not before else ()
+        return (
+            SubcommandInfo(name=each.line.removeprefix("/resume "), description=f"{each.label} {each.detail}")
+            for each in options
+        )
+
+    yield SlashCommand(info=RESUME, run=resume, complete=others)
 
 
 def _stored(host: CommandHost) -> "StoredSessions":

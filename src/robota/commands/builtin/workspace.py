@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from robota.commands.command import SlashCommand, send_prompt, told, wrong_arguments
 from robota.commands.host import CommandHost
+from robota.contracts.workspace import Processes
 from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo, SubcommandInfo
@@ -75,9 +77,18 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         return CommandShown(view=await host.program.examine())
 
     yield SlashCommand(info=DIFF, run=diff)
-    yield SlashCommand(info=BACKGROUND, run=background)
+    yield SlashCommand(info=BACKGROUND, run=background, complete=partial(_running_words, processes))
     yield SlashCommand(info=REVIEW, run=review)
     yield SlashCommand(info=DOCTOR, run=doctor)
+
+
+def _running_words(processes: Processes, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+    if before != ("stop",):
+        return
+    for each in processes.background:
+        if each.ending is None:
+            yield SubcommandInfo(name=each.id, description=each.command)
+    yield SubcommandInfo(name="all", description="all of them")
 
 
 def _listed(processes: "Iterable[BackgroundProcess]") -> CommandShown:

@@ -28,6 +28,7 @@ from robota.protocol.commands import (
     CancelTask,
     ClearTask,
     Command,
+    CompletePrompt,
     CondenseContext,
     CondensePreviewRequest,
     ContextRequest,
@@ -126,6 +127,7 @@ class Session:
             RetryNow: self._retry_now,
             RunSlashCommand: self._has_no_commands,
             ListSlashCommands: self._has_no_commands,
+            CompletePrompt: self._has_no_commands,
             ListRewindPoints: self._obey_about_rewind,
             ShowRewindDiff: self._obey_about_rewind,
             RewindTo: self._obey_about_rewind,
@@ -417,7 +419,7 @@ class Session:
             return Refused(code="nothing_to_retry", message="Nothing waits to be tried again.")
         return Accepted()
 
-    async def _has_no_commands(self, command: RunSlashCommand | ListSlashCommands) -> Receipt:
+    async def _has_no_commands(self, command: RunSlashCommand | ListSlashCommands | CompletePrompt) -> Receipt:
         return Refused(code="no_commands", message="This session has no slash commands.")
 
     def _new_subtask(self, parent: Task, order: Delegate) -> Task:

@@ -37,6 +37,11 @@ class GitState(StrEnum):
 
 
 GIT_STATES: Final = frozenset(GitState)
+# The mentions that are words of their own, with what each stands for.
+MENTION_WORDS: Final = {
+    GitState.CHANGES.value: "what is not committed yet",
+    GitState.STAGED.value: "what is staged for the next commit",
+}
 
 
 class LineRange(msgspec.Struct, frozen=True):
@@ -91,6 +96,20 @@ def parse_mentions(prompt: str) -> tuple[Piece, ...]:
         pieces.append(mention)
         end = found.start() + len(mention.written)
     return (*pieces, PromptText(prompt[end:])) if end < len(prompt) else tuple(pieces)
+
+
+def mention_of_path(path: str) -> str | None:
+    """How to mention a path, as plain as possible; None if there is no way, as with some names that hold quotes."""
+    escaped = re.sub(r"([^\w./-])", r"\\\1", path)
+    forms = (f"@{path}", f"@./{path}", f'@"{path}"', f"@{escaped}")
+    return next((form for form in forms if _means_only(form, path)), None)
+
+
+def _means_only(written: str, path: str) -> bool:
+    match parse_mentions(written):
+        case (PathMention(path=named, lines=None) as found,):
+            return found.written == written and named in (path, f"./{path}")
+    return False
 
 
 def _mention(found: re.Match[str]) -> Mention | None:

@@ -1,0 +1,69 @@
+"""Completes mentions: files and directories of the workspace, and the words for other things."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from robota.contracts.workspace import Files
+from robota.knowledge.mentions.parsing import LONGEST_PATH, mention_of_path
+from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
+from robota.workspace.search.file_list import FileList
+
+# As in `parse_mentions`, but the word may end anywhere: it is just being typed.
+UNFINISHED: Final = re.compile(r'(?<![^\s(\[{])@(?:"(?P<quoted>[^"\n]*)|(?P<bare>(?:\\[^\n]|[^\s\\"])*))\Z')
+REST_OF_WORD: Final = re.compile(r'[^\s"]*"?')
+# Any file of a directory: where none of its files may be read, the directory is not offered either.
+ANY_FILE: Final = "any"
+
+
+class MentionWords:
+    """What can be mentioned in a workspace; `words` are the things that are no paths, each with its description."""
+
+    def __init__(self, files: Files, listed: FileList, words: Mapping[str, str]) -> None:
+        self._files = files
+        self._listed = listed
+        self._words = words
+
+    async def complete(self, text: str, caret: int, limit: int) -> PromptCompletion | None:
+        """None if no mention stands at the caret."""
+        typed = UNFINISHED.search(text, max(0, caret - LONGEST_PATH), caret)
+        if typed is None:
+            self._listed.refresh()  # so that the files are known when one is wanted
+            return None
+        query = re.sub(r"\\(.)", r"\1", typed["bare"]) if typed["quoted"] is None else typed["quoted"]
+        words = [] if typed["quoted"] is not None else [name for name in self._words if name.startswith(query)]
+        listed = await self._listed.files()
+        query = query.removeprefix("./").removeprefix("/")
+        paths = await asyncio.to_thread(listed.index.best, query, limit, self._is_hidden)
+        candidates = (
+            *(_word(name, self._words[name]) for name in words),
+            *(found for path in paths if path != query and (found := _path(path)) is not None),
+        )
+        rest = REST_OF_WORD.match(text, caret)
+        return PromptCompletion(
+            start=typed.start(),
+            end=caret if rest is None else rest.end(),
+            candidates=candidates[:limit],
+            is_complete=listed.is_complete,
+        )
+
+    def _is_hidden(self, path: str) -> bool:
+        if not path.endswith("/"):
+            return self._files.is_ignored(path)
+        return self._files.is_ignored(path[:-1], is_directory=True) or self._files.is_ignored(path + ANY_FILE)
+
+
+def _word(name: str, description: str) -> CompletionCandidate:
+    return CompletionCandidate(
+        kind=CandidateKind.MENTION, insert=f"@{name} ", label=f"@{name}", description=description
+    )
+
+
+def _path(path: str) -> CompletionCandidate | None:
+    mention = mention_of_path(path)
+    if mention is None:
+        return None
+    if path.endswith("/"):
+        return CompletionCandidate(kind=CandidateKind.DIRECTORY, insert=mention, label=path)
+    return CompletionCandidate(kind=CandidateKind.FILE, insert=f"{mention} ", label=path)

@@ -1,0 +1,77 @@
+"""The files of a workspace, listed by ripgrep while nobody waits and kept for as long as they are probably right."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.workspace.problems import FileProblem
+from robota.workspace.search.content import tidy, visibility_options
+from robota.workspace.search.file_index import FileIndex
+from robota.workspace.search.ripgrep import run_ripgrep
+
+MOST_FILES: Final = 300_000
+# A list is right for this long, and longer where making it takes long: at most a twentieth of the time goes into it.
+FRESH_S: Final = 2.0
+FRESH_FACTOR: Final = 20
+# So long a person waits for the first list; what is there by then has to do.
+PATIENCE_S: Final = 0.02
+MOST_AT_FIRST: Final = 1_000
+
+
+class ListedFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The files as far as they are known; unless it `is_complete`, more are just being found."""
+
+    index: FileIndex
+    is_complete: bool
+
+
+class FileList:
+    """What ripgrep lists of a workspace: no ignored files, hidden ones too, nothing of git's own."""
+
+    def __init__(self, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._root = root
+        self._clock = clock
+        self._index: FileIndex | None = None
+        self._fresh_until = 0.0
+        self._found: list[str] = []
+        self._listing: asyncio.Task[None] | None = None
+
+    def refresh(self) -> None:
+        """Begin to list the files, unless that is being done or what is known is new enough."""
+        if self._listing is None and self._clock() >= self._fresh_until:
+            self._listing = asyncio.create_task(self._list())
+
+    async def files(self) -> ListedFiles:
+        """What is known now. A list that may be out of date is used once more while the next one is made."""
+        self.refresh()
+        if self._index is None and self._listing is not None:
+            await asyncio.wait([self._listing], timeout=PATIENCE_S)
+        if self._index is not None:
+            return ListedFiles(index=self._index, is_complete=True)
+        return ListedFiles(index=FileIndex(self._found[:MOST_AT_FIRST]), is_complete=False)
+
+    async def _list(self) -> None:
+        begun = self._clock()
+        found = self._found = []
+
+        def take(record: bytes) -> bool:
+            found.append(tidy(os.fsdecode(record)))
+            return len(found) < MOST_FILES
+
+        options = ["--files", "--null", *visibility_options(self._root, hidden=True)]
+        try:
+            await run_ripgrep([*options, "--", "."], self._root, take, separator=b"\0")
+            self._index = await asyncio.to_thread(FileIndex, found)
+        except (FileProblem, OSError):
+            # Without ripgrep, or in a directory that is gone, nothing is offered.
+            self._index = FileIndex(())
+        finally:
+            now = self._clock()
+            self._fresh_until = now + max(FRESH_S, FRESH_FACTOR * (now - begun))
+            self._listing = None
+            self._found = []
