@@ -129,12 +129,16 @@ class TestRestore:
 class TestAllOrNothing:
     def changed(self, store: CheckpointStore, workspace: Path) -> str:
         (workspace / "d").mkdir()
-        for name in ("a", "b", "d/x"):
+        for name in ("a", "b", "d/x", "mode"):
             (workspace / name).write_text("old")
+        (workspace / "link").symlink_to("a")
         first = store.capture()
         (workspace / "a").write_text("new")
         (workspace / "b").unlink()
         (workspace / "d/x").unlink()
+        (workspace / "mode").chmod(0o755)
+        (workspace / "link").unlink()
+        (workspace / "link").symlink_to("b")
         return first.id
 
     def test_an_ignored_file_in_the_way_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
@@ -191,7 +195,7 @@ class TestAllOrNothing:
 
 
 def _old() -> Tree:
-    return dict.fromkeys((b"a", b"b", b"d/x"), ("644", b"old"))
+    return {**dict.fromkeys((b"a", b"b", b"d/x", b"mode"), ("644", b"old")), b"link": ("link", b"a")}
 
 
 def _die_at(number: int) -> None:

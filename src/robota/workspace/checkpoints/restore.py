@@ -179,11 +179,13 @@ def _undo(workspace: Path, staging: Path, number: int, step: _Step) -> None:
     """Put back what was there. What somebody has written in its place since then is left, it is newer."""
     with suppress(OSError), _places(workspace, staging, step, create=step.old) as (parent, name, staged):
         draft, kept = f"{number}.new", f"{number}.old"
-        now = _content_name(name, parent)
-        if step.new is not None and now == step.new and (step.old or _was_put(draft, staged, name, parent)):
+        now, is_kept = _content_name(name, parent), _exists(kept, staged)
+        # A step that only changes a mode has the same content on both sides: without what was kept it was never done.
+        was_done = is_kept if step.old else _was_put(draft, staged, name, parent)
+        if step.new is not None and now == step.new and was_done:
             os.unlink(name, dir_fd=parent)
             now = None
-        if step.old and now is None and _exists(kept, staged):
+        if is_kept and now is None:
             _remove_empty_tree(parent, name)
             _put(kept, staged, name, parent)
 
