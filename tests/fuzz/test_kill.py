@@ -2,14 +2,19 @@
 
 import pytest
 
-from tests.fuzz.kill.killing import kill_and_take_up
+from tests.fuzz.kill.killing import kill_and_go_on
+from tests.fuzz.kill.stories import Indexing, Restoring, Story, Waiting, Working
 from tests.fuzz.kill.strict_server import problem_with
 from tests.harness.cli import Robota
 
+CASES = [(Working, 600), (Working, 600), (Waiting, 40), (Restoring, 60), (Restoring, 60), (Indexing, 60)]
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_session_that_was_killed_anywhere_goes_on(robota: Robota, seed: int) -> None:
-    kill_and_take_up(robota, seed)
+
+@pytest.mark.parametrize("seed", range(len(CASES)))
+def test_what_was_killed_anywhere_goes_on(robota: Robota, seed: int) -> None:
+    kind, points = CASES[seed]
+    story: Story = kind(robota, seed)
+    kill_and_go_on(story, points)
 
 
 def test_the_strict_server_would_notice() -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,12 @@ def session_checkpoints(
         store.prune(time.time())
         return lambda paths, commands: store.capture(named_paths(store.workspace, paths, commands))
 
-    return CallCheckpoints(log, open_capture)
+    def work() -> AbstractAsyncContextManager[None]:
+        from robota.workspace.checkpoints.at_work import at_work
+
+        return at_work(store_directory(root, env))
+
+    return CallCheckpoints(log, open_capture, work)
 
 
 def session_rewinder(
@@ -54,12 +60,17 @@ def has_checkpoints(settings: CheckpointSettings, root: Path, env: Mapping[str, 
     return settings.enabled and root != Path(home_directory(env)).resolve()
 
 
+def store_directory(root: Path, env: Mapping[str, str]) -> Path:
+    """Where the checkpoints of a workspace are kept, outside it."""
+    return fallback_directory(user_directory(env), root) / STORE_NAME
+
+
 def checkpoint_store(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> "CheckpointStore":
     """The store of a workspace, outside it. Nothing is made yet."""
     from robota.workspace.checkpoints.store import CheckpointStore
 
     return CheckpointStore(
-        fallback_directory(user_directory(env), root) / STORE_NAME,
+        store_directory(root, env),
         root,
         env,
         max_file_bytes=settings.max_file_bytes,

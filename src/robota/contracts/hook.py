@@ -1,6 +1,7 @@
 """Hooks: what runs around tool calls and at events of a session. User hooks, intents and checkpoints plug in here."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -77,7 +78,11 @@ class Checkpoint(Protocol):
     Neither may fail, and `tell` shows a message to the person.
     """
 
-    async def before_change(self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]) -> None: ...
+    def around_change(
+        self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
+    ) -> AbstractAsyncContextManager[None]:
+        """Save the workspace, and let nobody restore it while the call runs."""
+        ...
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None: ...
 

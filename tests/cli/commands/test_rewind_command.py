@@ -2,11 +2,13 @@
 
 import fcntl
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from tests.cli.scripts import call, script, sessions
-from tests.harness.cli import Finished, Robota
+from tests.harness.cli import EXECUTABLE, Finished, Robota, clean_environment
 from tests.harness.terminal import Terminal
 
 
@@ -189,6 +191,24 @@ def test_a_session_that_is_open_elsewhere_is_left_to_it(robota: Robota) -> None:
         assert done.code == 1 and "/rewind" in done.stderr
         assert files(robota) == NEW
         assert "+old" in ok(robota("rewind", "restore", "1", "--dry-run"))
+
+
+def test_while_a_call_of_another_session_runs_files_are_not_restored(robota: Robota) -> None:
+    worked(robota)
+    [session] = sessions(robota)
+    os.mkfifo(robota.workspace / "up")
+    script(robota, {"calls": [call("execute_command", command="echo up > up; sleep 1000")]})
+    command = [str(EXECUTABLE), "-p", "wait", "--permission-mode", "bypassPermissions"]
+    environment = clean_environment(robota.home)
+    with subprocess.Popen(command, cwd=robota.workspace, env=environment, stdout=subprocess.DEVNULL) as other:
+        assert (robota.workspace / "up").read_text() == "up\n"
+        (robota.workspace / "up").unlink()
+        refused = robota("rewind", "restore", "1", "--yes", "--session", session.name)
+        assert refused.code == 1 and f"process {other.pid} " in refused.stderr, refused.stderr
+        assert "Nothing was restored" in refused.stderr and files(robota) == NEW
+        other.kill()
+    ok(robota("rewind", "restore", "1", "--yes", "--session", session.name))
+    assert files(robota) == OLD
 
 
 def test_the_newest_session_with_checkpoints_is_meant_and_named(robota: Robota) -> None:

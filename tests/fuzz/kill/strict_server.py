@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 LAST_WORDS = "go on"
+MOST_REQUESTS = 14
 
 
 class StrictServer(ThreadingHTTPServer):
@@ -21,6 +22,7 @@ class StrictServer(ThreadingHTTPServer):
         self.random = random.Random(seed)
         self.refusals: list[str] = []
         self.requests = 0
+        self.is_summarising = False
 
     @property
     def url(self) -> str:
@@ -30,9 +32,10 @@ class StrictServer(ThreadingHTTPServer):
         """What the model says next: a few calls of all kinds, until it is asked to go on."""
         self.requests += 1
         number = self.requests
-        if not body.get("tools"):
+        self.is_summarising = not body.get("tools")
+        if self.is_summarising:
             return {"content": f"A summary of what happened before request {number}."}
-        if LAST_WORDS in _text(body["messages"][-1]) or number > 30:
+        if LAST_WORDS in _text(body["messages"][-1]) or number > MOST_REQUESTS:
             return {"content": "Done, as far as it goes."}
         words = "word " * self.random.choice([3, 200])
         calls = self.random.choice(

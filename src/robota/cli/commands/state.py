@@ -13,7 +13,6 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import chosen_session, tell
 from robota.cli.output import print_columns, print_json
 from robota.log.catalogue.catalogue import CataloguedSession
-from robota.log.chain.holder import holder_of
 from robota.log.chain.reader import LOG_NAME, scan
 from robota.log.errors import LogError, SessionAmbiguous
 from robota.log.replay.session import ReplayedTask
@@ -27,6 +26,7 @@ from robota.protocol.commands import AskResponse
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, detect_agent_state
 from robota.text.visible import single_line, visible
+from robota.workspace.process.lock_holder import holder_of
 
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3

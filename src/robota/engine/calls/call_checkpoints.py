@@ -5,8 +5,8 @@ A call never fails for want of a checkpoint, and waits for one only so long; wha
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall
@@ -25,6 +25,7 @@ NAMES_TOLD: Final = 3
 
 # Saves the workspace; the paths, and those that the commands name, also if the ignore rules leave them out. Blocks.
 Capture = Callable[[Sequence[str], Sequence[str]], "Captured"]
+AtWork = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class CallCheckpoints:
@@ -32,8 +33,10 @@ class CallCheckpoints:
     costs nothing.
     """
 
-    def __init__(self, log: LogPort, open_capture: Callable[[], Capture]) -> None:
+    def __init__(self, log: LogPort, open_capture: Callable[[], Capture], at_work: AtWork) -> None:
+        """`at_work` keeps others from restoring files while a call runs."""
         self._log = log
+        self._at_work = at_work
         self._open_capture = open_capture
         self._capture: Capture | None = None
         self._running: asyncio.Future[Captured] | None = None
@@ -42,11 +45,16 @@ class CallCheckpoints:
         self._told: set[str] = set()
         self._has_changes = False
 
-    async def before_change(self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]) -> None:
-        """Save what the call may change."""
+    @asynccontextmanager
+    async def around_change(
+        self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
+    ) -> AsyncIterator[None]:
+        """Save what the call may change, and let nobody restore files while it runs."""
         self._has_changes = True
         self._remember_names(tool, call)
-        await self._save(task_id, call, tell)
+        async with self._at_work():
+            await self._save(task_id, call, tell)
+            yield
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None:
         """Save what the calls of a request have changed, if there were any."""

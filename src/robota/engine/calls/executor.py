@@ -6,6 +6,7 @@ post-hooks → result. A stage that stops a call raises `CallStopped`; nothing l
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import groupby
 from time import monotonic
 from typing import Any, Final, assert_never
@@ -232,11 +233,8 @@ class ToolExecutor:
             await journal.sync()
             if journal.trouble is not None:
                 return ToolResult(content=not_logged(journal.trouble), is_error=True), False
-            if self._runtime.services.checkpoint is not None:
-                tell = self._runtime.hook_context.tell
-                await self._runtime.services.checkpoint.before_change(tool, admitted.call, self._runtime.task_id, tell)
         try:
-            async with asyncio.timeout(tool.timeout_s):
+            async with self._checkpoint(admitted), asyncio.timeout(tool.timeout_s):
                 return await admitted.prepared.run(), False
         except REPORTED_TO_MODEL as error:
             return ToolResult(content=str(error), is_error=True), True
@@ -247,6 +245,13 @@ class ToolExecutor:
         finally:
             if tool.changes_something:
                 journal.sync_soon()
+
+    def _checkpoint(self, admitted: Admitted) -> AbstractAsyncContextManager[None]:
+        runtime = self._runtime
+        if runtime.services.checkpoint is None or not admitted.tool.changes_something:
+            return nullcontext()
+        tell = runtime.hook_context.tell
+        return runtime.services.checkpoint.around_change(admitted.tool, admitted.call, runtime.task_id, tell)
 
     def _capped(self, result: ToolResult) -> ToolResult:
         text = result.content or EMPTY_RESULT

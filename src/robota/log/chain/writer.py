@@ -345,7 +345,7 @@ def _open_locked(path: Path, creation: int) -> int:
 
 
 def _in_use(path: Path) -> str:
-    from robota.log.chain.holder import holder_of
+    from robota.workspace.process.lock_holder import holder_of
 
     holder = holder_of(path)
     who = "another process" if holder is None else holder.text

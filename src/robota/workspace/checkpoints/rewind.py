@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.checkpoints.at_work import nobody_at_work
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.restore import apply_changes
@@ -56,8 +57,11 @@ def plan_reversal(store: CheckpointStore, before: str, after: str) -> RestorePla
 
 
 def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
-    """Change the files: all or nothing. Raises `CheckpointError`, also if the workspace is no longer as planned for."""
-    with store.opened() as opened:
+    """Change the files: all or nothing.
+
+    Raises `CheckpointError`, also if the workspace is no longer as planned for, or somebody is at work in it.
+    """
+    with store.opened() as opened, nobody_at_work(opened.directory):
         paths = {change.path for change in plan.changes}
         now = opened.capture(paths).id
         if now != plan.saved and any(change.path in paths for change in opened.changes(plan.saved, now)):

@@ -23,7 +23,7 @@ PAUSE_S: Final = 0.005
 def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
     """The git directory of the store, made if there is none, for one process at a time. Raises `CheckpointError`."""
     try:
-        _make(directory)
+        make_private(directory)
         with _locked(directory / LOCK_NAME):
             git_directory = directory / GIT_NAME
             _claim(directory, workspace)
@@ -36,7 +36,8 @@ def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
         raise CheckpointError(f"The checkpoints in {directory} cannot be used: {error.strerror or error}") from error
 
 
-def _make(directory: Path) -> None:
+def make_private(directory: Path) -> None:
+    """Make the directory of a store if there is none. Raises `CheckpointError` if others can write to it."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode):

@@ -1,4 +1,4 @@
-"""Who has a log open for writing: the process that holds its lock."""
+"""Which process holds the lock (`flock`) of a file."""
 
 import time
 from pathlib import Path
@@ -13,8 +13,8 @@ INODE_FIELD: Final = 5
 COMMAND_LENGTH: Final = 80
 
 
-class LogHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that writes a log; `since` is when it was started, in seconds, if that is known."""
+class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that holds a lock; `since` is when it was started, in seconds, if that is known."""
 
     pid: int
     command: str = ""
@@ -28,27 +28,28 @@ class LogHolder(msgspec.Struct, frozen=True, kw_only=True):
         return f"process {self.pid}{command}{since}"
 
 
-def holder_of(log: Path) -> LogHolder | None:
-    """The process that has the log open for writing; None if none has, or this system does not tell."""
+def holder_of(file: Path, *, is_shared: bool = False) -> LockHolder | None:
+    """A process that holds the exclusive lock of a file, or the shared one; None if this system knows of none."""
     try:
-        status = log.stat()
+        status = file.stat()
         lines = LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return None
+    kind = "READ" if is_shared else "WRITE"
     wanted = str(status.st_ino)  # the device that the kernel names there is not always that of the file
     for fields in map(str.split, lines):
-        is_lock = len(fields) > INODE_FIELD and fields[1] == "FLOCK" and fields[3] == "WRITE"
+        is_lock = len(fields) > INODE_FIELD and fields[1] == "FLOCK" and fields[3] == kind
         if is_lock and fields[INODE_FIELD].rpartition(":")[2] == wanted and fields[PID_FIELD].isdecimal():
             return _described(int(fields[PID_FIELD]))
     return None
 
 
-def _described(pid: int) -> LogHolder:
+def _described(pid: int) -> LockHolder:
     place = PROCESSES / str(pid)
     try:
         words = (place / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
         since: float | None = place.stat().st_ctime
     except OSError:
-        return LogHolder(pid=pid)
+        return LockHolder(pid=pid)
     command = "".join(char if char.isprintable() else "?" for char in " ".join(words).strip())
-    return LogHolder(pid=pid, command=command[:COMMAND_LENGTH], since=since)
+    return LockHolder(pid=pid, command=command[:COMMAND_LENGTH], since=since)

@@ -1,0 +1,68 @@
+"""Who is at work in a workspace: calls share a lock while they may change files, and a restore needs it for itself."""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.checkpoints.private_git import CheckpointError
+from robota.workspace.checkpoints.store_directory import make_private
+from robota.workspace.process.lock_holder import holder_of
+
+AT_WORK_NAME: Final = "at-work"
+PAUSE_S: Final = 0.01
+MOST_PAUSES: Final = 2_000
+
+
+@asynccontextmanager
+async def at_work(store: Path) -> AsyncIterator[None]:
+    """While the context lasts a call may change files. Waits some seconds for a restore that is under way."""
+    descriptor = None
+    # Where there can be no store nothing can be restored.
+    with suppress(OSError, CheckpointError):
+        descriptor = _opened(store)
+    try:
+        for _ in range(MOST_PAUSES):
+            if descriptor is None or _is_locked(descriptor, fcntl.LOCK_SH):
+                break
+            await asyncio.sleep(PAUSE_S)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+@contextmanager
+def nobody_at_work(store: Path) -> Iterator[None]:
+    """While the context lasts no call changes files. Raises `CheckpointError` if one does now, and says whose it is."""
+    descriptor = _opened(store)
+    try:
+        if not _is_locked(descriptor, fcntl.LOCK_EX):
+            holder = holder_of(store / AT_WORK_NAME, is_shared=True)
+            who = "another process" if holder is None else holder.text
+            raise CheckpointError(
+                f"A call runs in this workspace and may change files: {who}. Nothing was restored; "
+                "wait until it has ended, or stop it, and try again"
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _opened(store: Path) -> int:
+    make_private(store)
+    return os.open(store / AT_WORK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _is_locked(descriptor: int, kind: int) -> bool:
+    """Take the lock if it is free."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True
