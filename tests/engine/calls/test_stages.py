@@ -1,7 +1,8 @@
 """The places around a call where others step in: each is real, in its order, and cannot be gone around."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,13 @@ class Recorder:
         self.order.append("post")
         return msgspec.structs.replace(ran.result, content=f"{ran.result.content} (seen)")
 
-    async def before_change(self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]) -> None:
+    @asynccontextmanager
+    async def around_change(
+        self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
+    ) -> AsyncIterator[None]:
         self.order.append("checkpoint")
+        yield
+        self.order.append("ended")
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None:
         self.order.append("after")
@@ -114,7 +120,7 @@ def test_the_stages_run_in_their_order(workspace: Path) -> None:
         assert recorder.order == ["pre"]
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
-        assert recorder.order == ["pre", "checkpoint", "run", "post", "after"]
+        assert recorder.order == ["pre", "checkpoint", "run", "ended", "post", "after"]
         assert tool_results(stage)[0].content == "noted (seen)"
         await stage.session.close()
 
