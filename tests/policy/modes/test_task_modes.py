@@ -84,6 +84,9 @@ def test_the_same_in_json_and_with_a_byte_order_mark() -> None:
     [
         CUSTOM.replace("slug: docs", "slug: ../x"),
         CUSTOM.replace("fileRegex: ^docs/", "fileRegex: '['"),
+        CUSTOM.replace("fileRegex: ^docs/", "fileRegex: 5"),
+        CUSTOM.replace("fileRegex: ^docs/", "fileRegex: '(?!x).*'"),
+        CUSTOM.replace("fileRegex: ^docs/", "fileRegex: 'a{1000}{1000}'"),
         CUSTOM.replace("- read", "- everything"),
         CUSTOM.replace("- read", "- edit"),
         CUSTOM.replace("name: Docs", "name: &a Docs").replace("You write documentation.", "*a"),
@@ -107,3 +110,22 @@ def test_no_text_makes_reading_fail_otherwise(text: str) -> None:
         parse_modes(text, "x")
     except ModeProblem as problem:
         assert str(problem).startswith("x: ")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*)*(.*)*(.*)*x"])
+def test_no_pattern_of_a_mode_takes_for_ever(pattern: str) -> None:
+    modes = known_modes(parse_modes(CUSTOM.replace("^docs/", f"'{pattern}'"), "modes.yaml"))
+    assert allows(WRITE, "docs", Touches(paths=("a" * 4_000 + "!",)), modes) is not None
+
+
+def test_a_pattern_that_could_take_for_ever_is_refused_with_the_reason() -> None:
+    with pytest.raises(ModeProblem, match=r"fileRegex '.*x.*' of the mode docs cannot be used: look-around.*supported"):
+        parse_modes(CUSTOM.replace("^docs/", "'^(?!x)'"), "modes.yaml")
+
+
+@pytest.mark.parametrize("path", ["docs/\udcff", "docs/漢.txt", "docs/a b"])
+def test_any_name_of_a_file_can_be_held_against_a_pattern(path: str) -> None:
+    modes = known_modes(parse_modes(CUSTOM, "modes.yaml"))
+    allowed = allows(WRITE, "docs", Touches(paths=(path,)), modes) is None
+    # What is no text fits no pattern.
+    assert allowed == ("\udcff" not in path)

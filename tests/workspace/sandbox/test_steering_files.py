@@ -1,6 +1,7 @@
 """S13: what other programs execute or obey cannot be changed, nor brought into being, from inside the sandbox."""
 
 import subprocess
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,27 @@ from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from tests.policy.judging import judge, writing
 from tests.workspace.sandbox.cells import Cell
 
-NAMED_IN_THE_ISSUE = (
-    *(".hg/hgrc", ".jj/repo/config.toml", ".mise.toml", "lefthook.yml", "lefthook-local.yaml", ".lefthook.yml"),
-    *(".nvim.lua", ".worktreeinclude", "AGENTS.md", "AGENT.md", "CLAUDE.md", ".gitattributes", "sub/AGENTS.md"),
-    *(".git/rebase-merge/git-rebase-todo", ".git/info/attributes", ".git/hooks/pre-commit"),
-)
+# By name, so that one that is dropped from the table is missed; the first are those that docs/security.md promises.
+KEPT_FREE = """
+    .git .gitmodules .hg .jj .husky .robota .robotaignore .roomodes .orchestration .claude .cursor .mcp.json
+    .worktreeinclude .vscode .idea .zed .exrc .vimrc .nvim.lua .envrc
+""".split()
+READ_ONLY = """
+    .gitattributes .gitconfig .githooks .hgrc .pre-commit-config.yaml lefthook.yml lefthook-local.yaml .lefthook.yml
+    lefthook.toml .overcommit.yml captainhook.json grumphp.yml .lintstagedrc.json lint-staged.config.js
+    commitlint.config.js AGENTS.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md .cursorrules .windsurfrules .clinerules
+    .roorules-code .github/copilot-instructions.md .roo .rooignore .codex .gemini .aider.conf.yml opencode.json
+    .crush.json x.code-workspace .devcontainer .devcontainer.json .helix .gitpod.yml x.sublime-project .dir-locals.el
+    .lvimrc .gdbinit .lldbinit .pdbrc .irbrc .pryrc .Rprofile .tool-versions mise.toml .mise.toml .config/mise .autoenv
+    .bashrc .zshrc .zshenv .profile .config/fish .inputrc .tmux.conf
+""".split()
+ASKED = """
+    .npmrc .yarnrc.yml .yarn .pnp.cjs .pnpmfile.cjs bunfig.toml .cargo .mvn gradle-wrapper.properties .bazelrc .bundle
+    .gemrc pip.conf uv.toml rust-toolchain.toml .ripgreprc .curlrc .wgetrc .netrc conftest.py sitecustomize.py x.pth
+    .venv/bin/python node_modules/.bin/eslint .github/workflows/ci.yml .gitlab-ci.yml .circleci Jenkinsfile
+    .hg/hgrc .jj/repo/config.toml sub/AGENTS.md .git/rebase-merge/git-rebase-todo .git/info/attributes
+    .git/hooks/pre-commit
+""".split()
 
 
 @pytest.fixture
@@ -41,23 +58,30 @@ def test_every_name_says_who_obeys_it_and_stands_there_once() -> None:
     assert all(len(name.obeyed_by.split()) > 3 for name in STEERING_NAMES)
 
 
-@pytest.mark.parametrize("path", [*map(example, names_guarded_by(Guard.ASK)), *NAMED_IN_THE_ISSUE])
+def test_s13_no_name_was_dropped_from_the_table_or_guarded_less() -> None:
+    guarded = {guard: names_guarded_by(guard) for guard in Guard}
+    assert set(KEPT_FREE) == set(guarded[Guard.KEPT_FREE])
+    for name in READ_ONLY:
+        assert any(fnmatchcase(name, pattern) for pattern in guarded[Guard.READ_ONLY]), name
+
+
+@pytest.mark.parametrize("path", sorted({*map(example, names_guarded_by(Guard.ASK)), *KEPT_FREE, *READ_ONLY, *ASKED}))
 def test_s13_accept_edits_asks_before_such_a_file_is_written(path: str) -> None:
     assert judge(writing(path), "acceptEdits").decision is Decision.ASK
 
 
 def test_s13_names_that_are_obeyed_at_once_cannot_be_made(strong: Cell) -> None:
-    names = names_guarded_by(Guard.KEPT_FREE)
+    names = KEPT_FREE
     before = strong.names()
     strong.run("; ".join(f"echo x > {name}; mkdir {name}/x; ln -s /tmp {name}; mv file {name}" for name in names))
     assert strong.names() == before
 
 
-EXISTING = [example(name) for name in names_guarded_by(Guard.READ_ONLY) if name != ".git"]
+EXISTING = sorted({*map(example, names_guarded_by(Guard.READ_ONLY)), *KEPT_FREE, *READ_ONLY} - {".git"})
 NESTED = ["a/b/AGENTS.md", "a/.vscode", "a/lefthook.yml", "a/.gitattributes", "a/.mise.toml", "a/b/c/.envrc"]
 
 
-@pytest.mark.parametrize("names", [EXISTING[:50], EXISTING[50:100], EXISTING[100:], NESTED])
+@pytest.mark.parametrize("names", [EXISTING[:50], EXISTING[50:100], EXISTING[100:150], EXISTING[150:], NESTED])
 def test_s13_what_exists_cannot_be_changed(strong: Cell, names: list[str]) -> None:
     for name in names:
         (strong.root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -83,8 +83,11 @@ def _group(value: Any, slug: str, source: str) -> ModeGroup:
     if name not in set(ToolGroup) or not isinstance(options, dict):
         raise ModeProblem(f"{source}: the mode {slug} has the group {value!r}; groups are {', '.join(ToolGroup)}.")
     file_regex, description = options.get("fileRegex"), options.get("description")
-    try:
-        re.compile(file_regex or "")
-    except (re.error, TypeError, OverflowError, RecursionError) as error:
-        raise ModeProblem(f"{source}: the fileRegex {file_regex!r} of the mode {slug} is wrong: {error}.") from error
+    if file_regex is not None:
+        # It brings a large library along, which few sessions need.
+        from robota.policy.modes.file_pattern import problem_with_pattern
+
+        problem = problem_with_pattern(file_regex)
+        if problem is not None:
+            raise ModeProblem(f"{source}: the fileRegex {file_regex!r} of the mode {slug} cannot be used: {problem}.")
     return ModeGroup(name=ToolGroup(name), file_regex=file_regex, description=str(description) if description else None)

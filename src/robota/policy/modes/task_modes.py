@@ -1,6 +1,5 @@
 """The modes of a task (code, architect, ask …): which tools each may use, and on which files."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -97,7 +96,9 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
         return f"The {known.name} mode does not have {tool.name}. Use switch_mode to go to a mode that has it."
     if group.file_regex is None or touches is None:
         return None
-    kept_out = [path for path in touches.paths if re.search(group.file_regex, path) is None]
+    from robota.policy.modes.file_pattern import fits_pattern
+
+    kept_out = [path for path in touches.paths if not fits_pattern(group.file_regex, path)]
     if not kept_out and touches.paths:
         return None
     what = group.description or f"files matching {group.file_regex}"

@@ -1,0 +1,34 @@
+"""The pattern that says which files a mode may change, matched in time that grows only with the length of a path.
+
+A pattern comes from a file of a project and a path from a model, so neither may make the other take for ever. The
+engine is the one of Rust, which `pydantic_core` brings along: it has no look-around and no back-references.
+"""
+
+from functools import lru_cache
+
+from pydantic_core import SchemaError, SchemaValidator, ValidationError
+
+
+def problem_with_pattern(pattern: object) -> str | None:
+    """Why a pattern cannot be used, as the end of a sentence; None if it can."""
+    if not isinstance(pattern, str):
+        return "it is no text"
+    try:
+        _matcher(pattern)
+    except SchemaError as error:
+        return str(error).strip().rpartition("\n")[2].strip().removeprefix("error: ").rstrip(".")
+    return None
+
+
+def fits_pattern(pattern: str, path: str) -> bool:
+    """Whether the pattern is found anywhere in the path."""
+    try:
+        _matcher(pattern).validate_python(path)
+    except ValidationError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _matcher(pattern: str) -> SchemaValidator:
+    return SchemaValidator({"type": "str", "pattern": pattern, "regex_engine": "rust-regex", "strict": True})
