@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolCall
-from robota.engine.model.xml_calls import XmlCallClosed, XmlCallFormat, XmlCallOpened, XmlCallParser, XmlPiece, XmlText
+from robota.engine.model.reply import CallClosedPiece, CallOpenedPiece, ReplyPiece, TextPiece
+from robota.engine.model.xml_calls import XmlCallFormat, XmlCallParser
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
 
 MAYBE_NUMBER = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
@@ -19,21 +20,21 @@ TOOLS: dict[str, dict[str, Any]] = {
 }
 
 
-def parse(text: str, cuts: list[int] | None = None) -> list[XmlPiece]:
+def parse(text: str, cuts: list[int] | None = None) -> list[ReplyPiece]:
     parser = XmlCallParser(TOOLS, (f"c{n}" for n in count(1)))
     places = [0, *sorted(cuts or []), len(text)]
-    pieces: list[XmlPiece] = []
+    pieces: list[ReplyPiece] = []
     for start, end in pairwise(places):
         pieces.extend(parser.feed(text[start:end]))
     return [*pieces, *parser.finish()]
 
 
-def calls(pieces: list[XmlPiece]) -> list[ToolCall]:
-    return [piece.call for piece in pieces if isinstance(piece, XmlCallClosed)]
+def calls(pieces: list[ReplyPiece]) -> list[ToolCall]:
+    return [piece.call for piece in pieces if isinstance(piece, CallClosedPiece)]
 
 
-def plain(pieces: list[XmlPiece]) -> str:
-    return "".join(piece.text for piece in pieces if isinstance(piece, XmlText))
+def plain(pieces: list[ReplyPiece]) -> str:
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
 
 
 def test_text_and_call() -> None:
@@ -101,7 +102,7 @@ def test_cutting_the_stream_anywhere_changes_nothing(text: str, data: st.DataObj
     whole, cut = parse(text), parse(text, cuts)
     assert calls(cut) == calls(whole)
     assert plain(cut) == plain(whole)
-    opened = [piece for piece in cut if isinstance(piece, XmlCallOpened)]
+    opened = [piece for piece in cut if isinstance(piece, CallOpenedPiece)]
     assert len(opened) == len(calls(cut))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from robota.config.errors import ConfigError
-from robota.config.keys.keyring_store import read_secret
 from robota.config.profiles.profile import Profile
 from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE
 
@@ -34,6 +33,8 @@ def _from_environment(variable: str, profile: Profile, env: Mapping[str, str]) -
 
 
 def _from_keyring(name: str, profile: Profile) -> tuple[str, str]:
+    from robota.config.keys.keyring_store import read_secret
+
     source = f"The keyring entry {name!r}, named by provider profile {profile.name!r},"
     key = read_secret(name) or ""
     if not key.strip():

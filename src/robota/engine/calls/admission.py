@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
@@ -27,7 +27,6 @@ from robota.contracts.tool import (
 )
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
-from robota.engine.calls.approval import Approval, ApprovedCall, ChangedCall
 from robota.engine.calls.call_stopped import A_BUG, CallStopped, TaskGivenUp, TaskHalted, denied, describe
 from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -37,6 +36,9 @@ from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import MistakeKind, MistakesAsk
 from robota.protocol.message import Message
 from robota.workspace.problems import FileProblem
+
+if TYPE_CHECKING:
+    from robota.engine.calls.approval import Approval, ChangedCall
 
 # A command that has shown something and still runs after this time can be ended by a client.
 OUTPUT_ASK_SECONDS: Final = 1.0
@@ -137,7 +139,13 @@ class Admission:
         self._runtime = runtime
         self._tools = {name: tool for tool in runtime.services.tools.all for name in (tool.name, *tool.aliases)}
         self._repetition = RepetitionGuard(runtime.options.mistake_limit)
-        self._approval = Approval(runtime)
+
+    @cached_property
+    def _approval(self) -> "Approval":
+        # Loaded with the first question: most calls need none.
+        from robota.engine.calls.approval import Approval
+
+        return Approval(self._runtime)
 
     def tool(self, name: str) -> AnyTool | None:
         return self._tools.get(name)
@@ -162,15 +170,21 @@ class Admission:
             return msgspec.structs.replace(admitted, hook_context=said.context)
         if remark:
             verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
+        approved = await self._approved(tool, call, admitted, verdict)
+        return msgspec.structs.replace(approved, hook_context=said.context)
+
+    async def _approved(self, tool: AnyTool, call: ToolCall, admitted: Admitted, verdict: Verdict) -> Admitted:
+        """The call as a person wants it; raises if they do not."""
+        from robota.engine.calls.approval import ApprovedCall, ChangedCall
+
         title = call_title(tool, call.name, call.input)
         match await self._approval.ask(tool, call, admitted.prepared, verdict, title):
             case ApprovedCall(prepared=prepared, feedback=feedback):
-                admitted = msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback)
+                return msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback)
             case ChangedCall() as changed:
-                admitted = await self._with_changed_input(call, changed)
+                return await self._with_changed_input(call, changed)
             case never:
                 assert_never(never)
-        return msgspec.structs.replace(admitted, hook_context=said.context)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
@@ -311,7 +325,7 @@ class Admission:
             )
         )
 
-    async def _with_changed_input(self, call: ToolCall, change: ChangedCall) -> Admitted:
+    async def _with_changed_input(self, call: ToolCall, change: "ChangedCall") -> Admitted:
         """The person approved another input. What is forbidden stays so; the model is told what really ran."""
         tool = self._tools[change.tool]
         call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), change.input, "The user")

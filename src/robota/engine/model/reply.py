@@ -8,7 +8,6 @@ from typing import Any, Final, Protocol, assert_never
 import msgspec
 
 from robota.contracts.tool import ToolCall
-from robota.engine.model.xml_calls import XmlArgument, XmlCallClosed, XmlCallOpened, XmlPiece, XmlText
 from robota.engine.record.journal import EventBus
 from robota.engine.record.rows import Rows, StreamingRow
 from robota.protocol.conversation import (
@@ -45,12 +44,42 @@ HALF_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F]")
 FIRST_VALUE: Final = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s",\[\]{}]+(?=[\s,}]))')
 
 
+class TextPiece(msgspec.Struct, frozen=True):
+    """Text outside calls."""
+
+    text: str
+
+
+class CallOpenedPiece(msgspec.Struct, frozen=True):
+    """A call began; its arguments follow."""
+
+    id: str
+    name: str
+
+
+class ArgumentPiece(msgspec.Struct, frozen=True):
+    """A parameter of the call is complete."""
+
+    id: str
+    tool: str
+    value: str
+
+
+class CallClosedPiece(msgspec.Struct, frozen=True):
+    """A call is complete."""
+
+    call: ToolCall
+
+
+ReplyPiece = TextPiece | CallOpenedPiece | ArgumentPiece | CallClosedPiece
+
+
 class TextReader(Protocol):
     """Looks for calls in the text of one reply."""
 
-    def feed(self, text: str) -> Sequence[XmlPiece]: ...
+    def feed(self, text: str) -> Sequence[ReplyPiece]: ...
 
-    def finish(self) -> Sequence[XmlPiece]: ...
+    def finish(self) -> Sequence[ReplyPiece]: ...
 
 
 class CallFormat(Protocol):
@@ -86,10 +115,10 @@ class NativeCallFormat:
 
 
 class _PlainReader:
-    def feed(self, text: str) -> Sequence[XmlPiece]:
-        return (XmlText(text),)
+    def feed(self, text: str) -> Sequence[ReplyPiece]:
+        return (TextPiece(text),)
 
-    def finish(self) -> Sequence[XmlPiece]:
+    def finish(self) -> Sequence[ReplyPiece]:
         return ()
 
 
@@ -274,16 +303,16 @@ class ReplyReader:
         self._announce_held_arguments()
         return "".join(item.text for item in self._written if isinstance(item, TextBlock))
 
-    def _take_pieces(self, pieces: Iterable[XmlPiece]) -> None:
+    def _take_pieces(self, pieces: Iterable[ReplyPiece]) -> None:
         for piece in pieces:
             match piece:
-                case XmlText():
+                case TextPiece():
                     self._grow("text", piece.text)
-                case XmlCallOpened():
+                case CallOpenedPiece():
                     self._announce(piece.id, piece.name)
-                case XmlArgument():
+                case ArgumentPiece():
                     self._announce(piece.id, piece.tool, first=piece.value)
-                case XmlCallClosed():
+                case CallClosedPiece():
                     self._close_row()
                     self._written.append(piece.call)
                 case _:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.contracts.tool import ToolCall
+from robota.engine.model.reply import ArgumentPiece, CallClosedPiece, CallOpenedPiece, ReplyPiece, TextPiece
 from robota.protocol.conversation import (
     AssistantTurn,
     Block,
@@ -49,35 +50,6 @@ WRAPPER: Final = re.compile(r"<([A-Za-z_][\w-]{0,40})>")
 PART_OF_A_TAG: Final = re.compile(r"<[\w-]{0,41}")
 
 
-class XmlText(msgspec.Struct, frozen=True):
-    """Text outside calls."""
-
-    text: str
-
-
-class XmlCallOpened(msgspec.Struct, frozen=True):
-    """A call began; its arguments follow."""
-
-    id: str
-    name: str
-
-
-class XmlArgument(msgspec.Struct, frozen=True):
-    """A parameter of the call is complete."""
-
-    id: str
-    tool: str
-    value: str
-
-
-class XmlCallClosed(msgspec.Struct, frozen=True):
-    """A call is complete."""
-
-    call: ToolCall
-
-
-XmlPiece = XmlText | XmlCallOpened | XmlArgument | XmlCallClosed
-
 # What a parser step returns when it cannot go on without more text.
 WAIT: Final = None
 
@@ -93,60 +65,60 @@ class XmlCallParser:
         self._buffer = ""
         self._call: _Draft | None = None
 
-    def feed(self, text: str) -> list[XmlPiece]:
+    def feed(self, text: str) -> list[ReplyPiece]:
         self._buffer += text
         return self._drain(final=False)
 
-    def finish(self) -> list[XmlPiece]:
+    def finish(self) -> list[ReplyPiece]:
         """No more text will come. A call that is not closed is reported with a problem and never run."""
         pieces = self._drain(final=True)
         if self._call is not None:
             draft, self._call = self._call, None
             problem = f"The call was cut off before </{draft.name}>; write the whole call again."
-            pieces.append(XmlCallClosed(ToolCall(id=draft.id, name=draft.name, input={}, problem=problem)))
+            pieces.append(CallClosedPiece(ToolCall(id=draft.id, name=draft.name, input={}, problem=problem)))
         elif self._buffer:
-            pieces.append(XmlText(self._buffer))
+            pieces.append(TextPiece(self._buffer))
         self._buffer = ""
         return pieces
 
-    def _drain(self, *, final: bool) -> list[XmlPiece]:
-        pieces: list[XmlPiece] = []
+    def _drain(self, *, final: bool) -> list[ReplyPiece]:
+        pieces: list[ReplyPiece] = []
         while (step := self._step(final=final)) is not WAIT:
             pieces.extend(step)
         return pieces
 
-    def _step(self, *, final: bool) -> list[XmlPiece] | None:
+    def _step(self, *, final: bool) -> list[ReplyPiece] | None:
         if self._call is None:
             return self._outside()
         if self._call.parameter is None:
             return self._between(self._call)
         return self._inside(self._call, self._call.parameter, final=final)
 
-    def _outside(self) -> list[XmlPiece] | None:
+    def _outside(self) -> list[ReplyPiece] | None:
         """In plain text: pass it on up to the next `<` that may open a call."""
         start = self._buffer.find("<")
         if start != 0:
             text = self._buffer if start < 0 else self._buffer[:start]
             self._buffer = self._buffer[len(text) :]
-            return [XmlText(text)] if text else WAIT
+            return [TextPiece(text)] if text else WAIT
         for opening, name in self._openings.items():
             if self._buffer.startswith(opening):
                 self._buffer = self._buffer[len(opening) :]
                 self._call = _Draft(next(self._new_id), name, frozenset(self._tools[name].get("properties", {})))
-                return [XmlCallOpened(self._call.id, name)]
+                return [CallOpenedPiece(self._call.id, name)]
         if any(opening.startswith(self._buffer) for opening in self._openings):
             return WAIT
         self._buffer = self._buffer[1:]
-        return [XmlText("<")]
+        return [TextPiece("<")]
 
-    def _between(self, draft: "_Draft") -> list[XmlPiece] | None:
+    def _between(self, draft: "_Draft") -> list[ReplyPiece] | None:
         """In a call but in no parameter: only an opening or the end of the call means anything."""
         rest = self._buffer.lstrip()
         closing = f"</{draft.name}>"
         if rest.startswith(closing):
             self._buffer = rest[len(closing) :]
             self._call = None
-            return [XmlCallClosed(self._finished(draft))]
+            return [CallClosedPiece(self._finished(draft))]
         for name in draft.parameters:
             if rest.startswith(f"<{name}>"):
                 self._buffer = rest[len(name) + 2 :]
@@ -166,7 +138,7 @@ class XmlCallParser:
         self._buffer = rest[following:] if following > 0 else ""
         return [] if following > 0 else WAIT
 
-    def _inside(self, draft: "_Draft", parameter: str, *, final: bool) -> list[XmlPiece] | None:
+    def _inside(self, draft: "_Draft", parameter: str, *, final: bool) -> list[ReplyPiece] | None:
         closing = f"</{parameter}>"
         end = self._buffer.find(closing, draft.searched)
         while end >= 0:
@@ -179,7 +151,7 @@ class XmlCallParser:
                 self._buffer = self._buffer[end + len(closing) :]
                 draft.take(parameter, value.removeprefix("\n").removesuffix("\n"))
                 draft.parameter, draft.searched = None, 0
-                return [XmlArgument(draft.id, draft.name, draft.values[parameter])]
+                return [ArgumentPiece(draft.id, draft.name, draft.values[parameter])]
             end = self._buffer.find(closing, end + 1)
         draft.searched = max(0, len(self._buffer) - len(closing))
         return WAIT

@@ -7,7 +7,6 @@ import msgspec
 
 from robota.contracts.tool import Delegate
 from robota.engine.model.reply import CallFormat, NativeCallFormat
-from robota.engine.model.xml_calls import XmlCallFormat
 from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
@@ -110,7 +109,11 @@ class TaskFactory:
 
 
 def _call_format(options: Options) -> CallFormat:
-    return XmlCallFormat() if options.tool_format is ToolFormat.XML else NativeCallFormat()
+    if options.tool_format is not ToolFormat.XML:
+        return NativeCallFormat()
+    from robota.engine.model.xml_calls import XmlCallFormat
+
+    return XmlCallFormat()
 
 
 def _condense_at(options: Options, model: ModelInfo) -> int | None:
