@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import home_directory
-from robota.config.settings.granted_rules import keep_rules
 from robota.config.settings.load import Settings
 from robota.config.settings.schema import Permissions
 from robota.policy.decide import SessionPolicy
@@ -44,9 +43,15 @@ def session_policy(
         git_place=partial(_git_place, root),
         git_programs=cache(partial(_git_programs, root, env)),
         sandbox_works=None if sandbox is None else sandbox.works,
-        keep_rules=lambda scope, granted: keep_rules(scope, granted, project, env),
+        keep_rules=partial(_keep_rules, project, env),
     )
     return judge, notices
+
+
+def _keep_rules(project: Path, env: Mapping[str, str], scope: str, granted: Sequence[str]) -> str:
+    from robota.config.settings.granted_rules import keep_rules
+
+    return keep_rules(scope, granted, project, env)
 
 
 def policy_of_permissions(permissions: Permissions, root: Path, env: Mapping[str, str]) -> SessionPolicy:

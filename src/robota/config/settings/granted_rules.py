@@ -3,13 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from robota.config.durable_file import only_writer
 from robota.config.errors import ConfigError
 from robota.config.paths import LOCAL_SETTINGS, settings_path, user_directory
-
-if TYPE_CHECKING:
-    from robota.config.trust.sources import Snapshot
+from robota.config.settings.writer import add_to_list
+from robota.config.trust.decision import remember, trust_of
+from robota.config.trust.lock_file import CONTENTS
+from robota.config.trust.sources import Snapshot, take_snapshot
 
 
 def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, str]) -> str:
@@ -17,9 +18,6 @@ def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, s
 
     The rules of a project are part of what was trusted; that the person added to it does not make it less so.
     """
-    # Hardly any session gets here, so it pays for this alone.
-    from robota.config.settings.writer import add_to_list
-
     if scope not in ("project", "user"):
         return f"The rules were not kept: {scope!r} is neither project nor user."
     try:
@@ -33,12 +31,6 @@ def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, s
 
 
 def _add_to_project(rules: Sequence[str], root: Path, env: Mapping[str, str]) -> None:
-    from robota.config.durable_file import only_writer
-    from robota.config.settings.writer import add_to_list
-    from robota.config.trust.decision import remember, trust_of
-    from robota.config.trust.lock_file import CONTENTS
-    from robota.config.trust.sources import take_snapshot
-
     # Of two sessions that do it at once, the second must not find the rules of the first before they are trusted.
     with only_writer(user_directory(env) / CONTENTS):
         before = take_snapshot(root)
@@ -49,6 +41,6 @@ def _add_to_project(rules: Sequence[str], root: Path, env: Mapping[str, str]) ->
             remember("yes", after, env, time.time_ns() // 1_000_000)
 
 
-def _others(snapshot: "Snapshot") -> list[tuple[str, str]]:
+def _others(snapshot: Snapshot) -> list[tuple[str, str]]:
     """What the rules are not written to. If that changed meanwhile, the person has not seen it."""
     return [(source.path, source.digest) for source in snapshot.sources if source.path != LOCAL_SETTINGS]

@@ -26,7 +26,6 @@ from robota.log.artifacts import (
 from robota.log.chain.head import ChainHead, note_head
 from robota.log.chain.put_back import is_in_place, put_back
 from robota.log.chain.reader import LOG_NAME, Loaded, TakeRecord, load, scan
-from robota.log.chain.repair import repair
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
@@ -121,6 +120,9 @@ class SessionLog:
 
         With `take` the records are handed over one by one as they are read, and what was loaded has none of them.
         """
+        # A new log has nothing to repair.
+        from robota.log.chain.repair import repair
+
         path = directory / LOG_NAME
         descriptor = _open_locked(path, 0)
         try:
