@@ -33,7 +33,7 @@ def completion(bench: Bench) -> list[Measurement]:
 
 async def typed(root: Path) -> tuple[float, list[float], list[float]]:
     """How long the first answer took, every further one, and how long the event loop was held meanwhile."""
-    words = MentionWords(LocalFiles(root), FileList(root), {})
+    words = MentionWords(LocalFiles(root), FileList(root), lambda typed: {})
     delays: list[float] = []
     watch = asyncio.create_task(watch_loop(delays))
     first, offered = await answer(words, "@")

@@ -16,6 +16,8 @@ from robota.protocol.codec import decode_command, encode
 from robota.protocol.commands import Accepted, CompletePrompt
 from robota.protocol.completion import CandidateKind, PromptCompletion
 from robota.protocol.slash_commands import CommandSource
+from tests.cli.scripts import script, sessions
+from tests.harness.cli import Robota
 
 Complete = Callable[[str], PromptCompletion]
 
@@ -111,7 +113,7 @@ def test_files_are_found_by_name_path_and_letters(complete: Complete, workspace:
 def test_an_at_sign_alone_offers_words_and_what_is_at_the_top(complete: Complete, workspace: Path) -> None:
     write(workspace, "src/deep/app.py", "README.md", ".github/ci.yml")
     offered = inserted(complete("see @|"))
-    assert offered[:2] == ["@git-changes ", "@staged "]
+    assert offered[:5] == ["@git-changes ", "@staged ", "@problems ", "@terminal ", "@session:"]
     assert {"@src/", "@README.md ", "@.github/"} <= set(offered)
     assert offered.index("@README.md ") < offered.index("@src/deep/app.py ")
 
@@ -143,6 +145,14 @@ def test_odd_names_are_offered_as_mentions_that_name_them(complete: Complete, wo
 def test_a_file_that_is_called_like_a_word_is_told_apart(complete: Complete, workspace: Path) -> None:
     write(workspace, "staged")
     assert inserted(complete("@stag|")) == ["@staged ", "@./staged "]
+
+
+def test_other_sessions_are_offered_behind_their_word(complete: Complete, workspace: Path, robota: Robota) -> None:
+    script(robota, {"text": "Done."})
+    assert robota("-p", "Why does it stutter?").code == 0
+    [candidate] = complete("as in @session:|").candidates
+    assert candidate.insert == f"@session:{sessions(robota)[0].name} "
+    assert candidate.description == "Why does it stutter?"
 
 
 def test_mail_addresses_are_no_mentions(complete: Complete, workspace: Path) -> None:

@@ -39,10 +39,10 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
     if opened.services.knowledge is not None:
         providers.append(SkillCommands(opened.session, opened.services.knowledge))
     registry = CommandRegistry(providers)
-    return CommandSession(opened.session, registry, _completion(registry, opened), has_model=host.has_model)
+    return CommandSession(opened.session, registry, _completion(registry, opened, host), has_model=host.has_model)
 
 
-def _completion(registry: CommandRegistry, opened: OpenSession) -> AnswerComplete:
+def _completion(registry: CommandRegistry, opened: OpenSession, host: CommandHost) -> AnswerComplete:
     """What completes prompts; loaded when the first is."""
 
     @cache
@@ -50,11 +50,19 @@ def _completion(registry: CommandRegistry, opened: OpenSession) -> AnswerComplet
         from robota.commands.completion.command_words import CommandWords
         from robota.commands.completion.completer import Completer
         from robota.commands.completion.mention_words import MentionWords
-        from robota.knowledge.mentions.parsing import MENTION_WORDS
+        from robota.commands.stored_sessions import StoredSessions
+        from robota.knowledge.mentions.parsing import MENTION_WORDS, SESSION
         from robota.workspace.search.file_list import FileList
 
+        def words(typed: str) -> Mapping[str, str]:
+            if typed.startswith(SESSION):
+                known = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
+            else:
+                known = MENTION_WORDS
+            return {name: told for name, told in known.items() if name.startswith(typed)}
+
         files = opened.services.files
-        return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), MENTION_WORDS))
+        return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), words))
 
     async def complete(wanted: CompletePrompt) -> PromptCompletion:
         return await completer().complete(wanted.text, wanted.caret, wanted.limit)

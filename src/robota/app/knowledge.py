@@ -13,8 +13,7 @@ from robota.config.trust.decision import is_trusted_by_person
 from robota.config.trust.sources import ConfigSource
 
 if TYPE_CHECKING:
-    from robota.contracts.knowledge import CallTool, ExpandMentions, KnowledgeService, MentionedText
-    from robota.contracts.workspace import Files
+    from robota.contracts.knowledge import KnowledgeService
     from robota.knowledge.instructions.session_instructions import SessionInstructions
     from robota.knowledge.skills.discovery import SkillFinder, SkillPlace, SkillSource
     from robota.knowledge.skills.skill import Skill
@@ -116,23 +115,6 @@ def skill_finder(settings: Settings, root: Path, env: Mapping[str, str]) -> "Ski
         )
 
     return SkillFinder(files, user_directory(env) / "cache" / "skills.json")
-
-
-def session_mentions(context_window: int) -> "ExpandMentions":
-    """What expands mentions; loaded with the first prompt that has one."""
-
-    async def expand(prompt: str, files: "Files", call: "CallTool") -> "MentionedText":
-        from robota.knowledge.mentions.expansion import MOST_CHARACTERS, MentionExpander, MentionTools
-        from robota.knowledge.mentions.lookup import kind_of
-        from robota.tools.files import list_files, read_file
-        from robota.tools.registry import SHELL_TOOL
-
-        tools = MentionTools(read_file=read_file.TOOL.name, list_files=list_files.TOOL.name, shell=SHELL_TOOL)
-        # A token is some four characters; half of the window is left for the rest of the task.
-        characters = min(MOST_CHARACTERS, 2 * context_window)
-        return await MentionExpander(tools, partial(kind_of, files), call, characters).expand(prompt)
-
-    return expand
 
 
 def _trusted_files(settings: Settings) -> Sequence[ConfigSource]:

@@ -10,7 +10,7 @@ import msgspec
 
 from robota.app.checkpoints import session_checkpoints, session_rewinder
 from robota.app.hooks import hooks_of_session
-from robota.app.knowledge import session_instructions, session_knowledge, session_mentions
+from robota.app.knowledge import session_instructions, session_knowledge
 from robota.app.mcp import configured_servers
 from robota.app.modes import task_modes
 from robota.app.options import session_options
@@ -38,6 +38,8 @@ from robota.workspace.sandbox.leftovers import clear_up_after_killed
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
+    from robota.contracts.knowledge import CallTool, ExpandMentions, MentionedText
+    from robota.contracts.workspace import Files
     from robota.extensions.mcp.servers import McpServers
     from robota.log.taking_up import TakenUp
 
@@ -171,6 +173,27 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     )
 
 
+def _mentions(choices: Choices, new: NewSession, processes: LocalProcesses, env: Mapping[str, str]) -> "ExpandMentions":
+    """What expands mentions; loaded with the first prompt that has one."""
+
+    async def expand(prompt: str, files: "Files", call: "CallTool") -> "MentionedText":
+        from robota.app.mentions import MentionPlace, expand_mentions
+
+        place = MentionPlace(
+            session_id=new.id,
+            log=new.log.path,
+            root=choices.root,
+            kept_in=choices.kept_in,
+            processes=processes,
+            checks=choices.settings.values.checks,
+            context_window=choices.model.info.context_window,
+            env=env,
+        )
+        return await expand_mentions(place, prompt, files, call)
+
+    return expand
+
+
 def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[str, str]) -> OpenSession:
     sandbox, settings = choices.sandbox, choices.settings
     left_by_killed = clear_up_after_killed(choices.root, choices.kept_in, user_directory(env), env.get("TMPDIR", ""))
@@ -194,7 +217,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         modes=choices.modes,
         hooks=hooks,
         checkpoint=session_checkpoints(settings.values.checkpoints, choices.root, env, new.log),
-        mentions=session_mentions(choices.model.info.context_window),
+        mentions=_mentions(choices, new, processes, env),
         rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
         files=LocalFiles(
             choices.root,

@@ -39,6 +39,10 @@ class StoredSessions:
         usable = [each for each in self._others() if each.is_own and not each.is_live]
         return tuple(_option(each, _title(each)) for each in usable[:OFFERED])
 
+    def newest(self) -> dict[str, str]:
+        """The ids of the newest ones, each with its title."""
+        return {each.id: _title(each) for each in self._others()[:OFFERED]}
+
     def found(self, words: str) -> tuple[CommandOption, ...]:
         """Those in which these words stand, the best first, for a person to choose from."""
         found = search(self._others(), SearchWish(words=words, limit=OFFERED), self._user, _unheard)

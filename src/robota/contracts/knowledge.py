@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from robota.contracts.tool import ToolResult
+from robota.protocol.conversation import ImageSource
 from robota.protocol.slash_commands import SlashCommandInfo
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class MentionedText(msgspec.Struct, frozen=True, kw_only=True):
     """What is added to a prompt for the things it mentions, and what the person should know of it."""
 
     text: str = ""
+    images: tuple[ImageSource, ...] = ()
     notices: tuple[str, ...] = ()
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from robota.contracts.workspace import Files
@@ -18,9 +18,10 @@ ANY_FILE: Final = "any"
 
 
 class MentionWords:
-    """What can be mentioned in a workspace; `words` are the things that are no paths, each with its description."""
+    """What can be mentioned in a workspace."""
 
-    def __init__(self, files: Files, listed: FileList, words: Mapping[str, str]) -> None:
+    def __init__(self, files: Files, listed: FileList, words: Callable[[str], Mapping[str, str]]) -> None:
+        """`words` gives the things that are no paths and begin with what was typed, each with its description."""
         self._files = files
         self._listed = listed
         self._words = words
@@ -32,12 +33,12 @@ class MentionWords:
             self._listed.refresh()  # so that the files are known when one is wanted
             return None
         query = re.sub(r"\\(.)", r"\1", typed["bare"]) if typed["quoted"] is None else typed["quoted"]
-        words = [] if typed["quoted"] is not None else [name for name in self._words if name.startswith(query)]
+        words = {} if typed["quoted"] is not None else await asyncio.to_thread(self._words, query)
         listed = await self._listed.files()
         query = query.removeprefix("./").removeprefix("/")
         paths = await asyncio.to_thread(listed.index.best, query, limit, self._is_hidden)
         candidates = (
-            *(_word(name, self._words[name]) for name in words),
+            *(_word(name, description) for name, description in words.items()),
             *(found for path in paths if path != query and (found := _path(path)) is not None),
         )
         rest = REST_OF_WORD.match(text, caret)
@@ -55,8 +56,9 @@ class MentionWords:
 
 
 def _word(name: str, description: str) -> CompletionCandidate:
+    blank = "" if name.endswith(":") else " "  # a word that wants to be gone on with
     return CompletionCandidate(
-        kind=CandidateKind.MENTION, insert=f"@{name} ", label=f"@{name}", description=description
+        kind=CandidateKind.MENTION, insert=f"@{name}{blank}", label=f"@{name}", description=description
     )
 
 

@@ -93,6 +93,9 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     mcp_servers: Annotated[dict[str, dict[str, Any]], Meta(description="MCP servers by name.")] = {}
     sandbox: SandboxSettings = SandboxSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
+    checks: Annotated[
+        tuple[str, ...], Meta(description="Commands that tell what is wrong with the project, for @problems.")
+    ] = ()
     kept_output_bytes: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(description="How many bytes of long outputs of commands a session keeps; the oldest go first."),

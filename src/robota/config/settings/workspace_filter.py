@@ -24,6 +24,7 @@ AFTER_TRUST: Final = frozenset(
         ("fallbackModels",),
         ("models",),
         ("completion",),
+        ("checks",),
     }
 )
 

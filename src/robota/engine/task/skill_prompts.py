@@ -4,13 +4,25 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from robota.contracts.knowledge import CallTool, PromptHalted, PromptNotSent, SubtaskWanted
+import msgspec
+
+from robota.contracts.knowledge import CallTool, MentionedText, PromptHalted, PromptNotSent, SubtaskWanted
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, UseSkill
 from robota.engine.calls.executor import ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.protocol.conversation import ImageSource
 from robota.protocol.events import Notice
 
+IMAGES_LEFT_OUT = "Images that are mentioned are not shown to a task of its own."
+NOTHING_MENTIONED = MentionedText()
 NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
+
+
+class ToldPrompt(msgspec.Struct, frozen=True):
+    """What the model is told in place of a prompt, and the images that the prompt mentions."""
+
+    text: str
+    images: tuple[ImageSource, ...] = ()
 
 
 class SkillPrompts:
@@ -23,7 +35,7 @@ class SkillPrompts:
         self._executor = executor
         self._delegate = delegate
 
-    async def told(self, prompt: str) -> str | None:
+    async def told(self, prompt: str) -> ToldPrompt | None:
         """What the model is told of a prompt; None if a call in it was not allowed, as the person then reads."""
         knowledge = self._runtime.services.knowledge
         call = partial(self._call, self._executor.for_prompt())
@@ -33,13 +45,15 @@ class SkillPrompts:
         except PromptNotSent as problem:
             self._runtime.rows.say("error", f"The prompt was not sent: {problem}")
             return None
-        if expanded is None:
-            return prompt + mentioned
-        if expanded.subtask is None:
-            self._runtime.turn_grants.extend(expanded.rules)
-            return expanded.text + mentioned
-        answer = await self._in_subtask(expanded.text + mentioned, expanded.subtask)
-        return f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}"
+        text = prompt if expanded is None else expanded.text
+        text = f"{text}\n\n{mentioned.text}" if mentioned.text else text
+        if expanded is None or expanded.subtask is None:
+            self._runtime.turn_grants.extend(() if expanded is None else expanded.rules)
+            return ToldPrompt(text, mentioned.images)
+        if mentioned.images:
+            self._runtime.bus.emit(Notice(level="warning", text=IMAGES_LEFT_OUT))
+        answer = await self._in_subtask(text, expanded.subtask)
+        return ToldPrompt(f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}")
 
     async def use(self, wanted: UseSkill) -> ToolResult:
         """The instructions of a skill that the model called for, or the answer of the task that followed them."""
@@ -59,15 +73,15 @@ class SkillPrompts:
             Delegate(mode=self._runtime.mode, message=text, model=wanted.model, max_requests=wanted.max_requests)
         )
 
-    async def _mentioned(self, prompt: str, call: CallTool) -> str:
+    async def _mentioned(self, prompt: str, call: CallTool) -> MentionedText:
         """What is added behind a prompt for what it mentions; only the person's own words mention anything."""
         expand = self._runtime.services.mentions
         if expand is None or "@" not in prompt:
-            return ""
+            return NOTHING_MENTIONED
         mentioned = await expand(prompt, self._runtime.services.files, call)
         for notice in mentioned.notices:
             self._runtime.bus.emit(Notice(level="warning", text=notice))
-        return f"\n\n{mentioned.text}" if mentioned.text else ""
+        return mentioned
 
     async def _call(self, executor: ToolExecutor, tool: str, arguments: dict[str, Any]) -> ToolResult:
         """A call that a prompt or the text of a skill contains, made like one of the model's."""

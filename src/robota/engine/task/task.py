@@ -31,7 +31,7 @@ from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk, QuestionAsk
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
-from robota.protocol.conversation import TextBlock, UserBlock
+from robota.protocol.conversation import ImageBlock, TextBlock, UserBlock
 from robota.protocol.events import (
     CondensePreview,
     ContextUpdate,
@@ -330,10 +330,13 @@ class Task:
         if said.stopped is not None or said.blocked is not None:
             return False
         may_name_something = self.runtime.services.knowledge is not None or "@" in words.text
-        text = await self._skills.told(words.text) if words.is_prompt and may_name_something else words.text
-        if text is None:
-            return False
-        self._pending.extend(image_blocks(words.images))
+        text, images = words.text, tuple(image_blocks(words.images))
+        if words.is_prompt and may_name_something:
+            told = await self._skills.told(words.text)
+            if told is None:
+                return False
+            text, images = told.text, (*images, *(ImageBlock(source=each) for each in told.images))
+        self._pending.extend(images)
         if text:
             self._pending.append(TextBlock(text=text))
         self.remind(said.context)

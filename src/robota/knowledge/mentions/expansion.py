@@ -1,7 +1,7 @@
-"""What the mentions of a prompt stand for, as text that is added to it for the model.
+"""What the mentions of a prompt stand for, as text and images that are added to it for the model.
 
-Files, directories and git are looked at by calls like those of the model, so that the same policy holds. A call that
-is not allowed, or fails, becomes a note; the prompt is sent all the same.
+Files, git, the web and checks are looked at by calls like those of the model, so that the same policy holds. A call
+that is not allowed, or fails, becomes a note; the prompt is sent all the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,15 @@ from robota.knowledge.mentions.parsing import (
     LineRange,
     Mention,
     PathMention,
+    ProblemsMention,
     PromptText,
+    SessionMention,
+    TerminalMention,
+    UrlMention,
     parse_mentions,
 )
+from robota.knowledge.mentions.sources import MentionSources
+from robota.protocol.conversation import ImageSource
 from robota.protocol.views import TerminalView
 from robota.text.visible import single_line
 
@@ -46,6 +52,7 @@ class MentionTools(msgspec.Struct, frozen=True, kw_only=True):
     read_file: str
     list_files: str
     shell: str
+    web_fetch: str
 
 
 class LookAt(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,14 +72,23 @@ class NotInserted(msgspec.Struct, frozen=True):
 class MentionExpander:
     """Expands the mentions of one prompt, within limits."""
 
-    def __init__(self, tools: MentionTools, find: Callable[[str], PathKind], call: CallTool, characters: int) -> None:
+    def __init__(
+        self,
+        tools: MentionTools,
+        sources: MentionSources,
+        find: Callable[[str], PathKind],
+        call: CallTool,
+        characters: int,
+    ) -> None:
         """`find` says what a path names; `characters` is how many may be added at most."""
         self._tools = tools
+        self._sources = sources
         self._find = find
         self._call = call
         self._room = characters
         self._inserted = 0
         self._blocks: list[str] = []
+        self._images: list[ImageSource] = []
         self._notices: list[str] = []
 
     async def expand(self, prompt: str) -> MentionedText:
@@ -86,13 +102,15 @@ class MentionExpander:
         if not self._blocks:
             return MentionedText()
         text = "\n".join(("<mentions>", INTRODUCTION, *self._blocks, "</mentions>"))
-        return MentionedText(text=text, notices=tuple(self._notices))
+        return MentionedText(text=text, images=tuple(self._images), notices=tuple(self._notices))
 
     async def _add(self, mention: Mention) -> None:
-        wanted = self._wanted(mention)
-        if wanted is None:
-            return
-        shown = wanted if isinstance(wanted, NotInserted) else await self._shown(wanted)
+        try:
+            shown = await self._shown(mention)
+        except PromptHalted:
+            raise
+        except PromptNotSent as problem:
+            shown = NotInserted(str(problem))
         match shown:
             case None:
                 return
@@ -103,8 +121,29 @@ class MentionExpander:
             case never:
                 assert_never(never)
 
-    def _wanted(self, mention: Mention) -> LookAt | NotInserted | None:
-        """How to look at what is mentioned; None if it names nothing."""
+    async def _shown(self, mention: Mention) -> str | NotInserted | None:
+        """The text that stands for a mention; None if it names nothing."""
+        wanted = self._wanted(mention)
+        if wanted is None or isinstance(wanted, NotInserted):
+            return wanted
+        if self._room < LEAST_CHARACTERS:
+            return NotInserted("there is no room left for it")
+        match wanted:
+            case LookAt():
+                return await self._looked_at(wanted)
+            case ProblemsMention():
+                return await self._problems()
+            case TerminalMention():
+                return await self._sources.terminal()
+            case SessionMention(wanted=words):
+                return await self._sources.session(words)
+            case never:
+                assert_never(never)
+
+    def _wanted(
+        self, mention: Mention
+    ) -> LookAt | ProblemsMention | TerminalMention | SessionMention | NotInserted | None:
+        """The call that looks at what is mentioned, or the mention itself if it takes more than that."""
         match mention:
             case PathMention(path=path, lines=lines):
                 return self._wanted_path(path, lines)
@@ -115,6 +154,10 @@ class MentionExpander:
                 return self._wanted_path(commit, None) or LookAt(
                     tool=self._tools.shell, arguments=command, may_fail=True
                 )
+            case UrlMention(url=url):
+                return LookAt(tool=self._tools.web_fetch, arguments={"url": url})
+            case ProblemsMention() | TerminalMention() | SessionMention():
+                return mention
             case never:
                 assert_never(never)
 
@@ -137,20 +180,26 @@ class MentionExpander:
             case never:
                 assert_never(never)
 
-    async def _shown(self, wanted: LookAt) -> str | NotInserted | None:
-        if self._room < LEAST_CHARACTERS:
-            return NotInserted("there is no room left for it")
-        try:
-            result = await self._call(wanted.tool, wanted.arguments)
-        except PromptHalted:
-            raise
-        except PromptNotSent as problem:
-            return NotInserted(str(problem))
+    async def _looked_at(self, wanted: LookAt) -> str | NotInserted | None:
+        result = await self._call(wanted.tool, wanted.arguments)
         if result.is_error or _has_failed(result):
             return None if wanted.may_fail else NotInserted(result.content)
-        if result.images:
-            return NotInserted("images cannot be mentioned; read_file shows it")
+        self._images += result.images
         return result.content
+
+    async def _problems(self) -> str:
+        """What each check says; one that fails has found something, one that is not allowed is said to be missing."""
+        found = [await self._sources.syntax_errors()]
+        for command in await self._sources.checks():
+            try:
+                result = await self._call(self._tools.shell, {"command": command})
+            except PromptHalted:
+                raise
+            except PromptNotSent as problem:
+                found.append(f"$ {command}\nNot run: {problem}")
+            else:
+                found.append(f"$ {command}\n{result.content}")
+        return "\n\n".join(found)
 
     def _insert(self, mention: Mention, text: str) -> None:
         room = min(self._room, MOST_CHARACTERS_OF_ONE)

@@ -1,4 +1,4 @@
-"""Finds mentions in a prompt: `@path`, `@path:10-40`, `@"a b.txt"`, `@git-changes`, `@staged`, `@<commit>`.
+"""Finds mentions in a prompt: paths, lines of files, web addresses, commits, and the words of `MENTION_WORDS`.
 
 Nothing is looked up here: whether a path names anything is for others to find out.
 """
@@ -37,10 +37,16 @@ class GitState(StrEnum):
 
 
 GIT_STATES: Final = frozenset(GitState)
+PROBLEMS: Final = "problems"
+TERMINAL: Final = "terminal"
+SESSION: Final = "session:"
 # The mentions that are words of their own, with what each stands for.
 MENTION_WORDS: Final = {
     GitState.CHANGES.value: "what is not committed yet",
     GitState.STAGED.value: "what is staged for the next commit",
+    PROBLEMS: "what the project's checks and its syntax say",
+    TERMINAL: "the last commands and what runs in the background, with their output",
+    SESSION: "another session of this directory: what was asked and answered",
 }
 
 
@@ -79,7 +85,33 @@ class CommitMention(msgspec.Struct, frozen=True, kw_only=True):
     commit: str
 
 
-Mention = PathMention | GitMention | CommitMention
+class UrlMention(msgspec.Struct, frozen=True, kw_only=True):
+    """A page on the web."""
+
+    written: str
+    url: str
+
+
+class ProblemsMention(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong with the project."""
+
+    written: str
+
+
+class TerminalMention(msgspec.Struct, frozen=True, kw_only=True):
+    """What commands printed in this session."""
+
+    written: str
+
+
+class SessionMention(msgspec.Struct, frozen=True, kw_only=True):
+    """Another session, by its id, the beginning of that, or its name."""
+
+    written: str
+    wanted: str
+
+
+Mention = PathMention | GitMention | CommitMention | UrlMention | ProblemsMention | TerminalMention | SessionMention
 Piece = PromptText | Mention
 
 
@@ -118,16 +150,31 @@ def _mention(found: re.Match[str]) -> Mention | None:
     if len(found["bare"]) > LONGEST_PATH:
         return None
     word = _without_punctuation(found["bare"])
-    if not word or "://" in word:
-        return None
+    return (_word(word) or _path(word)) if word else None
+
+
+def _word(word: str) -> Mention | None:
+    """The mention that a word is by itself, whatever files there are; `./` before a path tells them apart."""
     written = f"@{word}"
     if word in GIT_STATES:
         return GitMention(written=written, state=GitState(word))
-    if _COMMIT.match(word):
-        return CommitMention(written=written, commit=word)
+    if word == PROBLEMS:
+        return ProblemsMention(written=written)
+    if word == TERMINAL:
+        return TerminalMention(written=written)
+    if word.startswith(SESSION):
+        return SessionMention(written=written, wanted=word.removeprefix(SESSION))
+    if word.lower().startswith(("https://", "http://")):
+        return UrlMention(written=written, url=word)
+    return CommitMention(written=written, commit=word) if _COMMIT.match(word) else None
+
+
+def _path(word: str) -> PathMention | None:
+    if "://" in word:
+        return None
     ranged = _PATH_AND_RANGE.match(word)
     path = word if ranged is None else ranged["path"]
-    return PathMention(written=written, path=_ESCAPED.sub(r"\1", path), lines=ranged and _lines(ranged))
+    return PathMention(written=f"@{word}", path=_ESCAPED.sub(r"\1", path), lines=ranged and _lines(ranged))
 
 
 def _quoted(path: str, after: str) -> PathMention | None:

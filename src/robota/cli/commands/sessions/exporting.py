@@ -10,7 +10,7 @@ from pathlib import Path
 from platform import node
 from typing import BinaryIO, Final
 
-from robota.cli.commands.sessions.conversation import head_of, present_records
+from robota.cli.commands.sessions.conversation import head_of
 from robota.cli.commands.sessions.selection import chosen_session, tell
 from robota.cli.output import print_json
 from robota.config.errors import ConfigError
@@ -19,6 +19,7 @@ from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogWriteError
+from robota.log.replay.present_records import present_records
 from robota.log.replay.transcript import transcript
 from robota.log.transfer.cover import ExportCover
 from robota.protocol.codec import encode

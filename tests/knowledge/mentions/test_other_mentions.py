@@ -1,0 +1,152 @@
+"""Mentions of what is no file: the web, problems, commands that ran, other sessions; and of images."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robota.knowledge.mentions.project_checks import project_checks
+from robota.protocol.conversation import ImageBlock, TextBlock, UserTurn
+from tests.cli.scripts import call, script, sessions
+from tests.engine.stage import Stage, play
+from tests.harness.cli import Robota
+
+DONE = {"text": "Done."}
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def told(robota: Robota, prompt: str, *options: str) -> tuple[str, str]:
+    """What stands in the log of a run for a prompt, and what the person was told."""
+    done = robota("-p", prompt, *options)
+    assert done.code == 0, done.stderr
+    newest = max(sessions(robota), key=lambda each: (each / "log.jsonl").stat().st_mtime_ns)
+    return (newest / "log.jsonl").read_text(), done.stderr
+
+
+def settings(robota: Robota, **more: Any) -> None:
+    path = robota.home / ".robota/settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
+
+
+def test_another_session_is_told_by_what_was_asked_and_answered(robota: Robota) -> None:
+    script(robota, {"text": "It is the flux capacitor."})
+    told(robota, "Why does the engine stutter?")
+    (first,) = sessions(robota)
+    log, _ = told(robota, f"Go on from @session:{first.name}, please")
+    assert "1. Why does the engine stutter?" in log
+    assert "The last answer was:\\nIt is the flux capacitor." in log
+
+
+def test_a_session_that_is_not_there_is_said_to_be_missing(robota: Robota) -> None:
+    script(robota, DONE)
+    log, notices = told(robota, "Go on from @session:nowhere")
+    assert "Not inserted: There is no session 'nowhere' here." in log
+    assert "@session:nowhere was not inserted" in notices
+
+
+def test_problems_are_what_the_checks_print_and_what_does_not_parse(robota: Robota) -> None:
+    script(robota, DONE)
+    settings(robota, checks=["cat lint.txt", "cat missing.txt"])
+    (robota.workspace / "lint.txt").write_text("a.py:1: unused import\n")
+    (robota.workspace / "broken.py").write_text("def f(:\n    pass\n")
+    (robota.workspace / "fine.py").write_text("x = 1\n")
+    log, _ = told(robota, "Repair @problems")
+    assert "broken.py:1:" in log and "fine.py:" not in log
+    assert "$ cat lint.txt" in log and "a.py:1: unused import" in log
+    assert "$ cat missing.txt" in log and "No such file" in log
+
+
+def test_checks_that_are_not_allowed_are_said_not_to_have_run(robota: Robota) -> None:
+    script(robota, DONE)
+    settings(robota, checks=["touch ran.txt"])
+    log, _ = told(robota, "Repair @problems")
+    assert "$ touch ran.txt\\nNot run: " in log
+    assert not (robota.workspace / "ran.txt").exists()
+
+
+def test_syntax_errors_in_what_is_kept_from_the_model_are_not_told(robota: Robota) -> None:
+    script(robota, DONE)
+    (robota.workspace / ".robotaignore").write_text("private.py\n")
+    (robota.workspace / "private.py").write_text("hunter2 = (\n")
+    log, _ = told(robota, "Repair @problems")
+    assert "hunter2" not in log and "private.py:" not in log
+
+
+def test_the_terminal_is_what_commands_of_this_session_printed(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("Run it")
+        await stage.until_ask("completion_result")
+        await stage.answer("messageResponse", "What went wrong in @terminal?")
+        await stage.until_ask("completion_result")
+        task = stage.logged().current
+        assert task is not None
+        last = [turn for turn in task.turns if isinstance(turn, UserTurn)][-1]
+        text = "".join(block.text for block in last.content if isinstance(block, TextBlock))
+        assert "$ echo marker-of-$((40+2))" in text and "marker-of-42" in text
+        assert "# in the background as bg1, is running" in text
+
+    run = {"calls": [call("execute_command", command="echo marker-of-$((40+2))")]}
+    wait = {"calls": [call("background_process", action="start", command="sleep 30")]}
+    play(workspace, [run, wait, DONE, DONE], story, permission_mode="bypassPermissions")
+
+
+def test_a_terminal_in_which_nothing_ran_is_said_to_be_empty(robota: Robota) -> None:
+    script(robota, DONE)
+    log, _ = told(robota, "What is in @terminal?")
+    assert "Not inserted: no command has run in this session yet" in log
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/", "https://localhost/"])
+def test_web_addresses_pass_the_rules_of_web_fetch(robota: Robota, address: str) -> None:
+    script(robota, DONE)
+    log, notices = told(robota, f"Summarise @{address}.", "--permission-mode", "bypassPermissions")
+    assert f"@{address} was not inserted: " in notices
+    assert f'<mention of=\\"@{address}\\">\\nNot inserted: ' in log
+
+
+def test_a_page_is_not_fetched_if_nobody_can_be_asked(robota: Robota) -> None:
+    script(robota, DONE)
+    _, notices = told(robota, "Summarise @https://example.org/page")
+    assert "@https://example.org/page was not inserted: " in notices
+
+
+@pytest.mark.parametrize("sees_images", [True, False])
+def test_an_image_is_shown_to_a_model_that_sees_images(workspace: Path, sees_images: bool) -> None:
+    (workspace / "dot.png").write_bytes(PIXEL)
+
+    async def story(stage: Stage) -> None:
+        await stage.start("What is on @dot.png?")
+        await stage.until_ask("completion_result")
+        task = stage.logged().current
+        assert task is not None
+        [first, *_] = [turn for turn in task.turns if isinstance(turn, UserTurn)]
+        images = [block for block in first.content if isinstance(block, ImageBlock)]
+        text = "".join(block.text for block in first.content if isinstance(block, TextBlock))
+        assert [image.source.media_type for image in images] == (["image/png"] if sees_images else [])
+        assert ("you cannot see images" in text) is not sees_images
+        assert "dot.png (image/png, " in text
+
+    play(workspace, [DONE], story, profile_options={"modelInfo": {"seesImages": sees_images}})
+
+
+def test_files_that_are_called_like_words_can_be_mentioned(robota: Robota) -> None:
+    script(robota, DONE)
+    for name in ("problems", "terminal"):
+        (robota.workspace / name).write_text(f"text of {name}\n")
+    log, _ = told(robota, "Compare @./problems and @./terminal")
+    assert "text of problems" in log and "text of terminal" in log
+
+
+def test_the_checks_of_a_project_are_found_by_what_sets_them_up() -> None:
+    files = {
+        "pyproject.toml": "[tool.ruff]\nline-length = 100\n[tool.mypy]\n",
+        "package.json": '{"scripts": {"lint": "eslint .", "test": "jest"}}',
+        "go.mod": "module x\n",
+    }
+    assert list(project_checks(files.get)) == ["ruff check .", "mypy .", "npm run --silent lint", "go vet ./..."]
+    for broken in ("", "{", "[]", '{"scripts": 3}', "\ud800"):
+        assert list(project_checks({"package.json": broken}.get)) == []
