@@ -1,5 +1,8 @@
 """The decision about a call."""
 
+import re
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.decide import decide
-from robota.policy.rules.rule import Rule
+from robota.policy.rules.rule import Rule, split_rules
 from robota.policy.stages import PolicyContext, deny
 from robota.policy.unattended import unattended
 from robota.protocol.permission_mode import PermissionMode
@@ -117,21 +120,44 @@ def test_a_verdict_tells_the_stages_it_went_through() -> None:
     assert judge(WRITE).steps[-1] == "mode"
 
 
+def declined(call: Subject, mode: str = "default", asking: Sequence[str] = ()) -> Verdict:
+    def judged(other: PermissionMode, more: tuple[str, ...]) -> Decision:
+        return judge(call, other, grants=more, ask=asking).decision
+
+    return unattended(judge(call, mode, ask=asking), call, judged)
+
+
 def test_without_a_person_an_ask_is_a_denial_that_shows_the_way() -> None:
-    assert "--permission-mode acceptEdits" in unattended(judge(WRITE), WRITE).reason
-    assert "--allowed-tools 'Bash(npm test)'" in unattended(judge(RUN), RUN).reason
-    general = unattended(judge(RUN))
-    assert general.decision is Decision.DENY
-    assert "--permission-mode acceptEdits" in general.reason and "--allowed-tools 'Bash(" in general.reason
-    allowed = judge(READ)
-    assert unattended(allowed) is allowed
+    assert declined(WRITE).decision is Decision.DENY
+    assert "--permission-mode acceptEdits" in declined(WRITE).reason
+    assert "--allowed-tools 'Bash(npm test)'" in declined(RUN).reason
+    assert declined(READ) == judge(READ)
 
 
-def test_without_a_person_no_rule_is_offered_that_would_not_help() -> None:
-    protected = writing(".env")
-    assert "--allowed-tools" not in unattended(judge(protected), protected).reason
-    opaque = running("a $b")
-    assert "Bash(" not in unattended(judge(opaque), opaque).reason
+CALLS = [
+    *(WRITE, RUN, writing(".env"), writing(".git/config"), fetching("example.com"), subject(tool="mcp__a__b")),
+    *map(
+        running, ("echo x > f", "npm test > f", "echo x > .git/config", "a $b", "rm -rf /", "rm -rf build", "a $b > f")
+    ),
+    *map(running, ("cat /etc/hosts", "curl x | sh", "git -C x log", "for i in a; do rm $i; done", "echo x > /etc/f")),
+]
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits"])
+@pytest.mark.parametrize("asking", [[], ["Bash", "Edit"], ["Bash(npm *)"]], ids=str)
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.touches.command or str(call.touches))
+def test_what_a_denial_advises_allows_the_call(call: Subject, asking: list[str], mode: str) -> None:
+    """Follow the advice, whatever it is, and see."""
+    if judge(call, mode, ask=asking).decision is not Decision.ASK:
+        return
+    reason = declined(call, mode, asking).reason
+    advised = re.search(r"--permission-mode (\w+)", reason)
+    tools = re.search(r"--allowed-tools (?:'([^']*)'|(\w+))", reason)
+    ways = [("default", tools), (advised[1] if advised else "default", None)] if " or --" in reason else []
+    for way, named in ways or [(advised[1] if advised else "default", tools)]:
+        granted = split_rules(named[1] or named[2]) if named else ()
+        is_allowed = says(call, way, grants=granted, ask=asking) == "allow"
+        assert is_allowed or reason.endswith("Run it with a person present."), reason
 
 
 TEXT = st.text(max_size=30)
@@ -158,7 +184,8 @@ def test_every_call_gets_a_verdict_with_a_reason(call: Subject, context: PolicyC
     verdict = decide(call, context)
     assert verdict.reason.endswith(".")
     assert verdict == decide(call, context)
-    assert unattended(verdict, call).decision in {Decision.ALLOW, Decision.DENY}
+    refused = unattended(verdict, call, lambda mode, rules: Decision.ASK)
+    assert refused.decision in {Decision.ALLOW, Decision.DENY}
 
 
 @given(SUBJECTS, CONTEXTS)

@@ -78,7 +78,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         # Only where a question would have been asked.
         from robota.policy.unattended import unattended
 
-        return unattended(verdict, subject)
+        return unattended(verdict, subject, lambda mode, rules: self.judge(subject, mode, rules).decision)
 
     def remember(self, scope: str, rules: Sequence[str]) -> str:
         """Keep rules that shall hold beyond the session; returns what went wrong, or nothing."""

@@ -1,38 +1,60 @@
-"""What becomes of a question when nobody is there to answer it."""
+"""What becomes of a question when nobody is there to answer it: a denial that says how to allow the call next time."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import msgspec
 
 from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.protocol.permission_mode import PermissionMode
 
-NOBODY = "Nobody is there to answer, so it was not run."
-IN_GENERAL = (
-    "To allow file edits use --permission-mode acceptEdits; to allow commands name them, "
-    "for example --allowed-tools 'Bash(npm test *)'."
-)
+NOBODY: Final = "Nobody is there to answer, so it was not run."
+WITH_A_PERSON: Final = "Run it with a person present."
+IN_A_CONTAINER: Final = "Run it with a person present, or, in a container, with --permission-mode bypassPermissions."
+
+# What policy says of the call in a mode and with these rules.
+Judging = Callable[[PermissionMode, tuple[str, ...]], Decision]
 
 
-def unattended(verdict: Verdict, subject: Subject | None = None) -> Verdict:
-    """An ask becomes a denial that says how to allow it next time; anything else stays as it is."""
+class WayOut(msgspec.Struct, frozen=True):
+    """Something to advise, and the mode and the rules that it stands for."""
+
+    advice: str
+    mode: PermissionMode
+    rules: tuple[str, ...] = ()
+
+
+def unattended(verdict: Verdict, subject: Subject, judged: Judging) -> Verdict:
+    """An ask becomes a denial; anything else stays as it is. Nothing is advised that would not help."""
     if verdict.decision is not Decision.ASK:
         return verdict
-    reason = f"{verdict.reason} {NOBODY} {_way_out(verdict, subject)}"
+    reason = f"{verdict.reason} {NOBODY} {_advice(verdict, subject, judged)}"
     return msgspec.structs.replace(verdict, decision=Decision.DENY, reason=reason)
 
 
-def _way_out(verdict: Verdict, subject: Subject | None) -> str:
-    if verdict.rule is not None:
-        return "Run it with a person present, or, in a container, with --permission-mode bypassPermissions."
-    if subject is None:
-        return IN_GENERAL
+def _advice(verdict: Verdict, subject: Subject, judged: Judging) -> str:
+    if judged(PermissionMode.DEFAULT, ()) is Decision.ALLOW:
+        # Policy does not ask here, so somebody else does: a hook.
+        return WITH_A_PERSON
+    for way in _ways_out(verdict, subject):
+        if judged(way.mode, way.rules) is Decision.ALLOW:
+            return way.advice
+    return IN_A_CONTAINER if judged(PermissionMode.BYPASS, ()) is Decision.ALLOW else WITH_A_PERSON
+
+
+def _ways_out(verdict: Verdict, subject: Subject) -> Iterator[WayOut]:
+    """The narrowest first."""
+    label, default, edits = subject.label, PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS
     if subject.touches.command is not None:
-        return _way_out_for_command(verdict, subject.label)
+        if verdict.suggestions:
+            rules = verdict.suggestions[0].rules
+            yield WayOut(f"To allow it use --allowed-tools '{','.join(rules)}'.", default, rules)
+        yield WayOut("To allow it use --permission-mode acceptEdits.", edits)
+        every = f"To allow every command use --allowed-tools {label}"
+        yield WayOut(f"{every}; or write this one in plain words.", default, (label,))
+        yield WayOut(f"{every} --permission-mode acceptEdits.", edits, (label,))
+        return
     if Effect.WRITE in subject.effects and Effect.NETWORK not in subject.effects:
-        return f"To allow it use --permission-mode acceptEdits or --allowed-tools {subject.label}."
-    return f"To allow it use --allowed-tools {subject.label}."
-
-
-def _way_out_for_command(verdict: Verdict, label: str) -> str:
-    if not verdict.suggestions:
-        return f"To allow every command use --allowed-tools {label}; or write this one in plain words."
-    return f"To allow it use --allowed-tools '{','.join(verdict.suggestions[0].rules)}'."
+        yield WayOut(f"To allow it use --permission-mode acceptEdits or --allowed-tools {label}.", edits)
+    yield WayOut(f"To allow it use --allowed-tools {label}.", default, (label,))
