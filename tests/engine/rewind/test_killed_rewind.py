@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,8 @@ from robota.protocol.commands import RewindTo, UndoRewind
 from robota.protocol.conversation import TextBlock, UserTurn
 from robota.protocol.message import Message
 from robota.workspace.checkpoints.store import CheckpointStore
+from tests.workspace.checkpoints.dying import run_until
 from tests.workspace.checkpoints.trees import tree_of
-
-FATAL = frozenset({"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "subprocess.Popen"})
 
 
 class Place:
@@ -60,12 +58,7 @@ class Place:
 @pytest.mark.parametrize("moment", range(1, 60, 3))
 def test_killed_while_going_back(tmp_path: Path, moment: int) -> None:
     place = Place(tmp_path)
-    child = os.fork()
-    if child == 0:
-        die_at(moment)
-        place.go(RewindTo(number=1))
-        os._exit(0)
-    os.waitpid(child, 0)
+    run_until(moment, lambda: place.go(RewindTo(number=1)))
     place.store.capture()  # whoever comes next puts in order what was left
     files = tree_of(place.workspace)
     assert files in (place.old, place.new)
@@ -73,16 +66,3 @@ def test_killed_while_going_back(tmp_path: Path, moment: int) -> None:
     if rewind_history(load(place.session / "log.jsonl").records).undo:
         place.go(UndoRewind())
     assert (tree_of(place.workspace), place.has_prompt) == (place.new, True)
-
-
-def die_at(number: int) -> None:
-    """End the process without any clean-up at the n-th time that it does something to the disk or starts a program."""
-    count = 0
-
-    def dying(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal count
-        count += event in FATAL
-        if count == number:
-            os._exit(9)
-
-    sys.addaudithook(dying)

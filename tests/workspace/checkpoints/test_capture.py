@@ -10,6 +10,7 @@ import pytest
 from robota.workspace.checkpoints import packing
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
+from tests.workspace.checkpoints.dying import run_until
 from tests.workspace.checkpoints.restoring import restore
 from tests.workspace.checkpoints.trees import tree_of
 
@@ -209,6 +210,21 @@ class TestDamagedStores:
         (workspace / "a").unlink()
         restore(store, captured.id)
         assert (workspace / "a").read_text() == "1"
+
+    @pytest.mark.parametrize("moment", range(1, 14))
+    def test_killed_while_saving(self, store: CheckpointStore, workspace: Path, tmp_path: Path, moment: int) -> None:
+        """Whoever saves next saves what is there, also if nothing has changed since the other was killed."""
+        for name in ("a", "b"):
+            (workspace / name).write_text("old")
+        store.capture()
+        (workspace / "a").write_text("new")
+        (workspace / "b").unlink()
+        run_until(moment, store.capture)
+        (tmp_path / "out").mkdir()
+        saved = store.capture().id
+        with store.opened() as opened:
+            opened.check_out(saved, tmp_path / "out")
+        assert tree_of(tmp_path / "out") == tree_of(workspace)
 
     def test_a_big_directory_that_nothing_ignores_is_no_trouble(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / ".gitignore").write_text("ignored/\n")

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, plan_restore
 from robota.workspace.checkpoints.store import CheckpointStore
+from tests.workspace.checkpoints.dying import run_until
 from tests.workspace.checkpoints.restoring import restore, take_back
 from tests.workspace.checkpoints.trees import Tree, tree_of
 
@@ -179,37 +179,18 @@ class TestAllOrNothing:
         (workspace / "d").chmod(0o700)
         assert tree_of(workspace) == before
 
-    @pytest.mark.parametrize("stop_at", range(1, 40, 2))
+    @pytest.mark.parametrize("stop_at", range(1, 60, 2))
     def test_killed_in_the_middle(self, store: CheckpointStore, workspace: Path, stop_at: int) -> None:
         first = self.changed(store, workspace)
         before = tree_of(workspace)
         store.capture()
-        child = os.fork()
-        if child == 0:
-            _die_at(stop_at)
-            restore(store, first)
-            os._exit(0)
-        os.waitpid(child, 0)
+        run_until(stop_at, lambda: restore(store, first))
         store.capture()
         assert tree_of(workspace) in (before, {**before, **_old()})
 
 
 def _old() -> Tree:
     return {**dict.fromkeys((b"a", b"b", b"d/x", b"mode"), ("644", b"old")), b"link": ("link", b"a")}
-
-
-def _die_at(number: int) -> None:
-    """End the process without any clean-up at the n-th time that it renames, links or unlinks something."""
-    count = 0
-
-    def dying(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal count
-        if event in ("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"):
-            count += 1
-            if count == number:
-                os._exit(9)
-
-    sys.addaudithook(dying)
 
 
 Step = tuple[Any, ...]

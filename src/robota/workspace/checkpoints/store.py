@@ -39,6 +39,8 @@ PACKED_FROM: Final = 100
 MOST_FILES: Final = 300_000
 DAY_S: Final = 86_400
 NEWEST_NAME: Final = "newest.json"
+# There while the index may be ahead of the newest checkpoint.
+UNSAVED_NAME: Final = "unsaved"
 FIRST_NAMED_NAME: Final = "first-named"
 ID_LENGTH: Final = 40
 NOTHING: Final = b"0" * ID_LENGTH
@@ -146,11 +148,12 @@ class OpenStore:
         newest = self._newest()
         known = None if newest is None else newest.details
         details = details_now(self.workspace, known, scan.not_captured, (*scan.changed, *scan.named))
-        is_same = not scan.changed and not scan.forgotten
+        is_same = not scan.changed and not scan.forgotten and not (self.git.directory / UNSAVED_NAME).exists()
         if is_same and newest is not None and newest.details == details:
             return msgspec.structs.replace(newest, is_new=False)
         if len(scan.changed) > MOST_FILES:
             raise CheckpointError(f"There are more than {MOST_FILES:,} files to save in {self.workspace}")
+        (self.git.directory / UNSAVED_NAME).touch()
         self._update_index(scan)
         captured = Captured(id=self._commit(details), details=details)
         self._note(captured, scan.first_named)
@@ -186,6 +189,7 @@ class OpenStore:
             line = json.dumps([captured.id, [os.fsdecode(path) for path in first_named]])
             with (self.directory / FIRST_NAMED_NAME).open("a") as noted:
                 noted.write(f"{line}\n")
+        (self.git.directory / UNSAVED_NAME).unlink()
 
     def completed(self, checkpoint: str) -> str:
         """The checkpoint with the ignored files that nobody had named yet, as they were when first somebody did.
