@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ def session_checkpoints(
         store.prune(time.time())
         return lambda paths, commands: store.capture(named_paths(store.workspace, paths, commands))
 
-    def work() -> AbstractAsyncContextManager[None]:
+    def work() -> FileIO | None:
         from robota.workspace.checkpoints.at_work import at_work
 
         return at_work(store_directory(root, env))

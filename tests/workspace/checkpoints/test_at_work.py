@@ -1,6 +1,6 @@
 """A restore and a call that may change files exclude one another."""
 
-import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,43 +15,28 @@ def test_no_restore_while_calls_are_at_work(store: CheckpointStore, workspace: P
     (workspace / "a").write_text("old")
     first = store.capture().id
     (workspace / "a").write_text("new")
-
-    async def work() -> None:
-        async with at_work(tmp_path / "store"), at_work(tmp_path / "store"):
-            with pytest.raises(CheckpointError, match=r"A call runs in this workspace.* Nothing was restored"):
-                restore(store, first)
-            assert (workspace / "a").read_text() == "new"
-
-    asyncio.run(work())
+    calls = [at_work(tmp_path / "store"), at_work(tmp_path / "store")]
+    for call in calls:
+        with pytest.raises(CheckpointError, match=r"A call runs in this workspace.* Nothing was restored"):
+            restore(store, first)
+        assert (workspace / "a").read_text() == "new"
+        assert call is not None
+        call.close()
     restore(store, first)
     assert (workspace / "a").read_text() == "old"
 
 
 def test_a_call_waits_for_a_restore_that_is_under_way(tmp_path: Path) -> None:
-    order: list[str] = []
-
-    async def work() -> None:
-        async with at_work(tmp_path):
-            order.append("the call runs")
-
-    async def story() -> None:
+    with ThreadPoolExecutor() as threads:
         with nobody_at_work(tmp_path):
-            call = asyncio.create_task(work())
-            await asyncio.sleep(0)
-            order.append("files are restored")
-        await call
-
-    asyncio.run(story())
-    assert order == ["files are restored", "the call runs"]
+            waiting = threads.submit(at_work, tmp_path)
+            assert not waiting.done()
+        call = waiting.result()
+    assert call is not None
+    with call, pytest.raises(CheckpointError), nobody_at_work(tmp_path):
+        pass
 
 
 def test_a_call_runs_where_there_can_be_no_store(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    ran: list[bool] = []
-
-    async def work() -> None:
-        async with at_work(tmp_path / "file/store"):
-            ran.append(True)
-
-    asyncio.run(work())
-    assert ran == [True]
+    assert at_work(tmp_path / "file/store") is None

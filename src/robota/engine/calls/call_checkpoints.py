@@ -6,7 +6,8 @@ A call never fails for want of a checkpoint, and waits for one only so long; wha
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
+from io import FileIO
 from typing import TYPE_CHECKING, Final
 
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall
@@ -25,7 +26,8 @@ NAMES_TOLD: Final = 3
 
 # Saves the workspace; the paths, and those that the commands name, also if the ignore rules leave them out. Blocks.
 Capture = Callable[[Sequence[str], Sequence[str]], "Captured"]
-AtWork = Callable[[], AbstractAsyncContextManager[None]]
+# Keeps others from restoring files until what it gives is closed. Blocks while they do.
+AtWork = Callable[[], FileIO | None]
 
 
 class CallCheckpoints:
@@ -34,9 +36,10 @@ class CallCheckpoints:
     """
 
     def __init__(self, log: LogPort, open_capture: Callable[[], Capture], at_work: AtWork) -> None:
-        """`at_work` keeps others from restoring files while a call runs."""
         self._log = log
         self._at_work = at_work
+        self._work: FileIO | None = None
+        self._is_changing = False
         self._open_capture = open_capture
         self._capture: Capture | None = None
         self._running: asyncio.Future[Captured] | None = None
@@ -50,11 +53,16 @@ class CallCheckpoints:
         self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
     ) -> AsyncIterator[None]:
         """Save what the call may change, and let nobody restore files while it runs."""
-        self._has_changes = True
+        self._has_changes = self._is_changing = True
         self._remember_names(tool, call)
-        async with self._at_work():
+        try:
             await self._save(task_id, call, tell)
             yield
+        finally:
+            self._is_changing = False
+            if self._work is not None:
+                self._work.close()
+                self._work = None
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None:
         """Save what the calls of a request have changed, if there were any."""
@@ -89,6 +97,11 @@ class CallCheckpoints:
         self._tell_uncaptured(saved.details.not_captured, tell)
 
     def _captured(self) -> "Captured":
+        work = self._at_work() if self._is_changing else None
+        if self._is_changing:
+            self._work = work
+        elif work is not None:  # a restore took so long that the call has ended meanwhile
+            work.close()
         if self._capture is None:
             self._capture = self._open_capture()
         return self._capture(tuple(self._paths), tuple(self._commands))

@@ -1,10 +1,11 @@
 """Who is at work in a workspace: calls share a lock while they may change files, and a restore needs it for itself."""
 
-import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -17,22 +18,20 @@ PAUSE_S: Final = 0.01
 MOST_PAUSES: Final = 2_000
 
 
-@asynccontextmanager
-async def at_work(store: Path) -> AsyncIterator[None]:
-    """While the context lasts a call may change files. Waits some seconds for a restore that is under way."""
-    descriptor = None
-    # Where there can be no store nothing can be restored.
-    with suppress(OSError, CheckpointError):
-        descriptor = _opened(store)
+def at_work(store: Path) -> FileIO | None:
+    """Until the file is closed a call may change files. Blocks some seconds while a restore is under way.
+
+    None where there can be no store: nothing can be restored there.
+    """
     try:
-        for _ in range(MOST_PAUSES):
-            if descriptor is None or _is_locked(descriptor, fcntl.LOCK_SH):
-                break
-            await asyncio.sleep(PAUSE_S)
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        descriptor = _opened(store)
+    except (OSError, CheckpointError):
+        return None
+    for _ in range(MOST_PAUSES):
+        if _is_locked(descriptor, fcntl.LOCK_SH):
+            break
+        time.sleep(PAUSE_S)
+    return FileIO(descriptor, "r+")
 
 
 @contextmanager
