@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.clients.plain.answers import meaning_of
-from robota.clients.plain.approval_lines import subject_lines
+from robota.clients.answering.approval_line import meaning_of
+from robota.clients.render.approval_lines import subject_lines
 from robota.protocol.asks.answer import ApproveHunks
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.asks.seed import ask_of

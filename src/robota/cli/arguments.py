@@ -34,6 +34,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     print: bool = False
     output_format: str = "text"
     include_partial_messages: bool = False
+    plain: bool = False
     verbose: bool = False
     model: str | None = None
     fallback_model: str | None = None
@@ -122,6 +123,7 @@ def _add_output_options(group: Any) -> None:
         help="text, json (one object), stream-json (one a line) or messages",
     )
     group.add_argument("--include-partial-messages", action="store_true", help="also stream what is not complete yet")
+    group.add_argument("--plain", action="store_true", help="talk in plain lines: for screen readers and slow lines")
     group.add_argument("--verbose", action="store_true", help="show on stderr what happens")
 
 

@@ -7,7 +7,8 @@ import pty
 import signal
 from functools import partial
 
-from robota.clients.plain.client import NotEdited, Terminal, converse
+from robota.clients.plain.client import Terminal, converse
+from robota.clients.terminal.editor import NotEdited
 from robota.protocol.commands import Accepted, CancelTask, NewTask, Receipt, RunSlashCommand
 from robota.protocol.events import MessageCreated, MessageUpdated, TaskAborted, TaskAskResponded, TextDelta
 from robota.protocol.message import Message

@@ -1,30 +1,52 @@
-"""A conversation at this process's own terminal."""
+"""A conversation at this process's own terminal: drawn, or in plain lines."""
 
 import os
 import sys
+from collections.abc import Mapping
 
 from robota.app.commands import with_commands
 from robota.app.session import OpenSession
 from robota.cli.run.command_actions import command_actions
-from robota.clients.plain.client import NotEdited, Terminal, converse
-from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.terminal.editor import NotEdited
+from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 from robota.workspace.process.editor import EditorProblem, edit_text
 
 
-async def converse_here(opened: OpenSession, prompt: str | None) -> int | SessionWanted:
+async def converse_here(opened: OpenSession, prompt: str | None, *, plain: bool) -> int | SessionWanted:
     """Talk with the person at the terminal until they leave; returns the exit code, or where they go on."""
-    if prompt is None:
-        where = f"Robota in {opened.options.cwd}, {opened.options.model}."
-        LineWriter(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
-    terminal = Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=_edited)
     session = with_commands(opened, command_actions(opened), os.environ)
-    end = await converse(session, prompt, terminal)
+    if not plain and can_draw(os.environ):
+        from robota.cli.run.screen_conversation import converse_drawn
+
+        end = await converse_drawn(session, opened, prompt, edited)
+    else:
+        end = await _converse_in_lines(session, opened, prompt)
     _forget_unwritten()
     return end
 
 
-async def _edited(text: str) -> str | NotEdited:
+def can_draw(env: Mapping[str, str]) -> bool:
+    """Whether the terminal can move its cursor, and what draws is installed."""
+    if env.get("TERM", "dumb") in ("dumb", "unknown", "") or env.get("ROBOTA_UI") == "plain":
+        return False
+    from importlib.util import find_spec
+
+    return find_spec("prompt_toolkit") is not None and find_spec("rich") is not None
+
+
+async def _converse_in_lines(session: SessionPort, opened: OpenSession, prompt: str | None) -> int | SessionWanted:
+    from robota.clients.plain.client import Terminal, converse
+    from robota.clients.terminal.line_writer import LineWriter
+
+    if prompt is None:
+        where = f"Robota in {opened.options.cwd}, {opened.options.model}."
+        LineWriter(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
+    return await converse(session, prompt, Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=edited))
+
+
+async def edited(text: str) -> str | NotEdited:
+    """The text as the person changed it in their editor."""
     try:
         return await edit_text(text, os.environ)
     except EditorProblem as problem:

@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
         from robota.cli.questions import at_terminal
 
         if at_terminal():
-            return _run(arguments, _conversing(prompt), attended=True)
+            return _run(arguments, _conversing(prompt, plain=arguments.plain), attended=True)
     if prompt is None:
         return run_resumed(arguments, _go_on) if arguments.continues or arguments.resume is not None else _explain()
     return _run(arguments, _printing(arguments, prompt), attended=False, may_lack_model=_is_slash_command(prompt))
@@ -138,14 +138,14 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
         directory = resumed_session(arguments, os.environ, _warn, attended=attended)
         launch = launch_again(launch, directory)
     if arguments.worktree is None:
-        return await _work(launch, client)
+        return await _work(launch, client, plain=arguments.plain)
     from robota.app.worktree import in_worktree
 
     async with in_worktree(launch, arguments.worktree, os.environ, _warn) as there:
-        return await _work(there, client)
+        return await _work(there, client, plain=arguments.plain)
 
 
-async def _work(launch: "LaunchOptions", client: "Client") -> int:
+async def _work(launch: "LaunchOptions", client: "Client", *, plain: bool) -> int:
     """One session, and those that the person goes over to from there."""
     from robota.app.session import open_session
 
@@ -155,7 +155,7 @@ async def _work(launch: "LaunchOptions", client: "Client") -> int:
         from robota.cli.run.resuming import open_wanted
 
         opened = open_wanted(launch, ended, opened.options.session_id, os.environ, _warn)
-        ended = await _in_session(opened, _conversing(None))
+        ended = await _in_session(opened, _conversing(None, plain=plain))
     return ended
 
 
@@ -196,11 +196,11 @@ def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = N
     return client
 
 
-def _conversing(prompt: str | None) -> "Client":
+def _conversing(prompt: str | None, *, plain: bool) -> "Client":
     """Talks with the person at the terminal."""
     from robota.cli.run.conversation import converse_here
 
-    return lambda opened: converse_here(opened, prompt)
+    return lambda opened: converse_here(opened, prompt, plain=plain)
 
 
 def _launch_options(arguments: CommandLine, *, attended: bool, needs_model: bool) -> "LaunchOptions":

@@ -24,6 +24,12 @@ def refuse_unused(arguments: CommandLine) -> None:
                 raise UsageError(f"{_option(name)} belongs to a profile: --configure-provider NAME")
     elif arguments.provider not in (None, arguments.configure_provider):
         raise UsageError("--provider and --configure-provider name different profiles.")
+    _refuse_output_without_reader(arguments)
+
+
+def _refuse_output_without_reader(arguments: CommandLine) -> None:
+    if arguments.plain and arguments.print:
+        raise UsageError("--plain is about the conversation at a terminal; -p prints plain text anyhow.")
     if arguments.include_partial_messages and arguments.output_format in ("text", "json"):
         raise UsageError("--include-partial-messages needs --output-format stream-json or messages.")
 

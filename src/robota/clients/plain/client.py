@@ -2,22 +2,23 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any, Final, assert_never
 
 import msgspec
 
-from robota.clients.plain.answers import HINT, Again, EditFirst, ShowAll, meaning_of
-from robota.clients.plain.approval_lines import choice_lines, cut, reason_lines, subject_lines
-from robota.clients.plain.past_rows import past_rows
+from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
+from robota.clients.answering.talk import TalkAsk, answer_to, hint_for, words_for
+from robota.clients.answering.yes_or_no import is_clear_yes
 from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
-from robota.clients.plain.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.plain.transcript import Transcript
-from robota.clients.plain.yes_or_no import is_clear_yes
+from robota.clients.render.approval_lines import choice_lines, cut, reason_lines, subject_lines
 from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
+from robota.clients.render.past_rows import past_rows
 from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
 from robota.clients.render.view_lines import whole_view
+from robota.clients.terminal.editor import EditText, NotEdited
 from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.terminal.signals import signals_to
@@ -92,16 +93,6 @@ def _is_at_rest(asked: Ask | NextTask | None) -> bool:
 def _wants_words(asked: TalkAsk) -> bool:
     """Whether any words will do, so that those that were typed before it was asked are meant for it."""
     return isinstance(asked, CompletionAsk) or (isinstance(asked, ResumeAsk) and asked.is_completed)
-
-
-class NotEdited(msgspec.Struct, frozen=True):
-    """No editor could be used."""
-
-    why: str
-
-
-# Lets the person change a text in an editor.
-EditText = Callable[[str], Awaitable[str | NotEdited]]
 
 
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,6 +65,7 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     request: Message | None = None
     answered_ts: int | None = None
     is_thinking: bool = False
+    has_ended: bool = False  # nothing more comes of the task
     usage: TokenUsage = TokenUsage()
     context: ContextUpdate | None = None
     retry: RetryScheduled | None = None

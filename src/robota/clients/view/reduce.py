@@ -22,6 +22,7 @@ from robota.protocol.events import (
     State,
     TaskAborted,
     TaskAskResponded,
+    TaskEnded,
     TaskModeSwitched,
     TaskTokenUsageUpdated,
     TextDelta,
@@ -75,6 +76,7 @@ def _message_created(view: ViewModel, event: MessageCreated) -> ViewModel:
         rows=view.rows.appended(message),
         request=message if is_request_row(message) else view.request,
         retry=None if message.type == "ask" else view.retry,
+        has_ended=False,
         tools=_with_output_of(message, view.tools),
     )
 
@@ -170,6 +172,13 @@ def _task_aborted(view: ViewModel, event: TaskAborted) -> ViewModel:
     return replace(view, is_thinking=False, retry=None, writing={})
 
 
+def _task_ended(view: ViewModel, event: TaskEnded) -> ViewModel:
+    """The end of a subtask is not the end of what is shown."""
+    if view.session is not None and view.session.current_task_id not in (None, event.task_id):
+        return view
+    return replace(view, is_thinking=False, retry=None, writing={}, has_ended=True)
+
+
 def _mode_switched(view: ViewModel, event: TaskModeSwitched) -> ViewModel:
     return view if view.session is None else replace(view, session=replace(view.session, mode=event.mode))
 
@@ -228,6 +237,7 @@ STEPS: Final[dict[type, Callable[[ViewModel, Any], ViewModel]]] = {
     ContextUpdate: _context_update,
     RetryScheduled: _retry_scheduled,
     TaskAborted: _task_aborted,
+    TaskEnded: _task_ended,
     TaskModeSwitched: _mode_switched,
     TaskAskResponded: _ask_responded,
     QueuedMessagesUpdated: _queue_updated,

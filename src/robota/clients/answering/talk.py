@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from robota.clients.plain.yes_or_no import is_clear_no, is_clear_yes
+from robota.clients.answering.yes_or_no import is_clear_no, is_clear_yes
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.ask import (
     CompletionAsk,

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.plain.yes_or_no import NO, YES, is_clear_no, is_clear_yes
+from robota.clients.answering.yes_or_no import NO, YES, is_clear_no, is_clear_yes
 from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.views import DiffView

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.clients.plain.answers import Again, EditFirst, ShowAll, meaning_of
-from robota.clients.plain.approval_lines import (
+from robota.clients.answering.approval_line import Again, EditFirst, ShowAll, meaning_of
+from robota.clients.answering.talk import TalkAsk, answer_to, words_for
+from robota.clients.render.approval_lines import (
     CHARACTERS_SHOWN,
     LINES_SHOWN,
     choice_lines,
@@ -17,7 +18,6 @@ from robota.clients.plain.approval_lines import (
     reason_lines,
     subject_lines,
 )
-from robota.clients.plain.talk import TalkAsk, answer_to, words_for
 from robota.protocol.asks.answer import (
     AnswerDetails,
     Approve,

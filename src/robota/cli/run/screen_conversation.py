@@ -1,0 +1,67 @@
+"""The conversation in the terminal UI, with what it is given of this machine."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from robota.app.session import OpenSession
+from robota.cli.run.prompt_file import PromptFile
+from robota.clients.terminal.editor import EditText
+from robota.clients.tui.app import ScreenSetup, converse_on_screen
+from robota.clients.tui.theme import Role, Theme, theme_for
+from robota.config.paths import user_directory
+from robota.protocol.port import SessionPort
+from robota.protocol.slash_commands import SessionWanted
+
+SHORT_HASH: Final = 7
+
+
+async def converse_drawn(
+    session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText
+) -> int | SessionWanted:
+    """Talk until the person leaves, then say how to take the session up again."""
+    theme = theme_for(os.environ)
+    prompts = PromptFile(user_directory(os.environ) / "prompts.jsonl", str(opened.options.cwd))
+    setup = ScreenSetup(
+        theme=theme,
+        edit=edit,
+        git_branch=lambda: git_branch(opened.options.cwd),
+        prompts=prompts.read(),
+        on_prompt=prompts.add,
+        greeting=tuple(greeting(opened, theme)),
+        has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
+    )
+    end = await converse_on_screen(session, prompt, setup)
+    if isinstance(end, int) and opened.session.state().cline_messages:
+        sys.stdout.write(f"To go on with this session: robota --resume {opened.options.session_id}\n")
+    return end
+
+
+def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
+    """What this is, where it works, what it may do, how to ask."""
+    options = opened.options
+    yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}", Role.DIM)
+    yield theme.paint(f"  works in {options.cwd}", Role.DIM)
+    mode = options.permission_mode.value
+    yield theme.paint(f"  permission mode {mode}: Shift+Tab changes it", Role.DIM)
+    yield theme.paint("  Say what to do. / shows commands, ? the keys.", Role.DIM)
+
+
+def git_branch(directory: Path) -> str:
+    """The branch that is checked out there, or the beginning of the commit; empty where there is no repository."""
+    for place in (directory, *directory.parents):
+        try:
+            head = (_git_directory(place / ".git") / "HEAD").read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:SHORT_HASH]
+    return ""
+
+
+def _git_directory(path: Path) -> Path:
+    """The directory itself; a worktree has a file that names it."""
+    if not path.is_file():
+        return path
+    return path.parent / path.read_text(encoding="utf-8").removeprefix("gitdir:").strip()

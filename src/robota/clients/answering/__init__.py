@@ -1,0 +1,1 @@
+"""What a typed line answers: shared by the clients that talk with a person. Pure; may use protocol."""

@@ -1,0 +1,1 @@
+"""The terminal UI: inline in the terminal's own scrollback, with a bounded live region at its end."""

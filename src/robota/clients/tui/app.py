@@ -1,0 +1,392 @@
+"""The conversation in the terminal UI: the session's events come in and are drawn, what is entered goes out."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from robota.clients.answering.talk import words_for
+from robota.clients.render.past_rows import past_rows
+from robota.clients.render.rewind_lines import result_lines
+from robota.clients.terminal.editor import EditText, NotEdited
+from robota.clients.terminal.line import Line
+from robota.clients.terminal.signals import signals_to
+from robota.clients.tui.command_runner import CommandRunner
+from robota.clients.tui.dialogs import OpenDialog
+from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.clients.tui.flows.entered_text import (
+    TypeAgain,
+    blocking_ask,
+    is_working,
+    meaning_of_entry,
+    words_for_session,
+)
+from robota.clients.tui.flows.list_picker import picker_for
+from robota.clients.tui.keyboard import ConversationKeys
+from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
+from robota.clients.tui.screen.input_area import InputArea
+from robota.clients.tui.screen.keys import bindings_for
+from robota.clients.tui.screen.live_region import LiveRegion
+from robota.clients.tui.scrollback import Scrollback
+from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.widgets.approval_card import short_command
+from robota.clients.tui.widgets.lists import popup_rows
+from robota.clients.tui.widgets.live_rows import live_rows
+from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
+from robota.clients.view.model import OpenAsk, ViewModel
+from robota.clients.view.reduce import reduce
+from robota.protocol.asks.answer import Answer, ApproveEdited, ApproveHunks
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk
+from robota.protocol.commands import (
+    Accepted,
+    AskResponse,
+    Command,
+    ListSlashCommands,
+    NewTask,
+    QueueMessage,
+    Refused,
+    RemoveQueuedMessage,
+    RunSlashCommand,
+)
+from robota.protocol.events import Event, MessageCreated, RewindPoints, Rewound, State, TaskAskResponded
+from robota.protocol.port import SessionPort
+from robota.protocol.rewind import PromptPoint
+from robota.protocol.slash_commands import CommandChoice, CommandList, CommandOption, SessionWanted
+from robota.text.visible import single_line
+
+# How often what streams is drawn. Keys are drawn at once.
+DRAW_EVERY_S: Final = 0.04
+SECOND: Final = 1.0
+PROMPT_LENGTH: Final = 200
+NO_TASK_YET: Final = "There is no task yet: say what to do first."
+SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
+
+
+class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What the UI is given of the machine: looks, an editor, the branch, and the prompts of earlier runs."""
+
+    theme: Theme
+    edit: EditText
+    git_branch: Callable[[], str]
+    prompts: Sequence[str] = ()
+    on_prompt: Callable[[str], None] = lambda prompt: None
+    greeting: Sequence[str] = ()
+    has_vi_keys: bool = False
+
+
+async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
+    """Talk until the person leaves; returns the exit code, or where they want to go on."""
+    conversation = ScreenConversation(session, setup)
+    with signals_to(conversation.signalled):
+        return await conversation.run(prompt)
+
+
+class ScreenConversation:
+    """One person, one session, one terminal."""
+
+    def __init__(self, session: SessionPort, setup: ScreenSetup) -> None:
+        self.session = session
+        self.setup = setup
+        self.theme = setup.theme
+        self.view = ViewModel()
+        self.dialog: OpenDialog | None = None
+        self.approval: PendingApproval | None = None
+        self.hint = ""
+        self._keys = ConversationKeys(self)
+        self.region = LiveRegion(self, bindings_for(self._keys), setup.theme, has_vi_keys=setup.has_vi_keys)
+        self.input = InputArea(self.region.input, setup.prompts, self._keys.typed)
+        self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view)
+        self._commands = CommandRunner(session, self)
+        self._jobs: set[asyncio.Task[Any]] = set()
+        self._drawing: asyncio.TimerHandle | None = None
+        self._working_since: float | None = None
+        self._ended: int | SessionWanted = 0
+        self._failed: BaseException | None = None
+        self._branch = ""
+
+    async def run(self, prompt: str | None) -> int | SessionWanted:
+        """Draw and read keys until somebody leaves."""
+        try:
+            await self.region.run(lambda: self._begin(prompt))
+        except EOFError:
+            self._ended = 128 + signal.SIGHUP  # the terminal has gone
+        for job in list(self._jobs):
+            job.cancel()
+        if self._failed is not None:
+            raise self._failed
+        return self._ended
+
+    @property
+    def width(self) -> int:
+        """The columns of the terminal."""
+        return self.region.width
+
+    def signalled(self, number: signal.Signals) -> None:
+        """A signal from outside: Ctrl+C is a key here and comes another way."""
+        self.leave(128 + number)
+
+    def leave(self, end: int | SessionWanted) -> None:
+        """End the conversation; the session stays as it is."""
+        self._ended = end
+        self.region.leave()
+
+    # What is drawn.
+
+    def rows_above(self) -> list[str]:
+        """What is not finished, and what is asked."""
+        rows = [*self.scrollback.tail(), *live_rows(self.view, self.theme, self.width)]
+        if self.dialog is not None:
+            takes_keys = self._keys.dialog_takes_keys()
+            has_draft = bool(self.input.text) and not takes_keys and self.purpose is InputPurpose.PROMPT
+            rows += self.dialog.rows(self.theme, self.width, takes_keys=takes_keys, has_draft=has_draft)
+        return rows
+
+    def rows_below(self) -> list[str]:
+        """The popup and the status bar."""
+        popup = self.input.popup
+        rows = [] if popup is None else list(popup_rows(popup, self.theme, self.width))
+        seconds = 0 if self._working_since is None else int(time.monotonic() - self._working_since)
+        facts = StatusFacts(git_branch=self._branch, seconds=seconds, hint=self.hint)
+        return [*rows, status_row(self.view, facts, self.theme, self.width)]
+
+    def sign(self) -> str:
+        """What stands before the input."""
+        return SIGNS[self.purpose]
+
+    def frame_title(self) -> str:
+        """The name of the session."""
+        return (self.view.session.name or "") if self.view.session is not None else ""
+
+    @property
+    def purpose(self) -> InputPurpose:
+        """What the input is for."""
+        return InputPurpose.PROMPT if self.approval is None else self.approval.purpose
+
+    def draw_soon(self) -> None:
+        """Draw what has changed, with everything else that changes in the same moment."""
+        if self._drawing is None:
+            self._drawing = asyncio.get_running_loop().call_later(DRAW_EVERY_S, self._draw)
+
+    def _draw(self) -> None:
+        self._drawing = None
+        self.region.print_above(self.scrollback.given())
+
+    def show_lines(self, lines: Iterable[Line]) -> None:
+        """Print lines that clients share."""
+        self.scrollback.block(map(self.theme.line, lines))
+        self.draw_soon()
+
+    def tell(self, text: str, role: Role = Role.DIM) -> None:
+        """Print a sentence."""
+        self.scrollback.tell(text, role)
+        self.draw_soon()
+
+    def tell_refusal(self, refusal: Refused) -> None:
+        """Print why nothing was done."""
+        self.tell(f"! {NO_TASK_YET if refusal.code == 'no_active_task' else refusal.message}", Role.ERROR)
+
+    # What the session does.
+
+    def _begin(self, prompt: str | None) -> None:
+        self.scrollback.block(self.setup.greeting)
+        self.start(self._follow(prompt))
+        self.start(self._learn_commands())
+
+    async def _follow(self, prompt: str | None) -> None:
+        events = self.session.events()
+        self.view = reduce(self.view, await anext(events))
+        self._branch = self.setup.git_branch()
+        if len(self.view.rows):
+            self.scrollback.resume(self.view.session.current_task_id if self.view.session is not None else None)
+            self.show_lines(past_rows(tuple(self.view.rows)))
+        ask = blocking_ask(self.view)
+        if prompt is not None:
+            self.start(self.send(words_for_session(prompt, self.view), prompt))
+        elif ask is not None:
+            self._put(ask)
+        self._set_title()
+        self._draw()
+        async for event in events:
+            self._take(event)
+        self.leave(0)
+
+    def _take(self, event: Event) -> None:
+        self.view = reduce(self.view, event)
+        self.scrollback.take(event)
+        match event:
+            case MessageCreated(message=message) if message.ask and (ask := blocking_ask(self.view)) is not None:
+                self._put(ask)
+            case TaskAskResponded(ts=ts) if self.approval is not None and ts == self.approval.message.ts:
+                self.close_approval()
+            case Rewound(result=result):
+                self.show_lines(map(Line, result_lines(result)))
+                self.input.put(result.draft or "")
+            case RewindPoints(points=points):
+                self._offer_points(points)
+            case State():
+                self._set_title()
+                if blocking_ask(self.view) is None:
+                    self.close_approval()
+        self._watch_work()
+        self.draw_soon()
+
+    def _put(self, ask: OpenAsk) -> None:
+        """Put what is asked to the person."""
+        match ask.asked or QuestionAsk(question=ask.message.text or ""):
+            case ApprovalAsk() as asked:
+                self.approval = PendingApproval(asked, ask.message, self.theme, time.monotonic())
+                if not short_command(asked, self.width):
+                    self.scrollback.block(self.approval.first_rows(), has_gap=True)
+                self.dialog = self._keys.approval_dialog(self.approval)
+                self._keys.wake_after_pause()
+            case CompletionAsk():
+                self.scrollback.tell_usage(self.view.usage)
+                self.start(self._take_back_queued_if_over())
+            case asked:
+                for words in words_for(asked):
+                    self.scrollback.tell(words, Role.BOLD if words.startswith("?") else Role.PLAIN)
+        self._keys.call_person()
+
+    def _watch_work(self) -> None:
+        """Count the seconds while something runs, and only then."""
+        if not is_working(self.view) or blocking_ask(self.view) is not None:
+            self._working_since = None
+        elif self._working_since is None:
+            self._working_since = time.monotonic()
+            asyncio.get_running_loop().call_later(SECOND, self._tick)
+
+    def _tick(self) -> None:
+        if self._working_since is not None:
+            self.region.redraw()
+            asyncio.get_running_loop().call_later(SECOND, self._tick)
+
+    def _set_title(self) -> None:
+        name = self.frame_title()
+        self.region.output.set_title(f"Robota — {single_line(name)}" if name else "Robota")
+
+    async def _learn_commands(self) -> None:
+        receipt = await self.session.submit(ListSlashCommands())
+        if isinstance(receipt, Accepted) and isinstance(receipt.outcome, CommandList):
+            self.input.commands = receipt.outcome.commands
+
+    # What the person does.
+
+    async def enter(self, text: str) -> None:
+        """Do what an entered text means."""
+        meaning = meaning_of_entry(text, self.view)
+        if isinstance(meaning, RunSlashCommand) and await self._commands.run(meaning.line):
+            return
+        await self.send(words_for_session(text, self.view), text)
+
+    async def send(self, command: AskResponse | NewTask | QueueMessage | TypeAgain, text: str) -> None:
+        """Send words to the session; if a task has begun or ended meanwhile, as that wants them."""
+        if isinstance(command, TypeAgain):
+            if command.hint:
+                self.tell(command.hint)
+            return
+        receipt = await self.session.submit(command)
+        if isinstance(receipt, Refused) and receipt.code == "no_active_task" and isinstance(command, QueueMessage):
+            receipt = await self.session.submit(NewTask(text=text))
+        if isinstance(receipt, Refused):
+            self.tell_refusal(receipt)
+            self.input.put(text)
+        self.draw_soon()
+
+    async def submit(self, command: Command) -> bool:
+        """Send a command; False if it was refused, and the person was told why."""
+        receipt = await self.session.submit(command)
+        if isinstance(receipt, Refused):
+            self.tell_refusal(receipt)
+        return isinstance(receipt, Accepted)
+
+    def answer(self, answer: Answer) -> None:
+        """Answer the request for approval."""
+        approval = self.approval
+        if approval is None:
+            return
+        if isinstance(answer, ApproveEdited | ApproveHunks) and approval.message.call_id is not None:
+            self.scrollback.show_changes_of(approval.message.call_id)
+        self.close_approval()
+        self.start(self.submit(AskResponse(answer=answer, ts=approval.message.ts)))
+
+    def close_approval(self) -> None:
+        """The request was answered, here or elsewhere; what was written before it is there again."""
+        approval, self.approval = self.approval, None
+        if approval is not None:
+            self.dialog = None
+            if approval.purpose is not InputPurpose.PROMPT:
+                self.input.put(approval.draft)
+        self.draw_soon()
+
+    def run_line(self, line: str) -> None:
+        """Run a slash command."""
+        self.start(self._commands.run(line))
+
+    def open_list(self, choice: CommandChoice, then: Callable[[str], None]) -> None:
+        """Let the person choose one; `then` gets its line."""
+        self._open(OpenDialog(picker_for(choice), lambda picked: _if_option(picked, then)))
+
+    def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None:
+        """Ask yes or no; `then` is done after a yes."""
+        self._open(OpenDialog(prompt, lambda answer: then() if answer is True else self.tell("Nothing was changed.")))
+
+    def _open(self, dialog: OpenDialog) -> None:
+        if self.approval is not None:
+            self.tell("Answer the open question first; then type the command again.")
+            return
+        self.dialog = dialog
+        self.draw_soon()
+
+    def _offer_points(self, points: Sequence[PromptPoint]) -> None:
+        options = tuple(
+            CommandOption(
+                label=f"{point.number} {single_line(point.prompt, PROMPT_LENGTH)}",
+                line=f"/rewind restore {point.number}",
+                detail=f"{len(point.files or ())} files" if point.files else "",
+            )
+            for point in reversed(points)
+            if point.is_live
+        )
+        if options:
+            self.open_list(CommandChoice(title="Go back to before which prompt?", options=options), self.run_line)
+        else:
+            self.tell("There is nothing to go back to yet.")
+
+    async def _take_back_queued_if_over(self) -> None:
+        """What was queued for a task that has ended is written again, for the person to send or to rub out."""
+        if not self.view.has_ended:
+            return
+        for waiting in self.view.queue:
+            if isinstance(await self.session.submit(RemoveQueuedMessage(id=waiting.id)), Accepted):
+                self.input.put(f"{self.input.text}\n{waiting.text}".lstrip("\n"))
+
+    async def edited(self, text: str) -> str | None:
+        """The text as the person left it in their editor; None if they did not."""
+        async with self.region.lent():
+            changed = await self.setup.edit(text)
+        if isinstance(changed, NotEdited):
+            self.tell(f"! {changed.why}", Role.ERROR)
+            return None
+        return changed
+
+    def start(self, job: Coroutine[Any, Any, Any]) -> None:
+        """Do something beside the drawing."""
+        task = asyncio.get_running_loop().create_task(job)
+        self._jobs.add(task)
+        task.add_done_callback(self._job_ended)
+
+    def _job_ended(self, task: asyncio.Task[Any]) -> None:
+        """A part that fails must not leave a person waiting for nothing."""
+        self._jobs.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._failed = error
+            self.region.leave()
+
+
+def _if_option(picked: object, then: Callable[[str], None]) -> None:
+    if isinstance(picked, CommandOption):
+        then(picked.line)

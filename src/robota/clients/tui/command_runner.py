@@ -1,0 +1,94 @@
+"""Slash commands: runs one and shows what it gave back."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, assert_never
+
+from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
+from robota.clients.render.rewind_lines import preview_lines, question_about
+from robota.clients.render.view_lines import whole_view
+from robota.clients.terminal.line import Line
+from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.protocol.commands import Refused, RunSlashCommand
+from robota.protocol.port import SessionPort
+from robota.protocol.slash_commands import (
+    ClientClosed,
+    CommandChoice,
+    CommandList,
+    CommandOutcome,
+    CommandShown,
+    CommandStarted,
+    ContextShown,
+    PreviewShown,
+    RewindShown,
+    SessionWanted,
+)
+
+
+class CommandDisplay(Protocol):
+    """Where the outcome of a command goes."""
+
+    @property
+    def width(self) -> int: ...
+
+    def show_lines(self, lines: Iterable[Line]) -> None: ...
+
+    def tell_refusal(self, refusal: Refused) -> None: ...
+
+    def open_list(self, choice: CommandChoice, then: Callable[[str], None]) -> None: ...
+
+    def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None: ...
+
+    def run_line(self, line: str) -> None: ...
+
+    def leave(self, end: int | SessionWanted) -> None: ...
+
+
+class CommandRunner:
+    """Commands give back data; this draws it."""
+
+    def __init__(self, session: SessionPort, display: CommandDisplay) -> None:
+        self._session = session
+        self._display = display
+
+    async def run(self, line: str) -> bool:
+        """Run a slash command and show its outcome. False if several lines only looked like one."""
+        receipt = await self._session.submit(RunSlashCommand(line=line))
+        if isinstance(receipt, Refused):
+            is_prose = receipt.code == "unknown_command" and "\n" in line.strip()
+            if not is_prose:
+                self._display.tell_refusal(receipt)
+            return not is_prose
+        self._show(receipt.outcome)
+        return True
+
+    def _show(self, outcome: CommandOutcome | None) -> None:
+        display = self._display
+        match outcome:
+            case CommandShown(view=view):
+                display.show_lines(whole_view(view, width=display.width))
+            case ContextShown():
+                display.show_lines(ledger_lines(outcome.update, display.width, whole=outcome.is_whole))
+            case PreviewShown(preview=preview):
+                display.show_lines(condense_preview_lines(preview, display.width))
+            case CommandChoice():
+                display.open_list(outcome, display.run_line)
+            case RewindShown():
+                self._show_rewind(outcome)
+            case ClientClosed():
+                display.leave(0)
+            case SessionWanted():
+                display.leave(outcome)
+            case CommandStarted() | CommandList() | None:
+                return
+            case never:
+                assert_never(never)
+
+    def _show_rewind(self, shown: RewindShown) -> None:
+        """What going back would change, and whether to do it; what was done is told by an event."""
+        if shown.is_done:
+            return
+        self._display.show_lines(preview_lines(shown.result))
+        line = shown.line
+        if line is not None:
+            question = ConfirmPrompt(question=question_about(shown.result), no="no, nothing changes")
+            self._display.open_question(question, lambda: self._display.run_line(line))

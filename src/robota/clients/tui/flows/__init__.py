@@ -1,0 +1,1 @@
+"""What keys and typed text mean. Pure: no UI library, no clock, no I/O."""

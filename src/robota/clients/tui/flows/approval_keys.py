@@ -1,0 +1,154 @@
+"""Keys at a request for approval: which of them answers, and what.
+
+Nothing but a key that was shown answers. Enter counts only on a row that an arrow chose, and keys that come while a
+person is still typing something else are not for the card (`typing_pause`).
+"""
+
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from robota.clients.tui.flows.selection import Selection
+from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject
+from robota.protocol.asks.ask import ApprovalAsk
+
+
+class CardStep(Enum):
+    """What the card shows: the answers, the rules that could be granted, or the hunks to choose from."""
+
+    ANSWERS = auto()
+    RULES = auto()
+    HUNKS = auto()
+
+
+class CardWish(Enum):
+    """What a person wants to do before they answer."""
+
+    EDIT = auto()
+    SAY_WORDS = auto()
+    SEE_ALL = auto()
+    STOP_TURN = auto()
+
+
+class CardChoice(msgspec.Struct, frozen=True):
+    """A row of the card: the key that chooses it, and what it says."""
+
+    key: str
+    words: str
+
+
+SAME_KEYS: Final = {"1": "y", "2": "a", "3": "n", "d": "n"}
+SCOPES: Final = {"s": GrantScope.SESSION, "p": GrantScope.PROJECT, "u": GrantScope.USER, "enter": GrantScope.SESSION}
+STEPS: Final = {"up": -1, "down": 1}
+
+
+class ApprovalCard(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a card. `chosen` are the hunks that would be approved, counted from 0."""
+
+    asked: ApprovalAsk
+    step: CardStep = CardStep.ANSWERS
+    rows: Selection
+    chosen: frozenset[int] = frozenset()
+
+
+def card_for(asked: ApprovalAsk) -> ApprovalCard:
+    """A card as it is first shown: nothing is chosen."""
+    rows = Selection(count=len(choices(asked)), index=None, wraps=False)
+    return ApprovalCard(asked=asked, rows=rows, chosen=frozenset(range(asked.choosable_hunks)))
+
+
+def choices(asked: ApprovalAsk) -> tuple[CardChoice, ...]:
+    """The answers to this ask, the usual ones first."""
+    offered = asked.verdict.suggestions
+    rows = [CardChoice("y", "yes")]
+    if offered:
+        rows.append(CardChoice("a", f"yes, and from now on in this session: {' '.join(offered[0].rules)}"))
+        rows.append(CardChoice("r", "yes, with another rule or for longer"))
+    rows.append(CardChoice("n", "no"))
+    if asked.choosable_hunks > 1:
+        rows.append(CardChoice("h", f"only some of the {asked.choosable_hunks} changes"))
+    if asked.editable is not None:
+        rows.append(CardChoice("e", "change it first"))
+    rows.append(CardChoice("w", "answer in words: y or n and what to tell, or why not"))
+    return tuple(rows)
+
+
+def press(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
+    """The card after a key, or what the key answers. A key that means nothing leaves the card as it is."""
+    if key == "ctrl-o":
+        return CardWish.SEE_ALL
+    match card.step:
+        case CardStep.ANSWERS:
+            return _press_answer(card, key)
+        case CardStep.RULES:
+            return _press_rule(card, key)
+        case CardStep.HUNKS:
+            return _press_hunk(card, key)
+
+
+def _press_answer(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
+    if key in STEPS:
+        return replace(card, rows=card.rows.moved(STEPS[key]))
+    if key == "escape":
+        return CardWish.STOP_TURN
+    rows = choices(card.asked)
+    if key == "enter" and card.rows.index is not None:
+        key = rows[card.rows.index].key
+    key = SAME_KEYS.get(key, key)
+    return _chosen(card, key) if any(row.key == key for row in rows) else card
+
+
+def _chosen(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
+    offered = card.asked.verdict.suggestions
+    match key:
+        case "y":
+            return Approve()
+        case "a":
+            return Approve(grant=offered[0].rules)
+        case "n":
+            return Reject()
+        case "e":
+            return CardWish.EDIT
+        case "w":
+            return CardWish.SAY_WORDS
+        case "r":
+            return replace(card, step=CardStep.RULES, rows=Selection(count=len(offered), wraps=False))
+        case _:
+            rows = Selection(count=card.asked.choosable_hunks, wraps=False)
+            return replace(card, step=CardStep.HUNKS, rows=rows)
+
+
+def _press_rule(card: ApprovalCard, key: str) -> ApprovalCard | Answer:
+    if key in STEPS:
+        return replace(card, rows=card.rows.moved(STEPS[key]))
+    if key in SCOPES:
+        return Approve(grant=card.asked.verdict.suggestions[card.rows.index or 0].rules, grant_scope=SCOPES[key])
+    return card_for(card.asked) if key in ("escape", "b") else card
+
+
+def _press_hunk(card: ApprovalCard, key: str) -> ApprovalCard | Answer:
+    if key in STEPS:
+        return replace(card, rows=card.rows.moved(STEPS[key]))
+    if key in ("y", "enter"):
+        return _hunks_answer(card)
+    if key in ("escape", "b"):
+        return card_for(card.asked)
+    toggled = (card.rows.index or 0) if key == "space" else _number(key)
+    if toggled is None or toggled >= card.asked.choosable_hunks:
+        return card
+    return replace(card, chosen=card.chosen ^ {toggled})
+
+
+def _hunks_answer(card: ApprovalCard) -> Answer:
+    """All of them is a plain yes, none of them a no."""
+    if not card.chosen:
+        return Reject()
+    if len(card.chosen) == card.asked.choosable_hunks:
+        return Approve()
+    return ApproveHunks(hunks=tuple(sorted(card.chosen)))
+
+
+def _number(key: str) -> int | None:
+    return int(key) - 1 if key.isascii() and key.isdecimal() and key != "0" else None

@@ -1,0 +1,63 @@
+"""Choosing from a list: arrows move, letters filter, Enter takes, Esc leaves it as it is."""
+
+import msgspec
+
+from robota.clients.tui.flows.selection import Selection
+from robota.protocol.slash_commands import CommandChoice, CommandOption
+
+ROWS_SHOWN = 10
+
+
+class ListPicker(msgspec.Struct, frozen=True, kw_only=True):
+    """An open list. `words` filters the options: each of them must occur in the label or the detail."""
+
+    choice: CommandChoice
+    words: str = ""
+    rows: Selection
+
+    @property
+    def options(self) -> tuple[CommandOption, ...]:
+        """The options that the words leave."""
+        return matching_options(self.choice, self.words)
+
+
+class Picked(msgspec.Struct, frozen=True):
+    """The option that was taken; None if the person left the list."""
+
+    option: CommandOption | None
+
+
+def picker_for(choice: CommandChoice, words: str = "") -> ListPicker:
+    """The list with what the words leave of it, its first row chosen."""
+    rows = Selection(count=len(matching_options(choice, words)), height=ROWS_SHOWN)
+    return ListPicker(choice=choice, words=words, rows=rows)
+
+
+def matching_options(choice: CommandChoice, words: str) -> tuple[CommandOption, ...]:
+    """The options in which every word occurs."""
+    wanted = words.casefold().split()
+    return tuple(
+        option
+        for option in choice.options
+        if all(word in f"{option.label} {option.detail}".casefold() for word in wanted)
+    )
+
+
+def press_in_list(picker: ListPicker, key: str) -> ListPicker | Picked:
+    """The list after a key, or what was picked."""
+    match key:
+        case "up" | "down":
+            return msgspec.structs.replace(picker, rows=picker.rows.moved(1 if key == "down" else -1))
+        case "escape":
+            return Picked(None)
+        case "enter":
+            options = picker.options
+            return Picked(options[picker.rows.index or 0]) if options else picker
+        case "backspace":
+            return picker_for(picker.choice, picker.words[:-1])
+        case "space":
+            return picker_for(picker.choice, f"{picker.words} ")
+        case _ if len(key) == 1 and key.isprintable():
+            return picker_for(picker.choice, picker.words + key)
+        case _:
+            return picker

@@ -1,0 +1,45 @@
+"""The prompts that were sent, and where in them a person is looking."""
+
+from typing import Final
+
+import msgspec
+
+MOST_KEPT: Final = 1000
+
+
+class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """`place` counts from the oldest; None means the text that is being written, kept in `draft` meanwhile."""
+
+    prompts: tuple[str, ...] = ()
+    place: int | None = None
+    draft: str = ""
+
+    def sent(self, prompt: str) -> "PromptHistory":
+        """After this prompt was sent. Blank ones and repetitions of the newest are not remembered."""
+        is_new = bool(prompt.strip()) and self.prompts[-1:] != (prompt,)
+        return PromptHistory(prompts=(*self.prompts, prompt)[-MOST_KEPT:] if is_new else self.prompts)
+
+    def older(self, text: str) -> "PromptHistory":
+        """One prompt further back; `text` is what stands in the input now."""
+        if not self.prompts:
+            return self
+        if self.place is None:
+            return msgspec.structs.replace(self, place=len(self.prompts) - 1, draft=text)
+        return msgspec.structs.replace(self, place=max(0, self.place - 1))
+
+    def newer(self) -> "PromptHistory":
+        """One prompt towards the newest, and behind it the text that was being written."""
+        if self.place is None:
+            return self
+        place = self.place + 1
+        return msgspec.structs.replace(self, place=place if place < len(self.prompts) else None)
+
+    @property
+    def text(self) -> str:
+        """What the input shall show."""
+        return self.draft if self.place is None else self.prompts[self.place]
+
+    def matching(self, words: str) -> tuple[str, ...]:
+        """The prompts with these words in them, the newest first, each once."""
+        wanted = words.casefold()
+        return tuple(dict.fromkeys(each for each in reversed(self.prompts) if wanted in each.casefold()))

@@ -1,0 +1,94 @@
+"""Reading a long text on a full screen: where one is, and what one looks for."""
+
+import re
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+LINKS: Final = re.compile(r"\x1b\]8;[^\x1b]*\x1b\\")
+COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+HELP: Final = "q closes   / searches   n next   N before   Space, PgUp, PgDn, g, G"
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows, the first visible one, and the words that are searched; `typing` while they are being written."""
+
+    rows: tuple[str, ...]
+    height: int
+    top: int = 0
+    words: str = ""
+    typing: bool = False
+    found_at: int | None = None
+
+    def sized(self, height: int) -> "Reading":
+        """On a screen of another height."""
+        return replace(self, height=height).moved_to(self.top)
+
+    def moved_to(self, top: int) -> "Reading":
+        """With this row at the top, as far as there are rows."""
+        return replace(self, top=max(0, min(top, len(self.rows) - self.height)))
+
+    def at_end(self) -> "Reading":
+        """At the newest rows."""
+        return self.moved_to(len(self.rows))
+
+    @property
+    def visible(self) -> tuple[str, ...]:
+        """The rows on the screen. Links work in the scrollback; here they are only text."""
+        return tuple(LINKS.sub("", row) for row in self.rows[self.top : self.top + self.height])
+
+    @property
+    def foot(self) -> str:
+        """Where one is, and the keys."""
+        if self.typing:
+            return f"/{self.words}"
+        last = min(len(self.rows), self.top + self.height)
+        found = f"/{self.words}   " if self.words else ""
+        return f"{self.top + 1}-{last} of {len(self.rows)}   {found}{HELP}"
+
+    def found(self, step: int) -> "Reading":
+        """At the next row, or the one before, that has the words in it; it goes round."""
+        wanted, count = self.words.casefold(), len(self.rows)
+        begin = self.top if self.found_at is None else self.found_at
+        places = ((begin + step * distance) % count for distance in range(1, count + 1)) if wanted else ()
+        for place in places:
+            if wanted in COLOURS.sub("", LINKS.sub("", self.rows[place])).casefold():
+                return replace(self.moved_to(place), found_at=place)
+        return self
+
+
+def press_while_reading(reading: Reading, key: str) -> Reading | None:
+    """After a key; None closes."""
+    if reading.typing:
+        return _press_in_search(reading, key)
+    page = max(1, reading.height - 1)
+    moves = {
+        "up": -1, "k": -1, "down": 1, "j": 1, "enter": 1, "pageup": -page, "b": -page, "pagedown": page, " ": page,
+        "home": -len(reading.rows), "g": -len(reading.rows), "end": len(reading.rows), "G": len(reading.rows),
+    }  # fmt: skip
+    if key in moves:
+        return reading.moved_to(reading.top + moves[key])
+    match key:
+        case "q" | "escape":
+            return None
+        case "/":
+            return replace(reading, words="", typing=True, found_at=None)
+        case "n" | "N":
+            return reading.found(1 if key == "n" else -1)
+        case _:
+            return reading
+
+
+def _press_in_search(reading: Reading, key: str) -> Reading:
+    match key:
+        case "enter":
+            return replace(reading, typing=False).found(-1)
+        case "escape":
+            return replace(reading, words="", typing=False)
+        case "backspace":
+            return replace(reading, words=reading.words[:-1])
+        case _ if len(key) == 1 and key.isprintable():
+            return replace(reading, words=reading.words + key)
+        case _:
+            return reading

@@ -1,0 +1,21 @@
+"""Every key, as `?` and docs/terminal.md show them."""
+
+from typing import Final
+
+KEY_HELP: Final = (
+    ("Enter", "send; while the agent works, queue"),
+    ("Ctrl+J, Alt+Enter", "new line; also Shift+Enter where the terminal tells it, and a backslash before Enter"),
+    ("Up, Down", "prompts sent before; on an empty input with a queue, take the last one back"),
+    ("Ctrl+R", "search them"),
+    ("/ and Tab", "complete a command"),
+    ("@ and Tab", "complete a file"),
+    ("Esc", "close what is open, stop what runs; twice at rest, go back to an earlier prompt"),
+    ("Ctrl+C", "clear the input, stop what runs; twice, leave"),
+    ("Ctrl+D", "leave, on an empty input"),
+    ("Shift+Tab", "next permission mode"),
+    ("Ctrl+O", "everything so far, whole, with search"),
+    ("Ctrl+G", "write in $EDITOR"),
+    ("Ctrl+L", "clear the screen"),
+    ("Ctrl+Z", "suspend; fg comes back"),
+    ("Tab", "answer the question that is open while something is written"),
+)

@@ -1,0 +1,331 @@
+"""What each key does in a conversation, by the flows that say what it means."""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
+from robota.clients.render.view_lines import whole_view
+from robota.clients.tui.dialogs import OpenDialog
+from robota.clients.tui.flows.approval_keys import CardWish, card_for
+from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.clients.tui.flows.entered_text import is_working
+from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
+from robota.clients.tui.flows.typing_pause import QUIET_S, TypingPause
+from robota.clients.tui.key_help import KEY_HELP
+from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
+from robota.clients.tui.screen.pager import show_pages
+from robota.clients.tui.theme import Role
+from robota.protocol.asks.answer import Answer, ApproveEdited
+from robota.protocol.commands import (
+    CancelTask,
+    ListRewindPoints,
+    RemoveQueuedMessage,
+    SetPermissionMode,
+)
+from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.slash_commands import CommandChoice, CommandOption
+from robota.protocol.views import TableView
+from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.clients.tui.app import ScreenConversation
+
+AWAY_S: Final = 10.0
+PROMPT_SHOWN: Final = 200
+MODES: Final = (
+    PermissionMode.DEFAULT,
+    PermissionMode.ACCEPT_EDITS,
+    PermissionMode.PLAN,
+    PermissionMode.BYPASS,
+)
+SEE_ALL_FIRST: Final = "Not all of it has been shown yet: Ctrl+O shows it."
+BYPASS_QUESTION: Final = "Let everything run without asking (bypassPermissions)?"
+HINTS: Final = {
+    Stopping.OFFER_LEAVING: "Ctrl+C again leaves.",
+    Stopping.OFFER_REWIND: "Esc again goes back to an earlier prompt.",
+}
+
+
+class ConversationKeys:
+    """The keyboard of one conversation."""
+
+    def __init__(self, conversation: "ScreenConversation") -> None:
+        self._conversation = conversation
+        self._offered = Stopping.NOTHING
+        self._last_key = time.monotonic()
+
+    # Dialogs.
+
+    def dialog_takes_keys(self) -> bool:
+        """Whether keys are for the dialog: not while something is written, nor just after it came up."""
+        conversation, approval = self._conversation, self._conversation.approval
+        if conversation.dialog is None:
+            return False
+        if approval is None or approval.has_focus:
+            return True
+        is_quiet = approval.pause.is_over(time.monotonic())
+        return approval.purpose is InputPurpose.PROMPT and not conversation.input.text and is_quiet
+
+    def press_in_dialog(self, key: str) -> None:
+        """Give a key to the dialog."""
+        self._pressed()
+        dialog = self._conversation.dialog
+        if dialog is None:
+            return
+        if key == "tab" and self._conversation.approval is not None:
+            self._conversation.approval.has_focus = False
+        elif not dialog.press(key) and self._conversation.dialog is dialog:
+            self._conversation.dialog = None
+
+    def approval_dialog(self, approval: PendingApproval) -> OpenDialog:
+        """The card of a request for approval."""
+        return OpenDialog(card_for(approval.asked), lambda result: self._approval_result(approval, result))
+
+    def wake_after_pause(self) -> None:
+        """Draw again when the card begins to take keys."""
+        asyncio.get_running_loop().call_later(QUIET_S + 0.01, self._conversation.region.redraw)
+
+    def call_person(self) -> None:
+        """Ring the bell if nobody has touched a key for a while."""
+        if time.monotonic() - self._last_key > AWAY_S:
+            self._conversation.region.output.bell()
+
+    def _approval_result(self, approval: PendingApproval, result: object) -> None:
+        conversation = self._conversation
+        match result:
+            case CardWish.STOP_TURN:
+                conversation.start(conversation.submit(CancelTask()))
+            case CardWish.SEE_ALL if approval.is_all_shown:
+                self.show_transcript()
+            case CardWish.SEE_ALL:
+                conversation.scrollback.block(approval.all_rows())
+                conversation.draw_soon()
+            case CardWish.EDIT | CardWish.SAY_WORDS:
+                self._turn_to_input(approval, result)
+            case _:
+                self._answer(approval, result)
+
+    def _answer(self, approval: PendingApproval, answer: object) -> None:
+        if not isinstance(answer, Answer):
+            return
+        if approval.may_answer(answer):
+            self._conversation.answer(answer)
+        else:
+            self._conversation.dialog = self.approval_dialog(approval)
+            self._conversation.tell(SEE_ALL_FIRST, Role.WARNING)
+
+    def _turn_to_input(self, approval: PendingApproval, wish: CardWish) -> None:
+        """Let the input hold what is asked about, or an answer; what was written there waits."""
+        is_edit = wish is CardWish.EDIT
+        approval.draft = self._conversation.input.text
+        approval.purpose = InputPurpose.EDIT if is_edit else InputPurpose.WORDS
+        approval.has_focus = False
+        editable = approval.asked.editable
+        self._conversation.input.put(editable.text if is_edit and editable is not None else "")
+        self._hint("Enter runs it as it stands here, Ctrl+G edits it in $EDITOR, Esc goes back." if is_edit else HINT)
+
+    def _back_to_card(self, approval: PendingApproval) -> None:
+        approval.purpose = InputPurpose.PROMPT
+        self._conversation.input.put(approval.draft)
+        self._hint("")
+
+    # The input.
+
+    def typed(self) -> None:
+        """Something was typed into the input."""
+        self._pressed()
+        approval = self._conversation.approval
+        if approval is not None and approval.purpose is InputPurpose.PROMPT:
+            approval.pause = TypingPause(since=time.monotonic())
+            self.wake_after_pause()
+
+    def enter(self) -> None:
+        """Send what is written; a backslash at the end makes a new line instead."""
+        conversation, area = self._conversation, self._conversation.input
+        self._pressed()
+        if area.popup is not None and area.popup.chosen.text != area.text and not area.popup.chosen.has_more:
+            area.take_candidate()
+        if area.text.endswith("\\"):
+            area.put(f"{area.text[:-1]}\n")
+            return
+        approval = conversation.approval
+        if approval is not None and approval.purpose is not InputPurpose.PROMPT:
+            self._enter_for_card(approval)
+            return
+        text = area.take()
+        if text.strip():
+            conversation.setup.on_prompt(text)
+        conversation.start(conversation.enter(text))
+
+    def _enter_for_card(self, approval: PendingApproval) -> None:
+        conversation = self._conversation
+        text = conversation.input.expanded()
+        editable = approval.asked.editable
+        if approval.purpose is InputPurpose.EDIT and editable is not None:
+            if text == editable.text:
+                self._back_to_card(approval)
+                conversation.tell("Nothing was changed.")
+            else:
+                conversation.answer(ApproveEdited(edited=text))
+            return
+        match meaning_of(text, approval.asked):
+            case Again(hint):
+                conversation.tell(hint)
+            case ShowAll() | EditFirst():
+                self._back_to_card(approval)
+            case answer:
+                self._back_to_card(approval)
+                self._answer(approval, answer)
+
+    def tab(self) -> None:
+        """Turn to the open question although something is written."""
+        if self._conversation.approval is not None:
+            self._conversation.approval.has_focus = True
+
+    def older(self) -> None:
+        """The prompt before; with nothing written, first what waits in the queue is taken back."""
+        conversation = self._conversation
+        self._pressed()
+        if conversation.view.queue and not conversation.input.text:
+            waiting = conversation.view.queue[-1]
+            conversation.start(self._take_back(waiting.id, waiting.text))
+        else:
+            conversation.input.older()
+
+    async def _take_back(self, queued: str, text: str) -> None:
+        if await self._conversation.submit(RemoveQueuedMessage(id=queued)):
+            self._conversation.input.put(text)
+            self._conversation.draw_soon()
+
+    def newer(self) -> None:
+        """The prompt after."""
+        self._pressed()
+        self._conversation.input.newer()
+
+    def paste(self, text: str) -> None:
+        """Put a paste in."""
+        self._conversation.input.paste(text)
+
+    def has_popup(self) -> bool:
+        """Whether candidates are shown."""
+        return self._conversation.input.popup is not None
+
+    def move_in_popup(self, by: int) -> None:
+        """Choose another candidate."""
+        self._conversation.input.move_in_popup(by)
+
+    def take_candidate(self) -> None:
+        """Put the chosen candidate in."""
+        self._conversation.input.take_candidate()
+
+    def search_history(self) -> None:
+        """Choose from the prompts that were sent."""
+        prompts = self._conversation.input.history.matching("")
+        options = tuple(CommandOption(label=single_line(each, PROMPT_SHOWN), line=each) for each in prompts)
+        if options:
+            choice = CommandChoice(title="Prompts that you sent", options=options)
+            self._conversation.open_list(choice, self._conversation.input.put)
+        else:
+            self._hint("No prompt was sent yet.")
+
+    def edit_in_editor(self) -> None:
+        """Write in the person's own editor."""
+        self._conversation.start(self._write_in_editor())
+
+    async def _write_in_editor(self) -> None:
+        changed = await self._conversation.edited(self._conversation.input.expanded())
+        if changed is not None:
+            self._conversation.input.put(changed.rstrip("\n"))
+            self._conversation.draw_soon()
+
+    # Everything else.
+
+    def escape(self) -> None:
+        """Close, stop or go back."""
+        approval = self._conversation.approval
+        if approval is not None and approval.purpose is not InputPurpose.PROMPT:
+            self._back_to_card(approval)
+        else:
+            self._do(on_escape(self._situation()))
+
+    def interrupt(self) -> None:
+        """Clear, stop or leave."""
+        self._do(on_interrupt(self._situation()))
+
+    def end_of_input(self) -> None:
+        """Leave."""
+        self._do(on_end_of_input(self._situation()))
+
+    def _situation(self) -> Situation:
+        conversation = self._conversation
+        return Situation(
+            has_popup=conversation.input.popup is not None,
+            has_text=bool(conversation.input.text),
+            is_working=is_working(conversation.view),
+            offered=self._offered,
+        )
+
+    def _do(self, stopping: Stopping) -> None:
+        conversation = self._conversation
+        self._pressed()
+        match stopping:
+            case Stopping.CLOSE_POPUP:
+                conversation.input.popup = None
+            case Stopping.STOP_TURN:
+                self._offered = Stopping.OFFER_LEAVING
+                conversation.start(conversation.submit(CancelTask()))
+            case Stopping.CLEAR_INPUT:
+                conversation.input.put("")
+            case Stopping.REWIND:
+                conversation.start(conversation.submit(ListRewindPoints()))
+            case Stopping.LEAVE:
+                conversation.leave(0)
+            case Stopping.OFFER_LEAVING | Stopping.OFFER_REWIND:
+                self._offered = stopping
+                self._hint(HINTS[stopping])
+            case Stopping.NOTHING:
+                return
+
+    def next_permission_mode(self) -> None:
+        """Ask for more or for less; that nothing is asked any more, only after a question."""
+        session = self._conversation.view.session
+        if session is None:
+            return
+        mode = MODES[(MODES.index(session.permission_mode) + 1) % len(MODES)]
+        if mode is PermissionMode.BYPASS:
+            question = ConfirmPrompt(question=BYPASS_QUESTION)
+            self._conversation.open_question(question, lambda: self._set_mode(mode))
+        else:
+            self._set_mode(mode)
+
+    def _set_mode(self, mode: PermissionMode) -> None:
+        self._conversation.start(self._conversation.submit(SetPermissionMode(permission_mode=mode)))
+
+    def show_transcript(self) -> None:
+        """Everything so far, whole, on a screen of its own."""
+        self._conversation.start(self._read())
+
+    async def _read(self) -> None:
+        conversation = self._conversation
+        rows = [row for block in conversation.scrollback.kept for row in block]
+        async with conversation.region.lent():
+            await show_pages(rows or ["Nothing was said yet."], conversation.region.output, conversation.theme)
+
+    def show_keys(self) -> None:
+        """Print every key."""
+        table = TableView(columns=("key", "does"), rows=KEY_HELP)
+        self._conversation.show_lines(whole_view(table, width=self._conversation.width))
+
+    def suspend(self) -> None:
+        """Leave the terminal to the shell."""
+        self._conversation.region.suspend()
+
+    def _hint(self, text: str) -> None:
+        self._conversation.hint = text
+
+    def _pressed(self) -> None:
+        """Any key ends what the key before it offered."""
+        self._last_key = time.monotonic()
+        self._offered = Stopping.NOTHING
+        self._hint("")

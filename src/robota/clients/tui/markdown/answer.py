@@ -1,0 +1,50 @@
+"""An answer as it comes: rows that are finished, and the rows at its end that may still change."""
+
+from typing import TYPE_CHECKING
+
+from robota.clients.tui.markdown.blocks import BlockKind, BlockStream, MarkdownBlock
+from robota.clients.tui.theme import Role, Theme
+
+if TYPE_CHECKING:
+    from robota.clients.tui.markdown.render import MarkdownRenderer
+
+
+class StreamedAnswer:
+    """Draws finished blocks once. The last one is drawn again only if it has changed."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._blocks = BlockStream()
+        self._drawn: tuple[MarkdownBlock | None, int, list[str]] = (None, 0, [])
+
+    def feed(self, text: str, width: int) -> list[str]:
+        """The rows that this text finishes."""
+        return self._rows(self._blocks.feed(text), width)
+
+    def finish(self, width: int) -> list[str]:
+        """The rows that are left."""
+        return self._rows(self._blocks.finish(), width)
+
+    def tail(self, width: int) -> list[str]:
+        """The rows of what has not ended. A table is shown when it is whole: its columns move with every row."""
+        block = self._blocks.tail
+        if block is None:
+            return []
+        if block.kind is BlockKind.TABLE:
+            return [self._theme.paint(f"(a table, {block.text.count(chr(10)) + 1} rows so far)", Role.DIM)]
+        if self._drawn[:2] != (block, width):
+            self._drawn = (block, width, renderer_for(self._theme).rows(block, width, has_links=False))
+        return self._drawn[2]
+
+    def _rows(self, blocks: list[MarkdownBlock], width: int) -> list[str]:
+        if not blocks:
+            return []
+        renderer = renderer_for(self._theme)
+        return [row for block in blocks for row in renderer.rows(block, width)]
+
+
+def renderer_for(theme: Theme) -> "MarkdownRenderer":
+    """What draws Markdown; rich is loaded with the first answer, not with the first screen."""
+    from robota.clients.tui.markdown.render import MarkdownRenderer
+
+    return MarkdownRenderer(theme)

@@ -1,0 +1,157 @@
+"""Cuts a stream of Markdown into blocks as soon as each is complete. Pure; a piece costs as much as it is long."""
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+
+FENCE: Final = re.compile(r" {0,12}(`{3,}|~{3,})(.*)")
+HEADING: Final = re.compile(r" {0,3}#{1,6}(\s|$)")
+RULE: Final = re.compile(r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$")
+LIST_ITEM: Final = re.compile(r" ?([-*+]|\d{1,9}[.)])(\s|$)")
+# What is longer is drawn in parts, so that the part that is drawn again and again stays small.
+LONGEST_CODE: Final = 30
+LONGEST_TEXT: Final = 1500
+
+
+class BlockKind(Enum):
+    """What a block is, as far as it decides where it ends."""
+
+    TEXT = auto()
+    ITEM = auto()
+    CODE = auto()
+    TABLE = auto()
+
+
+class MarkdownBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of Markdown that can be drawn by itself. `has_gap`: an empty line comes before it."""
+
+    text: str
+    kind: BlockKind
+    has_gap: bool = False
+
+
+class BlockStream:
+    """The blocks of a text that is still coming."""
+
+    def __init__(self) -> None:
+        self._partial = ""  # the line that has not ended
+        self._lines: list[str] = []  # of the block that has not ended
+        self._kind = BlockKind.TEXT
+        self._fence = ""  # the signs that would close the code, inside of it
+        self._opening = ""  # the line that opened it
+        self._gap = False  # an empty line has come since the block before
+        self._blank = False  # an empty line has come inside of a list item
+        self._done: list[MarkdownBlock] = []
+        self._is_first = True
+
+    def feed(self, text: str) -> list[MarkdownBlock]:
+        """The blocks that end with this text."""
+        *lines, self._partial = (self._partial + text.replace("\r", "")).split("\n")
+        for line in lines:
+            self._take(line)
+        if len(self._partial) > LONGEST_TEXT and not self._fence and self._kind is not BlockKind.TABLE:
+            self._cut_partial()
+        return self._given()
+
+    def finish(self) -> list[MarkdownBlock]:
+        """What is left at the end."""
+        if self._partial:
+            self._take(self._partial)
+        self._partial = ""
+        self._end_block()
+        return self._given()
+
+    @property
+    def tail(self) -> MarkdownBlock | None:
+        """What has not ended yet; None if that is nothing."""
+        text = "\n".join([*self._lines, self._partial] if self._partial else self._lines)
+        if not text.strip():
+            return None
+        kind = BlockKind.TABLE if not self._lines and self._partial.startswith("|") else self._kind
+        return MarkdownBlock(text=text, kind=kind, has_gap=self._needs_gap(text))
+
+    def _take(self, line: str) -> None:
+        if self._fence:
+            self._take_code(line)
+        elif not line.strip():
+            self._take_blank()
+        else:
+            self._take_text(line)
+
+    def _take_code(self, line: str) -> None:
+        self._lines.append(line)
+        if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
+            self._fence = ""
+            if self._kind is BlockKind.CODE:
+                self._end_block()
+        elif self._kind is BlockKind.CODE and len(self._lines) > LONGEST_CODE and not line.strip():
+            fence = self._fence
+            self._lines[-1] = fence
+            self._end_block()
+            self._lines, self._kind, self._fence = [self._opening], BlockKind.CODE, fence
+            self._gap = True  # the empty line that it was cut at
+
+    def _take_blank(self) -> None:
+        if self._kind is BlockKind.ITEM and self._lines:
+            self._blank = True
+        else:
+            self._end_block()
+            self._gap = True
+
+    def _take_text(self, line: str) -> None:
+        if self._blank:
+            self._blank = False
+            if line.startswith("  "):
+                self._lines.append("")  # a further paragraph of the same item
+            else:
+                self._end_block()
+                self._gap = True
+        fence = FENCE.match(line)
+        if fence is not None:
+            self._open_code(line, fence[1])
+        elif HEADING.match(line) or RULE.match(line):
+            self._end_block()
+            self._lines.append(line)
+            self._end_block()
+        else:
+            self._add(line)
+
+    def _open_code(self, line: str, fence: str) -> None:
+        is_inside_item = self._kind is BlockKind.ITEM and line.startswith("  ") and bool(self._lines)
+        if not is_inside_item:
+            self._end_block()
+            self._kind, self._opening = BlockKind.CODE, line
+        self._fence = fence
+        self._lines.append(line)
+
+    def _add(self, line: str) -> None:
+        if LIST_ITEM.match(line):
+            self._end_block()
+            self._kind = BlockKind.ITEM
+        elif not self._lines:
+            self._kind = BlockKind.TABLE if line.lstrip().startswith("|") else BlockKind.TEXT
+        self._lines.append(line)
+        if self._kind is BlockKind.TEXT and sum(map(len, self._lines)) > LONGEST_TEXT:
+            self._end_block()
+
+    def _cut_partial(self) -> None:
+        head, _, rest = self._partial.rpartition(" ")
+        self._lines.append(head or self._partial)
+        self._partial = rest if head else ""
+        self._end_block()
+
+    def _needs_gap(self, text: str) -> bool:
+        return not self._is_first and (self._gap or bool(HEADING.match(text)))
+
+    def _end_block(self) -> None:
+        text = "\n".join(self._lines)
+        if text.strip():
+            self._done.append(MarkdownBlock(text=text, kind=self._kind, has_gap=self._needs_gap(text)))
+            self._is_first, self._gap = False, False
+        self._lines, self._kind, self._fence, self._blank = [], BlockKind.TEXT, "", False
+
+    def _given(self) -> list[MarkdownBlock]:
+        done, self._done = self._done, []
+        return done

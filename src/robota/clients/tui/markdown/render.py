@@ -1,0 +1,102 @@
+"""Blocks of Markdown as rows for a terminal, with rich: prose, lists, tables, highlighted code."""
+
+import io
+import re
+from typing import ClassVar, Final
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+from rich.theme import Theme as RichTheme
+
+from robota.clients.tui.markdown.blocks import MarkdownBlock
+from robota.clients.tui.theme import Theme
+from robota.text.visible import BIDI, CONTROL_CODES, LINES_AND_TABS, TAGS, without_surrogates
+
+COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+SHOWN_CONTROLS: Final = {ord(each): f"‹U+{ord(each):04X}›" for each in (CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS}
+STYLES: Final = RichTheme(
+    {
+        "markdown.code": "cyan",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.item.number": "cyan",
+        "markdown.item.bullet": "cyan",
+        "markdown.block_quote": "italic dim",
+        "markdown.link": "underline",
+        "markdown.link_url": "underline dim",
+        "markdown.hr": "dim",
+        "markdown.table.border": "dim",
+        "markdown.table.header": "bold",
+    }
+)
+
+
+class LeftHeading(Heading):
+    """A heading where reading begins, without a box around it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The text alone, at the left."""
+        self.text.justify = "left"
+        yield self.text
+
+
+class PlainCode(CodeBlock):
+    """Code without margins, so that it can be copied; long lines are broken."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The highlighted code, a little to the right."""
+        code = str(self.text).rstrip()
+        syntax = Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, background_color="default")
+        yield Padding(syntax, (0, 0, 0, 2))
+
+
+class AnswerMarkdown(Markdown):
+    """Markdown in our looks."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": LeftHeading,
+        "fence": PlainCode,
+        "code_block": PlainCode,
+    }
+
+
+class MarkdownRenderer:
+    """Draws one block at a time."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+
+    def rows(self, block: MarkdownBlock, width: int, *, has_links: bool = True) -> list[str]:
+        """The rows of a block, and an empty one before it if it has a gap. Control characters are made visible."""
+        text = without_surrogates(block.text).translate(SHOWN_CONTROLS)
+        markdown = AnswerMarkdown(text, code_theme=self._theme.code_style, hyperlinks=has_links)
+        drawn = self._drawn(markdown, width)
+        return ["", *drawn] if block.has_gap else drawn
+
+    def plain_rows(self, text: str, width: int, style: str = "") -> list[str]:
+        """Text that is no Markdown, broken between words."""
+        return self._drawn(Text(without_surrogates(text).translate(SHOWN_CONTROLS), style=style), width)
+
+    def _drawn(self, content: Markdown | Text, width: int) -> list[str]:
+        console = Console(
+            file=io.StringIO(),
+            force_terminal=True,
+            color_system="standard" if self._theme.has_colours else None,
+            no_color=not self._theme.has_colours,
+            width=max(width, 4),
+            legacy_windows=False,
+            theme=STYLES,
+            emoji=False,
+            markup=False,
+            highlight=False,
+        )
+        with console.capture() as capture:
+            console.print(content)
+        lines = [line.rstrip(" ") for line in capture.get().split("\n")]
+        written = [place for place, line in enumerate(lines) if COLOURS.sub("", line).strip()]
+        return lines[written[0] : written[-1] + 1] if written else []

@@ -1,0 +1,68 @@
+"""A request for approval while it is open: what was shown of it, and how the input serves it."""
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Final
+
+from robota.clients.render.view_lines import whole_view
+from robota.clients.tui.flows.typing_pause import TypingPause
+from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.widgets.diff_rows import diff_text
+from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, ApproveInput
+from robota.protocol.asks.ask import ApprovalAsk
+from robota.protocol.message import Message
+from robota.protocol.views import DiffsView, DiffView
+
+ROWS_SHOWN: Final = 200
+CHARACTERS_SHOWN: Final = 2000  # of a line
+
+
+class InputPurpose(Enum):
+    """What the input is for at the moment: a prompt, a change of what is asked about, or an answer in words."""
+
+    PROMPT = auto()
+    EDIT = auto()
+    WORDS = auto()
+
+
+class PendingApproval:
+    """The subject of an ask is printed whole, or as much as anybody reads; a yes counts only when all was shown."""
+
+    def __init__(self, asked: ApprovalAsk, message: Message, theme: Theme, now: float) -> None:
+        self.asked = asked
+        self.message = message
+        self.pause = TypingPause(since=now)
+        self.purpose = InputPurpose.PROMPT
+        self.has_focus = False  # the person turned to the card although something is written
+        self.draft = ""  # what was written before the input served the card
+        self._rows = list(_subject(asked, theme))
+        self._theme = theme
+        self.is_all_shown = len(self._rows) <= ROWS_SHOWN and all(len(row) <= CHARACTERS_SHOWN for row in self._rows)
+
+    def first_rows(self) -> list[str]:
+        """What is printed when it is asked."""
+        if self.is_all_shown:
+            return self._rows
+        left_out = f"    Not all of it is shown ({len(self._rows):,} lines): Ctrl+O shows it, then y counts."
+        shown = [row[:CHARACTERS_SHOWN] for row in self._rows[:ROWS_SHOWN]]
+        return [*shown, self._theme.paint(left_out, Role.ERROR)]
+
+    def all_rows(self) -> list[str]:
+        """Everything; from now on a yes counts."""
+        self.is_all_shown = True
+        return self._rows
+
+    def may_answer(self, answer: Answer) -> bool:
+        """Whether the person has been shown what they say yes to."""
+        return self.is_all_shown or not isinstance(answer, Approve | ApproveHunks | ApproveInput)
+
+
+def _subject(asked: ApprovalAsk, theme: Theme) -> Iterator[str]:
+    match asked.view:
+        case DiffView() as view:
+            yield from diff_text(view, theme, is_whole=True, is_numbered=asked.choosable_hunks > 1)
+        case DiffsView() as views:
+            for file in views.files:
+                yield from diff_text(file, theme, is_whole=True)
+        case view:
+            yield from map(theme.line, whole_view(view))

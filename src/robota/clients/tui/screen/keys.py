@@ -1,0 +1,128 @@
+"""Which key is which: from prompt_toolkit's keys to what the conversation does with them."""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.filters import Condition, vi_insert_mode
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+# How terminals that tell them apart send Shift+Enter; Ctrl+J is a new line everywhere.
+SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
+DIALOG_KEYS: Final = {
+    "up": "up",
+    "down": "down",
+    "c-m": "enter",
+    "c-i": "tab",
+    "escape": "escape",
+    "backspace": "backspace",
+    "c-o": "ctrl-o",
+    "c-g": "ctrl-g",
+}
+
+
+class Keyboard(Protocol):
+    """What the keys do. Text itself is edited by prompt_toolkit, with Emacs or vi keys."""
+
+    def dialog_takes_keys(self) -> bool: ...
+
+    def has_popup(self) -> bool: ...
+
+    def press_in_dialog(self, key: str) -> None: ...
+
+    def move_in_popup(self, by: int) -> None: ...
+
+    def take_candidate(self) -> None: ...
+
+    def enter(self) -> None: ...
+
+    def escape(self) -> None: ...
+
+    def interrupt(self) -> None: ...
+
+    def end_of_input(self) -> None: ...
+
+    def tab(self) -> None: ...
+
+    def older(self) -> None: ...
+
+    def newer(self) -> None: ...
+
+    def paste(self, text: str) -> None: ...
+
+    def next_permission_mode(self) -> None: ...
+
+    def search_history(self) -> None: ...
+
+    def edit_in_editor(self) -> None: ...
+
+    def show_transcript(self) -> None: ...
+
+    def show_keys(self) -> None: ...
+
+    def suspend(self) -> None: ...
+
+
+def bindings_for(keyboard: Keyboard) -> KeyBindings:
+    """The table of keys."""
+    for sequence in SHIFT_ENTER:
+        ANSI_SEQUENCES[sequence] = Keys.ControlJ
+    bindings = KeyBindings()
+    _bind_dialog(bindings, keyboard)
+    _bind_popup(bindings, keyboard)
+    _bind_input(bindings, keyboard)
+    _bind_always(bindings, keyboard)
+    return bindings
+
+
+def _bind_dialog(bindings: KeyBindings, keyboard: Keyboard) -> None:
+    in_dialog = Condition(keyboard.dialog_takes_keys)
+
+    def pressing(key: str) -> Callable[[KeyPressEvent], None]:
+        return lambda event: keyboard.press_in_dialog(key)
+
+    for name, key in DIALOG_KEYS.items():
+        bindings.add(name, filter=in_dialog, eager=name != "escape")(pressing(key))
+
+    @bindings.add(Keys.Any, filter=in_dialog)
+    def _(event: KeyPressEvent) -> None:
+        keyboard.press_in_dialog("space" if event.data == " " else event.data)
+
+
+def _bind_popup(bindings: KeyBindings, keyboard: Keyboard) -> None:
+    in_popup = Condition(keyboard.has_popup) & ~Condition(keyboard.dialog_takes_keys)
+    bindings.add("up", filter=in_popup)(lambda event: keyboard.move_in_popup(-1))
+    bindings.add("down", filter=in_popup)(lambda event: keyboard.move_in_popup(1))
+    bindings.add("c-i", filter=in_popup)(lambda event: keyboard.take_candidate())
+
+
+def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
+    in_input = ~Condition(keyboard.dialog_takes_keys)
+    without_popup = in_input & ~Condition(keyboard.has_popup)
+    on_first_line = Condition(lambda: get_app().current_buffer.document.on_first_line)
+    on_last_line = Condition(lambda: get_app().current_buffer.document.on_last_line)
+    is_empty = Condition(lambda: not get_app().current_buffer.text)
+
+    bindings.add("c-m", filter=in_input)(lambda event: keyboard.enter())
+    for newline in (("c-j",), ("escape", "c-m")):
+        bindings.add(*newline, filter=in_input)(lambda event: event.current_buffer.insert_text("\n"))
+    bindings.add("up", filter=without_popup & on_first_line)(lambda event: keyboard.older())
+    bindings.add("down", filter=without_popup & on_last_line)(lambda event: keyboard.newer())
+    bindings.add("c-i", filter=without_popup)(lambda event: keyboard.tab())
+    bindings.add("escape", filter=in_input & ~vi_insert_mode)(lambda event: keyboard.escape())
+    bindings.add("c-r", filter=in_input)(lambda event: keyboard.search_history())
+    bindings.add("c-g", filter=in_input)(lambda event: keyboard.edit_in_editor())
+    bindings.add("c-o", filter=in_input)(lambda event: keyboard.show_transcript())
+    bindings.add("?", filter=in_input & is_empty)(lambda event: keyboard.show_keys())
+    bindings.add("c-d", filter=in_input & is_empty)(lambda event: keyboard.end_of_input())
+    bindings.add(Keys.BracketedPaste, filter=in_input)(lambda event: keyboard.paste(event.data))
+
+
+def _bind_always(bindings: KeyBindings, keyboard: Keyboard) -> None:
+    bindings.add("c-c")(lambda event: keyboard.interrupt())
+    bindings.add("s-tab")(lambda event: keyboard.next_permission_mode())
+    bindings.add("c-z")(lambda event: keyboard.suspend())
+    bindings.add("c-l")(lambda event: event.app.renderer.clear())

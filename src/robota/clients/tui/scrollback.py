@@ -1,0 +1,209 @@
+"""What is printed for good: the conversation as finished blocks, each once, in the order in which it happened."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from robota.clients.render.progress import REDUCTIONS
+from robota.clients.terminal.line import Handlers
+from robota.clients.tui.markdown.answer import StreamedAnswer
+from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.widgets.call_rows import call_rows
+from robota.clients.tui.widgets.live_rows import SPEAKING
+from robota.clients.view.model import LiveTool, ViewModel
+from robota.protocol.asks.kinds import APPROVAL_ASKS
+from robota.protocol.events import (
+    ContextReduced,
+    Event,
+    MessageCreated,
+    MessageUpdated,
+    Notice,
+    PartialMessage,
+    Sandbox,
+    TaskModeSwitched,
+    TaskSpawned,
+    TextDelta,
+    TokenUsage,
+    ToolEnd,
+)
+from robota.protocol.message import Message
+from robota.protocol.views import DiffsView, DiffView
+
+BLOCKS_KEPT: Final = 100
+SPOKEN: Final = frozenset({"text", "completion_result"})
+ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
+
+
+class Scrollback:
+    """Makes rows of events. `kept` are the newest blocks with everything that the rows leave out."""
+
+    def __init__(self, theme: Theme, width: Callable[[], int], view: Callable[[], ViewModel]) -> None:
+        self._theme = theme
+        self._width = width
+        self._view = view
+        self._rows: list[str] = []
+        self._answer: StreamedAnswer | None = None
+        self._answer_rows: list[str] = []
+        self._streaming: int | None = None  # the row that is being spoken, and how much of it has been taken
+        self._taken = 0
+        self._begun: set[str] = set()
+        self._depths: dict[str, int] = {}
+        self._asked: set[str] = set()
+        self._changed: set[str] = set()
+        self._told_usage = TokenUsage()
+        self.kept: deque[list[str]] = deque(maxlen=BLOCKS_KEPT)
+        self._handlers: Handlers = {
+            MessageCreated: self._created,
+            MessageUpdated: lambda event: self._updated(event.message),
+            TextDelta: self._delta,
+            PartialMessage: self._delta,
+            ToolEnd: self._tool_end,
+            TaskSpawned: self._spawned,
+            TaskModeSwitched: lambda event: self.block([self._painted(f"mode: {event.mode}", Role.DIM)]),
+            ContextReduced: self._context_reduced,
+            Notice: lambda event: self.tell(event.text, Role.WARNING if event.level == "warning" else Role.DIM),
+            Sandbox: self._sandbox,
+        }
+
+    def take(self, event: Event) -> None:
+        """Make rows of an event; `given` hands them out."""
+        if handle := self._handlers.get(type(event)):
+            handle(event)
+
+    def given(self) -> list[str]:
+        """The rows since the last time."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def tail(self) -> list[str]:
+        """The end of the answer, which may still change."""
+        return [] if self._answer is None else self._answer.tail(self._width())
+
+    def resume(self, task_id: str | None) -> None:
+        """The beginning of this task was shown by another process."""
+        if task_id is not None:
+            self._begun.add(task_id)
+
+    def show_changes_of(self, call_id: str) -> None:
+        """What this call does is not what was asked about, so its end shows it."""
+        self._changed.add(call_id)
+
+    def block(self, rows: Iterable[str], whole: Iterable[str] | None = None, *, has_gap: bool = False) -> None:
+        """Print rows; `whole` is what is shown of them when somebody wants to see all."""
+        shown = list(rows)
+        if shown:
+            self._rows += ["", *shown] if has_gap else shown
+            self.kept.append(["", *(shown if whole is None else whole)])
+
+    def tell(self, text: str, role: Role) -> None:
+        """A sentence to the person."""
+        self.block([self._painted(line, role) for line in text.split("\n")])
+
+    def tell_usage(self, used: TokenUsage) -> None:
+        """What the task has taken so far, if that is news."""
+        if used == self._told_usage or not (used.total_tokens_in or used.total_tokens_out):
+            return
+        self._told_usage = used
+        price = "cost unknown" if used.total_cost is None else f"${used.total_cost:.4f}"
+        total = used.total_tokens_in + used.total_tokens_out
+        self.tell(
+            f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out, {total:,} in all, {price}", Role.DIM
+        )
+
+    def _painted(self, text: str, role: Role) -> str:
+        return self._theme.paint(text, role)
+
+    def _created(self, event: MessageCreated) -> None:
+        row = event.message
+        if event.task_id not in self._begun:
+            self._begun.add(event.task_id)
+            self._said(row.text or "", event.task_id)
+        elif row.ask in APPROVAL_ASKS and row.call_id is not None:
+            self._asked.add(row.call_id)
+        elif row.say == "user_feedback":
+            self._said(row.text or "", event.task_id)
+        elif row.say in SPOKEN:
+            self._answer, self._answer_rows = StreamedAnswer(self._theme), []
+            self._streaming, self._taken = row.ts, 0
+            self._speak(row.text or "")
+            if not row.partial:
+                self._finish(row)
+        elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
+            self.tell(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", Role.ERROR)
+        elif row.say == "condense_context":
+            self.tell("(shortening the conversation)", Role.DIM)
+
+    def _said(self, text: str, task_id: str) -> None:
+        """Words of the person; a subtask is given its words by the model."""
+        sign, role = ("> ", Role.PERSON) if task_id not in self._depths else ("Subtask: ", Role.DIM)
+        first, *more = text.rstrip("\n").split("\n")
+        rows = [self._painted(f"{sign}{first}", role), *(self._painted(f"  {line}", role) for line in more)]
+        self.block(rows, has_gap=True)
+
+    def _delta(self, event: TextDelta | PartialMessage) -> None:
+        if event.ts == self._streaming:
+            self._speak(event.delta)
+
+    def _updated(self, row: Message) -> None:
+        if row.ts == self._streaming and not row.partial:
+            self._finish(row)
+        elif row.say == "reasoning" and not row.partial and row.text:
+            lines = row.text.strip().split("\n")
+            more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+            folded = self._theme.row([(f"∴ {lines[0]}{more}", Role.DIM)], self._width())
+            self.block([folded], [self._painted(f"∴ {line}", Role.DIM) for line in lines])
+        elif row.say == "condense_context_error":
+            self.tell(f"! {row.text}", Role.ERROR)
+
+    def _speak(self, words: str) -> None:
+        if self._answer is None or not words:
+            return
+        self._taken += len(words)
+        self._answered(self._answer.feed(words, self._width()))
+
+    def _answered(self, rows: list[str]) -> None:
+        if rows:
+            self._rows += rows if self._answer_rows else ["", *rows]
+            self._answer_rows += rows
+
+    def _finish(self, row: Message) -> None:
+        if self._answer is None:
+            return
+        self._speak((row.text or "")[self._taken :])
+        self._answered(self._answer.finish(self._width()))
+        if row.interrupted:
+            self._answered([self._painted("(interrupted)", Role.WARNING)])
+        if self._answer_rows:
+            self.kept.append(["", *self._answer_rows])
+        self._answer, self._answer_rows, self._streaming = None, [], None
+
+    def _tool_end(self, event: ToolEnd) -> None:
+        call = self._view().tools.get(event.call_id)
+        if call is None or call.purpose in SPEAKING:
+            return
+        margin = "  " * self._depths.get(event.task_id, 0)
+        shown = self._without_what_is_known(call)
+        rows = [margin + row for row in call_rows(shown, self._theme)]
+        self.block(rows, [margin + row for row in call_rows(call, self._theme, is_whole=True)])
+
+    def _without_what_is_known(self, call: LiveTool) -> LiveTool:
+        """The diff of a call that was asked about stands above already."""
+        is_known = call.call_id in self._asked and call.call_id not in self._changed
+        if is_known and isinstance(call.view, DiffView | DiffsView):
+            return replace(call, view=None)
+        return call
+
+    def _spawned(self, event: TaskSpawned) -> None:
+        self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
+
+    def _context_reduced(self, event: ContextReduced) -> None:
+        done = REDUCTIONS.get(event.how, "conversation shortened")
+        self.tell(f"{done}: {event.prev_context_tokens:,} to {event.new_context_tokens:,} tokens", Role.DIM)
+
+    def _sandbox(self, event: Sandbox) -> None:
+        if event.kind == "none":
+            self.tell(
+                f"! No sandbox works here, so commands run only if a rule names them: {event.reason}.", Role.WARNING
+            )

@@ -1,0 +1,123 @@
+"""Colours: which role looks how on a dark terminal, on a light one, and without colours."""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+
+from robota.clients.terminal.line import BOLD, DIM, Line
+from robota.clients.terminal.width import columns_of
+from robota.text.visible import visible, without_surrogates
+
+TAB: Final = frozenset("\t")
+TAB_WIDTH: Final = 4
+
+
+class Role(Enum):
+    """What a piece of text is. Colours are those of the terminal's own palette, which its owner chose to read well."""
+
+    PLAIN = auto()
+    DIM = auto()
+    BOLD = auto()
+    PERSON = auto()  # words of the person
+    ACTIVE = auto()  # what runs
+    SUCCESS = auto()
+    WARNING = auto()  # also what a person decided
+    ERROR = auto()
+    NAME = auto()  # of the session
+    CHOSEN = auto()  # the row that Enter takes
+    ADDED = auto()
+    REMOVED = auto()
+    ADDED_WORDS = auto()
+    REMOVED_WORDS = auto()
+
+
+Piece = tuple[str, Role]
+
+WITHOUT_COLOURS: Final = {
+    Role.DIM: "2",
+    Role.BOLD: "1",
+    Role.PERSON: "1",
+    Role.ACTIVE: "1",
+    Role.ERROR: "1",
+    Role.CHOSEN: "7",
+    Role.ADDED_WORDS: "4",
+    Role.REMOVED_WORDS: "4",
+}
+DARK: Final = {
+    **WITHOUT_COLOURS,
+    Role.ACTIVE: "36",
+    Role.SUCCESS: "32",
+    Role.WARNING: "33",
+    Role.ERROR: "31",
+    Role.NAME: "35",
+    Role.ADDED: "32",
+    Role.REMOVED: "31",
+    Role.ADDED_WORDS: "32;7",
+    Role.REMOVED_WORDS: "31;7",
+}
+# On white the dim letters of many terminals cannot be read.
+LIGHT: Final = {**DARK, Role.DIM: "90", Role.ACTIVE: "34"}
+
+
+class Theme(msgspec.Struct, frozen=True, kw_only=True):
+    """How each role looks, as the SGR codes of a terminal; `code_style` names the highlighting of code."""
+
+    codes: Mapping[Role, str]
+    code_style: str = "ansi_dark"
+    has_colours: bool = True
+
+    def paint(self, text: str, role: Role = Role.PLAIN) -> str:
+        """The text in its colours. Whatever it holds, it steers nothing: control characters are made visible."""
+        shown = safe(text)
+        code = self.codes.get(role)
+        return f"\x1b[{code}m{shown}\x1b[0m" if code and shown else shown
+
+    def row(self, pieces: Iterable[Piece], width: int) -> str:
+        """One row of the screen; what does not fit is cut and ends in `…`."""
+        painted, left = "", width
+        for text, role in pieces:
+            shown = cut_columns(safe(text), left)
+            painted += self.paint(shown, role)
+            left -= columns_of(shown)
+            if left <= 0:
+                break
+        return painted
+
+    def line(self, line: Line) -> str:
+        """A line that clients share."""
+        shown = safe(line.text)
+        keeps = line.colour is not None and (self.has_colours or line.colour in (BOLD, DIM))
+        code = self.codes[Role.DIM] if line.colour == DIM else line.colour
+        return f"\x1b[{code}m{shown}\x1b[0m" if keeps and shown else shown
+
+
+def theme_for(env: Mapping[str, str]) -> Theme:
+    """Colours as the environment wants them: `NO_COLOR`, `ROBOTA_THEME` (dark, light, none), else `COLORFGBG`."""
+    chosen = env.get("ROBOTA_THEME", "")
+    if env.get("NO_COLOR") or chosen == "none":
+        return Theme(codes=WITHOUT_COLOURS, code_style="bw", has_colours=False)
+    background = env.get("COLORFGBG", "").rpartition(";")[2]
+    is_light = chosen == "light" or (chosen != "dark" and background in ("7", "15"))
+    return Theme(codes=LIGHT, code_style="ansi_light") if is_light else Theme(codes=DARK)
+
+
+def safe(text: str) -> str:
+    """Text that a terminal only shows."""
+    if text.isascii() and text.isprintable():
+        return text
+    return visible(without_surrogates(text), TAB).expandtabs(TAB_WIDTH)
+
+
+def cut_columns(text: str, width: int) -> str:
+    """As much of a text as fits into so many columns, with `…` at its end if it was cut."""
+    if columns_of(text) <= width:
+        return text
+    end, columns = 0, 1
+    for character in text:
+        columns += columns_of(character)
+        if columns > width:
+            break
+        end += 1
+    return f"{text[:end]}…" if width > 0 else ""

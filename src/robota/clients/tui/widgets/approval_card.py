@@ -1,0 +1,89 @@
+"""The card of a request for approval: why it is asked, and the keys that answer it."""
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from robota.clients.terminal.width import columns_of, wrapped
+from robota.clients.tui.flows.approval_keys import ApprovalCard, CardStep, choices
+from robota.clients.tui.theme import Role, Theme, safe
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
+from robota.protocol.views import DiffView, TerminalView
+
+PARTS_SHOWN: Final = 6
+COMMAND_ROWS: Final = 8
+COMMAND_MARGIN: Final = 8
+
+
+def card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool, has_draft: bool) -> Iterator[str]:
+    """The rows of the card. Keys are shown only when they count, so nobody answers by typing on."""
+    command = short_command(card.asked, width)
+    title = "Run this command?" if command else f"{card.asked.title}?"
+    yield theme.row([("? ", Role.WARNING), (title, Role.BOLD)], width)
+    for number, line in enumerate(command):
+        yield theme.row([("    $ " if number == 0 else "      ", Role.DIM), (line, Role.PLAIN)], width)
+    yield from _reasons(card.asked.verdict, theme, width)
+    if has_draft:
+        yield theme.row([("  Tab answers this; you go on typing.", Role.DIM)], width)
+    elif not takes_keys:
+        yield theme.row([("  …", Role.DIM)], width)
+    else:
+        yield from _step_rows(card, theme, width)
+
+
+def short_command(asked: ApprovalAsk, width: int) -> tuple[str, ...]:
+    """The rows of a command that the card shows whole; empty if it is none, or so long that it is printed instead."""
+    if not isinstance(asked.view, TerminalView):
+        return ()
+    room = max(1, width - COMMAND_MARGIN)
+    lines = [safe(line) for line in asked.view.command.split("\n")]
+    rows = tuple(line[at : at + room] for line in lines for at in range(0, len(line) or 1, room))
+    fits = len(rows) <= COMMAND_ROWS and all(columns_of(row) <= room for row in rows)
+    return rows if fits else ()
+
+
+def _reasons(verdict: ApprovalVerdict, theme: Theme, width: int) -> Iterator[str]:
+    for line in wrapped(f"  {verdict.reason}", width, "  ").split("\n") if verdict.reason else ():
+        yield theme.row([(line, Role.DIM)], width)
+    if len(verdict.parts) > 1:
+        for part in verdict.parts[:PARTS_SHOWN]:
+            role = Role.DIM if part.decision == "allow" else Role.WARNING
+            yield theme.row([(f"    {part.decision:5}  ", role), (part.text, Role.PLAIN)], width)
+        if len(verdict.parts) > PARTS_SHOWN:
+            yield theme.row([(f"    ... +{len(verdict.parts) - PARTS_SHOWN} parts", Role.DIM)], width)
+    for warning in verdict.warnings:
+        for line in wrapped(f"  ! {warning}", width, "    ").split("\n"):
+            yield theme.row([(line, Role.ERROR)], width)
+
+
+def _step_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
+    match card.step:
+        case CardStep.ANSWERS:
+            for place, choice in enumerate(choices(card.asked)):
+                yield _row(choice.key, choice.words, place == card.rows.index, theme, width)
+        case CardStep.RULES:
+            for place, offered in enumerate(card.asked.verdict.suggestions):
+                words = f"{' '.join(offered.rules)}  ({offered.covers})"
+                yield _row("", words, place == card.rows.index, theme, width)
+            keys = "  s this session   p this project, also later   u all your projects   b back"
+            yield theme.row([(keys, Role.BOLD)], width)
+        case CardStep.HUNKS:
+            yield from _hunk_rows(card, theme, width)
+        case never:
+            assert_never(never)
+
+
+def _hunk_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
+    view = card.asked.view
+    for place in card.rows.visible:
+        box = "[x]" if place in card.chosen else "[ ]"
+        hunk = view.hunks[place] if isinstance(view, DiffView) and place < len(view.hunks) else None
+        where = "" if hunk is None else f" from line {hunk.new_start}"
+        yield _row(str(place + 1), f"{box} change {place + 1}{where}", place == card.rows.index, theme, width)
+    keys = f"  Space or number changes it   y approves {len(card.chosen)}   b back"
+    yield theme.row([(keys, Role.BOLD)], width)
+
+
+def _row(key: str, words: str, is_chosen: bool, theme: Theme, width: int) -> str:
+    mark = "> " if is_chosen else "  "
+    role = Role.CHOSEN if is_chosen else Role.PLAIN
+    return theme.row([(mark, Role.ACTIVE), (f"{key:1} ", Role.ACTIVE), (words, role)], width)

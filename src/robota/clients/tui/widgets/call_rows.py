@@ -1,0 +1,76 @@
+"""A call that has ended, as rows: its marker and title, what it changed or printed, in short or whole."""
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from robota.clients.render.view_lines import whole_view
+from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.widgets.diff_rows import diff_text
+from robota.clients.tui.widgets.live_rows import ENDED_MARK, title_of
+from robota.clients.view.model import LiveTool
+from robota.protocol.views import (
+    DiffsView,
+    DiffView,
+    FieldsView,
+    TableView,
+    TerminalView,
+    TextView,
+    TodoView,
+    View,
+)
+
+OUTPUT_LINES: Final = 4
+WORTH_TELLING_MS: Final = 1000
+REASON_LENGTH: Final = 400
+STATUS_ROLES: Final = {"success": Role.SUCCESS, "error": Role.ERROR}
+
+
+def call_rows(call: LiveTool, theme: Theme, *, is_whole: bool = False) -> Iterator[str]:
+    """The row of the call, then what came of it."""
+    time = f"  {call.duration_ms / 1000:.1f} s" if call.duration_ms >= WORTH_TELLING_MS else ""
+    role = Role.ERROR if _failed(call.view) else STATUS_ROLES.get(call.status, Role.WARNING)
+    told = "" if call.status in STATUS_ROLES else f"  {call.status}"
+    title = theme.paint(title_of(call), Role.BOLD)
+    yield f"{theme.paint(ENDED_MARK, role)} {title}{theme.paint(told, role)}{theme.paint(time, Role.DIM)}"
+    if call.status != "success" and call.reason:
+        yield "    " + theme.paint(" ".join(call.reason.split())[:REASON_LENGTH], role)
+    yield from view_rows(call.view, theme, is_whole=is_whole)
+
+
+def view_rows(view: View | None, theme: Theme, *, is_whole: bool = False) -> Iterator[str]:
+    """What a person sees of a result; in short only changes and the end of an output."""
+    match view:
+        case DiffView():
+            yield from diff_text(view, theme, is_whole=is_whole)
+        case DiffsView():
+            for file in view.files:
+                yield from diff_text(file, theme, is_whole=is_whole)
+        case TerminalView():
+            yield from _output(view, theme, is_whole)
+        case TextView() | FieldsView() | TableView() | TodoView():
+            if is_whole:
+                yield from map(theme.line, whole_view(view))
+        case None:
+            return
+        case never:
+            assert_never(never)
+
+
+def _output(view: TerminalView, theme: Theme, is_whole: bool) -> Iterator[str]:
+    if is_whole:
+        yield from (f"    {theme.paint(f'$ {line}', Role.BOLD)}" for line in view.command.split("\n"))
+    lines = view.output.rstrip("\n").split("\n") if view.output.strip() else []
+    shown = lines if is_whole else lines[-OUTPUT_LINES:]
+    if len(shown) < len(lines):
+        yield "    " + theme.paint(f"... +{len(lines) - len(shown)} lines (Ctrl+O shows all)", Role.DIM)
+    yield from ("    " + theme.paint(line, Role.DIM) for line in shown)
+    if view.timed_out:
+        yield "    " + theme.paint("timed out", Role.ERROR)
+    elif view.exit_code:
+        yield "    " + theme.paint(f"exit code {view.exit_code}", Role.ERROR)
+    elif view.signal is not None:
+        yield "    " + theme.paint(f"ended by {view.signal}", Role.ERROR)
+
+
+def _failed(view: View | None) -> bool:
+    return isinstance(view, TerminalView) and (view.timed_out or bool(view.exit_code) or view.signal is not None)

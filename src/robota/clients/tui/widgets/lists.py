@@ -1,0 +1,56 @@
+"""Lists to choose from: the completion popup, a picker, a question with two answers."""
+
+from collections.abc import Iterator
+
+from robota.clients.terminal.width import columns_of
+from robota.clients.tui.flows.completion_popup import CompletionPopup
+from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.clients.tui.flows.list_picker import ListPicker
+from robota.clients.tui.theme import Role, Theme
+
+WIDEST_LABEL = 40
+
+
+def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str]:
+    """The candidates that fit; where the next ones come from somewhere else, a rule stands between."""
+    shown = [popup.candidates[place] for place in popup.rows.visible]
+    label_width = min(WIDEST_LABEL, max(columns_of(each.label) for each in shown) + 2)
+    group = shown[0].group
+    for place, candidate in zip(popup.rows.visible, shown, strict=True):
+        if candidate.group != group:
+            group = candidate.group
+            yield theme.row([(f"  ── {group}", Role.DIM)], width)
+        yield _labelled(candidate.label, candidate.detail, label_width, place == popup.rows.index, theme, width)
+    if len(shown) < len(popup.candidates):
+        yield theme.row([(f"  {(popup.rows.index or 0) + 1} of {len(popup.candidates)}", Role.DIM)], width)
+
+
+def picker_rows(picker: ListPicker, theme: Theme, width: int) -> Iterator[str]:
+    """The title, the options that fit, and the keys."""
+    filtered = f"  [{picker.words}]" if picker.words else ""
+    yield theme.row([(picker.choice.title, Role.BOLD), (filtered, Role.ACTIVE)], width)
+    options = picker.options
+    if not options:
+        yield theme.row([("  Nothing has these words in it.", Role.DIM)], width)
+    label_width = min(WIDEST_LABEL, max((columns_of(each.label) for each in options), default=0) + 2)
+    for place in picker.rows.visible:
+        option = options[place]
+        yield _labelled(option.label, option.detail, label_width, place == picker.rows.index, theme, width)
+    yield theme.row([("  Enter takes it   letters filter   Esc leaves it as it is", Role.DIM)], width)
+
+
+def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int) -> Iterator[str]:
+    """The question and its two answers."""
+    yield theme.row([("? ", Role.WARNING), (prompt.question, Role.BOLD)], width)
+    for place, (key, words) in enumerate((("y", prompt.yes), ("n", prompt.no))):
+        is_chosen = place == prompt.rows.index
+        pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (f"{key} ", Role.ACTIVE)]
+        yield theme.row([*pieces, (words, Role.CHOSEN if is_chosen else Role.PLAIN)], width)
+
+
+def _labelled(label: str, detail: str, label_width: int, is_chosen: bool, theme: Theme, width: int) -> str:
+    padded = label + " " * max(2, label_width - columns_of(label))
+    mark = "> " if is_chosen else "  "
+    role = Role.CHOSEN if is_chosen else Role.PLAIN
+    gap = padded[len(label) :]
+    return theme.row([(mark, Role.ACTIVE), (label, role), (gap, Role.PLAIN), (detail, Role.DIM)], width)

@@ -1,0 +1,71 @@
+"""What goes on now, above the input: calls that run, a pause before the next try, the plan, what waits in the queue."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from robota.clients.render.progress import retry_in_words
+from robota.clients.tui.theme import Role, Theme
+from robota.clients.view.model import RUNNING, LiveTool, ViewModel
+from robota.protocol.asks.kinds import APPROVAL_ASKS
+from robota.protocol.events import CallPurpose
+from robota.text.visible import single_line
+
+RUNNING_MARK: Final = "□"
+ENDED_MARK: Final = "■"
+OUTPUT_ROWS: Final = 4
+TODO_ROWS: Final = 6
+QUEUE_ROWS: Final = 3
+TOOLS_SHOWN: Final = 5
+TITLE_LENGTH: Final = 300
+TODO_MARKS: Final = {"completed": (ENDED_MARK, Role.SUCCESS), "in_progress": (RUNNING_MARK, Role.ACTIVE)}
+# Their words come as an ask or as the answer.
+SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
+
+
+def live_rows(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
+    """Everything that is not finished, the newest at the end."""
+    yield from _calls(view, theme, width)
+    if view.retry is not None:
+        words = f"! {retry_in_words(view.retry)} /retry tries now, Esc stops."
+        yield theme.row([(words, Role.WARNING)], width)
+    if any(todo.status != "completed" for todo in view.todos):
+        yield from _todos(view, theme, width)
+    for queued in view.queue[:QUEUE_ROWS]:
+        yield theme.row([("  queued: ", Role.DIM), (single_line(queued.text, TITLE_LENGTH), Role.PLAIN)], width)
+    if len(view.queue) > QUEUE_ROWS:
+        yield theme.row([(f"  ... +{len(view.queue) - QUEUE_ROWS} queued", Role.DIM)], width)
+
+
+def _calls(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
+    ask = view.pending_ask
+    asked = ask.message.call_id if ask is not None and ask.message.ask in APPROVAL_ASKS else None
+    running = [
+        tool
+        for tool in view.tools.values()
+        if tool.status == RUNNING and tool.purpose not in SPEAKING and tool.call_id != asked
+    ]
+    for tool in running[-TOOLS_SHOWN:]:
+        yield theme.row([(f"{RUNNING_MARK} ", Role.ACTIVE), (title_of(tool), Role.BOLD)], width)
+        lines = [line for line in tool.output.replace("\r", "\n").split("\n") if line.strip()]
+        for line in lines[-OUTPUT_ROWS:]:
+            yield theme.row([(f"    {line}", Role.DIM)], width)
+    for call in list(view.writing.values())[-TOOLS_SHOWN:]:
+        what = single_line(call.first_arg or "", TITLE_LENGTH)
+        yield theme.row([(f"{RUNNING_MARK} ", Role.DIM), (f"{call.tool} {what} …", Role.DIM)], width)
+
+
+def title_of(tool: LiveTool) -> str:
+    """A call on one line."""
+    return single_line(tool.title or f"{tool.label} {tool.first_arg}".rstrip(), TITLE_LENGTH)
+
+
+def _todos(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
+    """The plan, from what is done last on; of a long one the part that is worked on."""
+    current = next((place for place, todo in enumerate(view.todos) if todo.status != "completed"), 0)
+    first = max(0, min(current - 1, len(view.todos) - TODO_ROWS))
+    done = sum(todo.status == "completed" for todo in view.todos)
+    yield theme.row([(f"Plan ({done} of {len(view.todos)} done)", Role.DIM)], width)
+    for todo in view.todos[first : first + TODO_ROWS]:
+        mark, role = TODO_MARKS.get(todo.status, (RUNNING_MARK, Role.DIM))
+        words = Role.DIM if todo.status == "completed" else Role.PLAIN
+        yield theme.row([(f"  {mark} ", role), (single_line(todo.content, TITLE_LENGTH), words)], width)

@@ -1,0 +1,115 @@
+"""The status bar: what goes on, what may be done, and how much of the window and of the money is used."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from robota.clients.terminal.width import columns_of
+from robota.clients.tui.flows.entered_text import blocking_ask, is_running
+from robota.clients.tui.theme import Piece, Role, Theme, safe
+from robota.clients.view.model import RUNNING, ViewModel
+from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
+from robota.protocol.permission_mode import PermissionMode
+
+NEARLY_FULL: Final = 90
+FILLING_UP: Final = 70
+SEPARATOR: Final = " | "
+MODE_ROLES: Final = {
+    PermissionMode.PLAN: Role.ACTIVE,
+    PermissionMode.ACCEPT_EDITS: Role.WARNING,
+    PermissionMode.BYPASS: Role.ERROR,
+}
+
+
+class StatusFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the bar shows beside the view: the branch, for how long something runs, a word to the person."""
+
+    git_branch: str = ""
+    seconds: int = 0
+    hint: str = ""
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of the bar. Where not all fit, those with the highest `rank` go first."""
+
+    piece: Piece
+    rank: int
+
+
+def status_row(view: ViewModel, facts: StatusFacts, theme: Theme, width: int) -> str:
+    """The bar on one row; a narrow terminal shows fewer fields."""
+    if facts.hint:
+        return theme.row([(facts.hint, Role.WARNING)], width)
+    fields = [field for field in _fields(view, facts) if field.piece[0]]
+    while len(fields) > 1 and _columns(fields) > width:
+        fields.remove(max(fields, key=lambda field: field.rank))
+    pieces: list[Piece] = []
+    for field in fields:
+        pieces += [(SEPARATOR, Role.DIM), field.piece] if pieces else [field.piece]
+    return theme.row(pieces, width)
+
+
+def activity(view: ViewModel, seconds: int = 0) -> Piece:
+    """What goes on, the most important first: calls, the model, what waits, nothing."""
+    running = sum(tool.status == RUNNING for tool in view.tools.values())
+    time = f" {seconds}s" if seconds else ""
+    queued = f" ({len(view.queue)} queued)" if view.queue else ""
+    ask = blocking_ask(view)
+    if ask is not None and not isinstance(ask.asked, CompletionAsk | ResumeAsk):
+        return "Waiting for you", Role.WARNING
+    if running and is_running(view):
+        return f"Tools x{running}{time}{queued}", Role.ACTIVE
+    if view.retry is not None:
+        return f"Waiting to try again{queued}", Role.WARNING
+    if is_running(view):
+        return f"Thinking{time}{queued}", Role.ACTIVE
+    return ("Queued", Role.WARNING) if view.queue else ("Idle", Role.DIM)
+
+
+def short_number(number: int) -> str:
+    """A count of tokens as people say it: 90K, 1.2M."""
+    if number < 1000:
+        return str(number)
+    thousands = number / 1000
+    return f"{thousands:.0f}K" if thousands < 1000 else f"{thousands / 1000:.1f}M".replace(".0M", "M")
+
+
+def _fields(view: ViewModel, facts: StatusFacts) -> Sequence[Field]:
+    session = view.session
+    if session is None:
+        return (Field(piece=("Starting", Role.DIM), rank=0),)
+    mode = session.permission_mode
+    sandbox = session.sandbox
+    unconfined = sandbox in ("none", "off")
+    return (
+        Field(piece=activity(view, facts.seconds), rank=0),
+        Field(piece=(f"Mode: {mode.value}", MODE_ROLES.get(mode, Role.PLAIN)), rank=1),
+        Field(piece=(f"sandbox: {sandbox or 'on'}", Role.ERROR if unconfined else Role.DIM), rank=2),
+        Field(piece=(session.name or "", Role.NAME), rank=6),
+        Field(piece=(f"git: {facts.git_branch}" if facts.git_branch else "", Role.DIM), rank=7),
+        Field(piece=(session.model, Role.PLAIN), rank=4),
+        Field(piece=_context(view), rank=3),
+        Field(piece=(_cost(view), Role.DIM), rank=5),
+        Field(piece=(f"msgs: {len(view.rows)}" if len(view.rows) else "", Role.DIM), rank=8),
+    )
+
+
+def _context(view: ViewModel) -> Piece:
+    context = view.context
+    if context is None or not context.max_tokens:
+        return "", Role.PLAIN
+    used = context.used_percentage
+    role = Role.ERROR if used >= NEARLY_FULL else Role.WARNING if used >= FILLING_UP else Role.SUCCESS
+    return f"Context: {used:.0f}% ({short_number(context.used_tokens)}/{short_number(context.max_tokens)})", role
+
+
+def _cost(view: ViewModel) -> str:
+    usage = view.usage
+    if not usage.total_tokens_in and not usage.total_tokens_out:
+        return ""
+    return "cost unknown" if usage.total_cost is None else f"${usage.total_cost:.4f}"
+
+
+def _columns(fields: Sequence[Field]) -> int:
+    return sum(columns_of(safe(field.piece[0])) for field in fields) + len(SEPARATOR) * (len(fields) - 1)
