@@ -22,8 +22,16 @@ BETWEEN_KEYS_S = 3.0
 class Terminal:
     """A process with a terminal of its own. `screen` is everything that ever appeared on it."""
 
-    def __init__(self, robota: Robota, *arguments: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        robota: Robota,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> None:
         self._ours, theirs = pty.openpty()
+        if size is not None:
+            termios.tcsetwinsize(theirs, (size[1], size[0]))
         self._process = subprocess.Popen(
             [str(EXECUTABLE), *arguments],
             cwd=robota.workspace,

@@ -44,7 +44,7 @@ from robota.protocol.commands import (
     Accepted,
     AskResponse,
     Command,
-    ListSlashCommands,
+    CompletePrompt,
     NewTask,
     QueueMessage,
     Refused,
@@ -54,12 +54,13 @@ from robota.protocol.commands import (
 from robota.protocol.events import Event, MessageCreated, RewindPoints, Rewound, State, TaskAskResponded
 from robota.protocol.port import SessionPort
 from robota.protocol.rewind import PromptPoint
-from robota.protocol.slash_commands import CommandChoice, CommandList, CommandOption, SessionWanted
+from robota.protocol.slash_commands import CommandChoice, CommandOption, SessionWanted
 from robota.text.visible import single_line
 
 # How often what streams is drawn. Keys are drawn at once.
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
+LOOK_AGAIN_S: Final = 0.2
 PROMPT_LENGTH: Final = 200
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
@@ -193,7 +194,6 @@ class ScreenConversation:
     def _begin(self, prompt: str | None) -> None:
         self.scrollback.block(self.setup.greeting)
         self.start(self._follow(prompt))
-        self.start(self._learn_commands())
 
     async def _follow(self, prompt: str | None) -> None:
         events = self.session.events()
@@ -267,10 +267,17 @@ class ScreenConversation:
         name = self.frame_title()
         self.region.output.set_title(f"Robota — {single_line(name)}" if name else "Robota")
 
-    async def _learn_commands(self) -> None:
-        receipt = await self.session.submit(ListSlashCommands())
-        if isinstance(receipt, Accepted) and isinstance(receipt.outcome, CommandList):
-            self.input.commands = receipt.outcome.commands
+    async def complete(self) -> None:
+        """Find the words that fit at the cursor; while files are still being listed, look again."""
+        text, caret = self.input.text, self.input.caret
+        receipt = await self.session.submit(CompletePrompt(text=text, caret=caret))
+        found = receipt.completion if isinstance(receipt, Accepted) else None
+        self.input.offer(text, caret, found)
+        self.region.redraw()
+        if found is not None and not found.is_complete:
+            await asyncio.sleep(LOOK_AGAIN_S)
+            if (text, caret) == (self.input.text, self.input.caret):
+                await self.complete()
 
     # What the person does.
 

@@ -8,6 +8,7 @@ from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowA
 from robota.clients.render.view_lines import whole_view
 from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.approval_keys import CardWish, card_for
+from robota.clients.tui.flows.completion_popup import PopupEnter
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.entered_text import is_working
 from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
@@ -135,6 +136,8 @@ class ConversationKeys:
     def typed(self) -> None:
         """Something was typed into the input."""
         self._pressed()
+        if self._conversation.input.wants_completion:
+            self._conversation.start(self._conversation.complete())
         approval = self._conversation.approval
         if approval is not None and approval.purpose is InputPurpose.PROMPT:
             approval.pause = TypingPause(since=time.monotonic())
@@ -144,8 +147,12 @@ class ConversationKeys:
         """Send what is written; a backslash at the end makes a new line instead."""
         conversation, area = self._conversation, self._conversation.input
         self._pressed()
-        if area.popup is not None and area.popup.chosen.text != area.text and not area.popup.chosen.has_more:
-            area.take_candidate()
+        if area.popup is not None:
+            does = area.popup.on_enter()
+            if does is not PopupEnter.SEND:
+                area.take_candidate()
+            if does is PopupEnter.TAKE:
+                return
         if area.text.endswith("\\"):
             area.put(f"{area.text[:-1]}\n")
             return
@@ -271,7 +278,7 @@ class ConversationKeys:
         self._pressed()
         match stopping:
             case Stopping.CLOSE_POPUP:
-                conversation.input.popup = None
+                conversation.input.close_popup()
             case Stopping.STOP_TURN:
                 self._offered = Stopping.OFFER_LEAVING
                 conversation.start(conversation.submit(CancelTask()))

@@ -1,92 +1,78 @@
-"""The popup under the input: what it completes, and which of the candidates is chosen."""
+"""The popup under the input: which of the words that fit is chosen, and what Tab and Enter do with it."""
 
 import re
-from collections.abc import Sequence
+from enum import Enum, auto
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from robota.clients.tui.flows.selection import Selection
-from robota.protocol.slash_commands import SlashCommandInfo
+from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 
 POPUP_ROWS: Final = 8
-MENTION: Final = re.compile(r"(?:^|(?<=\s))@(\S*)$")
+MENTION: Final = re.compile(r"(?:^|\s)@\S*$")
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that can be put in: `text` replaces what was typed of it. `has_more`: words follow it."""
+class PopupEnter(Enum):
+    """What Enter does while the popup is open."""
 
-    text: str
-    label: str
-    detail: str = ""
-    group: str = ""
-    has_more: bool = False
+    SEND = auto()  # the text as it stands
+    TAKE = auto()  # put the word in and go on writing
+    TAKE_AND_SEND = auto()
 
 
 class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
-    """An open popup. `typed` is the part before the cursor that a candidate replaces."""
+    """Words that fit into a text at the caret. `is_moved`: the person has chosen one of them."""
 
-    typed: str
-    candidates: tuple[Candidate, ...]
+    text: str
+    caret: int
+    completion: PromptCompletion
     rows: Selection
+    is_moved: bool = False
 
     @property
-    def chosen(self) -> Candidate:
-        """The candidate that Tab and Enter take."""
-        return self.candidates[self.rows.index or 0]
+    def chosen(self) -> CompletionCandidate:
+        """The word that Tab and Enter take."""
+        return self.completion.candidates[self.rows.index or 0]
+
+    @property
+    def typed(self) -> str:
+        """What was typed of it."""
+        return self.text[self.completion.start : self.caret]
 
     def moved(self, by: int) -> "CompletionPopup":
-        """With the candidate above or below chosen."""
-        return replace(self, rows=self.rows.moved(by))
+        """With the word above or below chosen."""
+        return replace(self, rows=self.rows.moved(by), is_moved=True)
+
+    def taken(self) -> tuple[str, int]:
+        """The text with the word in it, and the caret behind it."""
+        before, after = self.text[: self.completion.start], self.text[self.completion.end :]
+        insert = self.chosen.insert
+        if insert.endswith(" ") and after.startswith(" "):
+            after = after[1:]
+        return before + insert + after, len(before + insert)
+
+    def on_enter(self) -> PopupEnter:
+        """A command that takes no words runs at once; nothing is chosen for somebody who typed a whole command."""
+        is_command = self.chosen.kind in (CandidateKind.COMMAND, CandidateKind.ARGUMENT)
+        if not is_command:
+            return PopupEnter.TAKE
+        is_whole = self.typed == self.chosen.insert.strip()
+        if not self.is_moved and (is_whole or not self.typed):
+            return PopupEnter.SEND
+        return PopupEnter.TAKE if self.chosen.insert.endswith(" ") else PopupEnter.TAKE_AND_SEND
 
 
-def popup_of(typed: str, candidates: Sequence[Candidate]) -> CompletionPopup | None:
-    """A popup with these candidates; None if there are none."""
-    if not candidates:
+def wants_completion(text: str, caret: int) -> bool:
+    """Whether something is being typed at the caret that can be completed: a command, or a mention."""
+    before = text[:caret]
+    return (before.startswith("/") and "\n" not in before) or MENTION.search(before) is not None
+
+
+def popup_for(text: str, caret: int, completion: PromptCompletion | None) -> CompletionPopup | None:
+    """The popup with these words; None if there are none."""
+    if completion is None or not completion.candidates:
         return None
-    rows = Selection(count=len(candidates), height=POPUP_ROWS)
-    return CompletionPopup(typed=typed, candidates=tuple(candidates), rows=rows)
-
-
-def command_popup(before_cursor: str, commands: Sequence[SlashCommandInfo]) -> CompletionPopup | None:
-    """The commands, or the words behind one, that begin like what was typed; None where no command is typed."""
-    if not before_cursor.startswith("/") or "\n" in before_cursor:
-        return None
-    name, space, rest = before_cursor[1:].partition(" ")
-    if not space:
-        return popup_of(before_cursor, [_offered(each) for each in commands if _begins(each, name)])
-    command = next((each for each in commands if name in (each.name, *each.aliases)), None)
-    if command is None or " " in rest:
-        return None
-    words = [
-        Candidate(
-            text=f"/{name} {word.name}",
-            label=f"{word.name} {word.argument_hint}".rstrip(),
-            detail=word.description,
-            has_more=bool(word.argument_hint),
-        )
-        for word in command.subcommands
-        if word.name.lower().startswith(rest.lower())
-    ]
-    return popup_of(before_cursor, words)
-
-
-def mention_before(before_cursor: str) -> str | None:
-    """What was typed of an `@` mention, without the sign; None if the cursor is not behind one."""
-    found = MENTION.search(before_cursor)
-    return None if found is None else found[1]
-
-
-def _begins(command: SlashCommandInfo, name: str) -> bool:
-    return any(each.lower().startswith(name.lower()) for each in (command.name, *command.aliases))
-
-
-def _offered(command: SlashCommandInfo) -> Candidate:
-    return Candidate(
-        text=f"/{command.name}",
-        label=f"/{command.name} {command.argument_hint}".rstrip(),
-        detail=command.description,
-        group=command.source,
-        has_more=bool(command.subcommands or command.argument_hint),
-    )
+    rows = Selection(count=len(completion.candidates), height=POPUP_ROWS)
+    return CompletionPopup(text=text, caret=caret, completion=completion, rows=rows)

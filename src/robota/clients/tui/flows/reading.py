@@ -11,7 +11,7 @@ COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 HELP: Final = "q closes   / searches   n next   N before   Space, PgUp, PgDn, g, G"
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
     """The rows, the first visible one, and the words that are searched; `typing` while they are being written."""
 
     rows: tuple[str, ...]
@@ -21,15 +21,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     typing: bool = False
     found_at: int | None = None
 
-    def sized(self, height: int) -> "Reading":
+    def sized(self, height: int) -> "PagerReading":
         """On a screen of another height."""
         return replace(self, height=height).moved_to(self.top)
 
-    def moved_to(self, top: int) -> "Reading":
+    def moved_to(self, top: int) -> "PagerReading":
         """With this row at the top, as far as there are rows."""
         return replace(self, top=max(0, min(top, len(self.rows) - self.height)))
 
-    def at_end(self) -> "Reading":
+    def at_end(self) -> "PagerReading":
         """At the newest rows."""
         return self.moved_to(len(self.rows))
 
@@ -47,7 +47,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         found = f"/{self.words}   " if self.words else ""
         return f"{self.top + 1}-{last} of {len(self.rows)}   {found}{HELP}"
 
-    def found(self, step: int) -> "Reading":
+    def found(self, step: int) -> "PagerReading":
         """At the next row, or the one before, that has the words in it; it goes round."""
         wanted, count = self.words.casefold(), len(self.rows)
         begin = self.top if self.found_at is None else self.found_at
@@ -58,7 +58,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return self
 
 
-def press_while_reading(reading: Reading, key: str) -> Reading | None:
+def press_while_reading(reading: PagerReading, key: str) -> PagerReading | None:
     """After a key; None closes."""
     if reading.typing:
         return _press_in_search(reading, key)
@@ -80,7 +80,7 @@ def press_while_reading(reading: Reading, key: str) -> Reading | None:
             return reading
 
 
-def _press_in_search(reading: Reading, key: str) -> Reading:
+def _press_in_search(reading: PagerReading, key: str) -> PagerReading:
     match key:
         case "enter":
             return replace(reading, typing=False).found(-1)

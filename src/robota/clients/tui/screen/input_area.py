@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 
-from robota.clients.tui.flows.completion_popup import CompletionPopup, command_popup
+from robota.clients.tui.flows.completion_popup import CompletionPopup, popup_for, wants_completion
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory
-from robota.protocol.slash_commands import SlashCommandInfo
+from robota.protocol.completion import PromptCompletion
 
 
 class InputArea:
@@ -20,8 +20,7 @@ class InputArea:
         self._chips = PasteChips()
         self._on_typed = on_typed
         self._is_ours = False  # a change that we make ourselves is nobody's typing
-        self.commands: Sequence[SlashCommandInfo] = ()
-        self.popup: CompletionPopup | None = None
+        self._popup: CompletionPopup | None = None
         buffer.on_text_changed += lambda _: self._changed()
 
     @property
@@ -34,12 +33,17 @@ class InputArea:
         """The prompts that were sent."""
         return self._history
 
-    def put(self, text: str) -> None:
-        """Let the input show this text, the cursor at its end."""
+    @property
+    def caret(self) -> int:
+        """How many characters stand before the cursor."""
+        return self._buffer.cursor_position
+
+    def put(self, text: str, caret: int | None = None) -> None:
+        """Let the input show this text, the cursor at its end or at the caret."""
         self._is_ours = True
-        self._buffer.set_document(Document(text), bypass_readonly=True)
+        self._buffer.set_document(Document(text, caret), bypass_readonly=True)
         self._is_ours = False
-        self.popup = None
+        self._popup = None
 
     def take(self) -> str:
         """The text with its pastes, which is over then and part of the history."""
@@ -69,22 +73,36 @@ class InputArea:
             self._history = self._history.newer()
             self.put(self._history.text)
 
+    @property
+    def popup(self) -> CompletionPopup | None:
+        """The words that fit at the cursor, if they were found for what stands there now."""
+        popup = self._popup
+        return popup if popup is not None and (popup.text, popup.caret) == (self.text, self.caret) else None
+
+    @property
+    def wants_completion(self) -> bool:
+        """Whether something is being written that can be completed."""
+        return wants_completion(self.text, self.caret)
+
+    def offer(self, text: str, caret: int, completion: PromptCompletion | None) -> None:
+        """Show words that were found for this text; they are dropped if it has changed since."""
+        self._popup = popup_for(text, caret, completion)
+
+    def close_popup(self) -> None:
+        """Offer nothing until something else is typed."""
+        self._popup = None
+
     def move_in_popup(self, by: int) -> None:
-        """Choose the candidate above or below."""
-        if self.popup is not None:
-            self.popup = self.popup.moved(by)
+        """Choose the word above or below."""
+        if self._popup is not None:
+            self._popup = self._popup.moved(by)
 
     def take_candidate(self) -> None:
-        """Put the chosen candidate in, ready for more words."""
-        popup = self.popup
-        if popup is not None:
-            self._buffer.delete_before_cursor(len(popup.typed))
-            self._buffer.insert_text(f"{popup.chosen.text} ")
+        """Put the chosen word in."""
+        if self.popup is not None:
+            self.put(*self.popup.taken())
+            self._on_typed()
 
     def _changed(self) -> None:
-        if self._is_ours:
-            return
-        document = self._buffer.document
-        at_end = not document.text_after_cursor
-        self.popup = command_popup(document.text_before_cursor, self.commands) if at_end else None
-        self._on_typed()
+        if not self._is_ours:
+            self._on_typed()

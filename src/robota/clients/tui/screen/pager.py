@@ -10,7 +10,7 @@ from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
-from robota.clients.tui.flows.reading import Reading, press_while_reading
+from robota.clients.tui.flows.reading import PagerReading, press_while_reading
 from robota.clients.tui.screen.output import PictureOutput
 from robota.clients.tui.theme import Role, Theme
 
@@ -35,12 +35,12 @@ async def show_pages(rows: Sequence[str], output: PictureOutput, theme: Theme) -
 
 
 class Pager:
-    """Draws the rows that a `Reading` says, and gives it the keys."""
+    """Draws the rows that a `PagerReading` says, and gives it the keys."""
 
     def __init__(self, rows: Sequence[str], output: PictureOutput, theme: Theme) -> None:
         self._output = output
         self._theme = theme
-        self._reading = Reading(rows=tuple(rows), height=self._height).at_end()
+        self._reading = PagerReading(rows=tuple(rows), height=self._height).at_end()
         self._application: Application[None] = Application(
             layout=Layout(
                 HSplit(

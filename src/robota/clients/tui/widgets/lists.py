@@ -12,17 +12,18 @@ WIDEST_LABEL = 40
 
 
 def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str]:
-    """The candidates that fit; where the next ones come from somewhere else, a rule stands between."""
-    shown = [popup.candidates[place] for place in popup.rows.visible]
+    """The words that fit on the screen; where the next ones come from somewhere else, a rule stands between."""
+    candidates = popup.completion.candidates
+    shown = [candidates[place] for place in popup.rows.visible]
     label_width = min(WIDEST_LABEL, max(columns_of(each.label) for each in shown) + 2)
-    group = shown[0].group
+    source = shown[0].source
     for place, candidate in zip(popup.rows.visible, shown, strict=True):
-        if candidate.group != group:
-            group = candidate.group
-            yield theme.row([(f"  ── {group}", Role.DIM)], width)
-        yield _labelled(candidate.label, candidate.detail, label_width, place == popup.rows.index, theme, width)
-    if len(shown) < len(popup.candidates):
-        yield theme.row([(f"  {(popup.rows.index or 0) + 1} of {len(popup.candidates)}", Role.DIM)], width)
+        if candidate.source != source:
+            source = candidate.source
+            yield theme.row([(f"  ── {source or ''}", Role.DIM)], width)
+        yield _labelled(candidate.label, candidate.description, label_width, place == popup.rows.index, theme, width)
+    if len(shown) < len(candidates):
+        yield theme.row([(f"  {(popup.rows.index or 0) + 1} of {len(candidates)}", Role.DIM)], width)
 
 
 def picker_rows(picker: ListPicker, theme: Theme, width: int) -> Iterator[str]:

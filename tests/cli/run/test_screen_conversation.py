@@ -1,0 +1,197 @@
+"""A person at the terminal UI: the real program in a real terminal that is emulated row by row."""
+
+from pathlib import Path
+
+from tests.cli.scripts import call, script
+from tests.harness.cli import Robota
+from tests.harness.screen import ScreenTerminal
+
+EDIT = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
+COUNT = call("execute_command", command="for i in 1 2 3; do echo line $i; done; touch made")
+FOREVER = call("execute_command", command="echo begun; touch made; sleep 1000")
+
+
+def calc(robota: Robota) -> Path:
+    path = robota.workspace / "calc.py"
+    path.write_text("def add(a, b):\n    return a - b\n")
+    return path
+
+
+def test_a_whole_task_with_approvals(robota: Robota) -> None:
+    file = calc(robota)
+    script(robota, {"text": "I **fix** it.", "calls": [EDIT]}, {"calls": [COUNT]}, {"text": "Both are done."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle | Mode: default")
+        terminal.press("fix it\r")
+        rows = terminal.sees("y yes")
+        assert "> fix it" in rows
+        assert any("- " in row and "return a - b" in row for row in rows)
+        assert any("+ " in row and "return a + b" in row for row in rows)
+        terminal.press("y")
+        rows = terminal.sees("Run this command?")
+        assert "■ Edit calc.py" in rows
+        assert file.read_text().endswith("return a + b\n")
+        terminal.sees("y yes")
+        terminal.press("y")
+        rows = terminal.sees("Idle")
+        assert "Both are done." in rows
+        assert "    line 3" in rows
+        terminal.press("\x04")
+        assert terminal.end() == 0
+    assert "To go on with this session: robota --resume " in terminal.screen
+    assert (robota.workspace / "made").exists()
+
+
+def test_what_is_typed_ahead_answers_nothing(robota: Robota) -> None:
+    file = calc(robota)
+    script(robota, {"calls": [EDIT]}, {"text": "Left as it was."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("fix it\ryyyy")
+        terminal.sees("Tab answers this")
+        assert file.read_text().endswith("return a - b\n")
+        terminal.press("\t")
+        terminal.sees("n no")
+        terminal.press("n")
+        assert "> yyyy" in terminal.sees("Left as it was.")
+    assert file.read_text().endswith("return a - b\n")
+
+
+def test_enter_alone_approves_nothing_but_a_chosen_row_does(robota: Robota) -> None:
+    file = calc(robota)
+    script(robota, {"calls": [EDIT]}, {"text": "Done."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("fix it\r")
+        terminal.sees("y yes")
+        terminal.press("\r\r")
+        terminal.press("\x1b[B")
+        terminal.sees("> y yes")
+        assert file.read_text().endswith("return a - b\n")
+        terminal.press("\r")
+        terminal.sees("Done.")
+    assert file.read_text().endswith("return a + b\n")
+
+
+def test_escape_stops_the_running_command_and_words_take_it_up_again(robota: Robota) -> None:
+    script(robota, {"calls": [FOREVER]}, {"text": "Gone on."})
+    with ScreenTerminal(robota, "--permission-mode", "bypassPermissions") as terminal:
+        terminal.sees("Idle")
+        terminal.press("run it\r")
+        terminal.sees("    begun")
+        terminal.press("\x1b")
+        rows = terminal.sees("Interrupted.")
+        assert any(row.startswith("■ Bash") for row in rows)
+        terminal.press("go on\r")
+        terminal.sees("Gone on.")
+
+
+def test_words_typed_while_it_works_wait_and_can_be_taken_back(robota: Robota) -> None:
+    script(robota, {"calls": [FOREVER]}, {"text": "Gone on."})
+    with ScreenTerminal(robota, "--permission-mode", "bypassPermissions") as terminal:
+        terminal.sees("Idle")
+        terminal.press("run it\r")
+        terminal.sees("    begun")
+        terminal.press("and this too\r")
+        terminal.sees("queued: and this too")
+        terminal.press("\x1b[A")
+        terminal.sees("> and this too")
+        terminal.sees_no_more("queued:")
+
+
+def test_ctrl_c_clears_then_asks_then_leaves(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("something")
+        terminal.sees("> something")
+        terminal.press("\x03")
+        terminal.sees_no_more("> something")
+        terminal.press("\x03")
+        terminal.sees("Ctrl+C again leaves.")
+        terminal.press("\x03")
+        assert terminal.end() == 0
+
+
+def test_a_big_paste_is_a_label_that_is_sent_whole(robota: Robota) -> None:
+    script(robota, {"text": "Read.", "expect": {"user": "line 4999"}})
+    pasted = "\n".join(f"line {number}" for number in range(5000))
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("look: ")
+        terminal.press(f"\x1b[200~{pasted}\x1b[201~")
+        terminal.sees("> look: [Pasted text #1 +5000 lines]")
+        terminal.press("\r")
+        terminal.sees("Read.")
+
+
+def test_wide_characters_and_several_lines_stand_where_the_cursor_is(robota: Robota) -> None:
+    script(robota, {"text": "答えは **四** です。"})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("漢字とかな")
+        terminal.sees("> 漢")
+        terminal.wait_until(lambda: terminal.cursor[0] == 2 + 5 * 2)
+        terminal.press("\x0asecond")
+        terminal.sees("  second")
+        terminal.press("\r")
+        terminal.sees("答")
+
+
+def test_a_command_is_completed_and_a_choice_is_picked(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/permi")
+        terminal.sees("> /permissions")
+        terminal.press("\t")
+        terminal.sees("acceptEdits")
+        terminal.press("\r")
+        terminal.sees("Enter takes it")
+        terminal.press("accept")
+        terminal.sees("[accept]")
+        terminal.press("\r")
+        terminal.sees("Mode: acceptEdits")
+
+
+def test_a_file_is_mentioned(robota: Robota) -> None:
+    calc(robota)
+    script(robota, {"text": "Seen."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("look at @cal")
+        terminal.sees("> calc.py")
+        terminal.press("\t")
+        terminal.sees("> look at @calc.py")
+
+
+def test_a_closed_window_ends_it_and_the_session_can_be_taken_up(robota: Robota) -> None:
+    script(robota, {"text": "Said before."}, {"text": "Said after."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("say it\r")
+        terminal.sees("Said before.")
+        assert terminal.vanish() != 0
+    with ScreenTerminal(robota, "--continue") as terminal:
+        rows = terminal.sees("Idle")
+        assert "Said before." in rows
+        terminal.press("\x1b[A")
+        terminal.sees("> say it")
+
+
+def test_a_narrow_low_window_still_shows_the_input(robota: Robota) -> None:
+    script(robota, {"text": "A word."})
+    with ScreenTerminal(robota, columns=20, rows=5) as terminal:
+        terminal.sees("Idle | Mode: default")
+        terminal.press("hi\r")
+        terminal.sees("A word.")
+        terminal.press("typed")
+        terminal.sees("> typed")
+
+
+def test_without_a_capable_terminal_or_with_plain_it_talks_in_lines(robota: Robota) -> None:
+    script(robota, {"text": "Plain."})
+    for arguments, env in ((("--plain",), {}), ((), {"TERM": "dumb"})):
+        with ScreenTerminal(robota, *arguments, env=env) as terminal:
+            terminal.sees("/help shows what else")
+            assert "Mode: default" not in "\n".join(terminal.rows)

@@ -1,0 +1,72 @@
+"""`robota` at a terminal emulator: what a person sees, row by row, with the scrollback above."""
+
+import re
+import termios
+import time
+from collections.abc import Mapping
+
+import pyte
+
+from tests.harness.cli import Robota
+from tests.harness.terminal import LONGEST_WAIT_S, Terminal
+
+CAPABLE = {"TERM": "xterm-256color"}
+# pyte takes what comes after the private sign for a colour.
+UNKNOWN_TO_PYTE = re.compile(r"\x1b\[>[0-9;]*[a-z]|\x1b\]8;[^\x1b]*\x1b\\")
+SCROLLBACK = 10_000
+
+
+class ScreenTerminal(Terminal):
+    """A terminal of so many columns and rows that is really drawn."""
+
+    def __init__(
+        self, robota: Robota, *arguments: str, columns: int = 80, rows: int = 24, env: Mapping[str, str] | None = None
+    ) -> None:
+        self._emulated = pyte.HistoryScreen(columns, rows, history=SCROLLBACK, ratio=0.5)
+        self._stream = pyte.Stream(self._emulated)
+        super().__init__(robota, *arguments, env={**CAPABLE, **(env or {})}, size=(columns, rows))
+
+    @property
+    def rows(self) -> list[str]:
+        """What stands on the screen now."""
+        return [row.rstrip() for row in self._emulated.display]
+
+    @property
+    def scrolled(self) -> list[str]:
+        """Everything that can be scrolled back to, and the screen."""
+        lines = [
+            "".join(line[column].data for column in range(self._emulated.columns)).rstrip()
+            for line in self._emulated.history.top
+        ]
+        return [*lines, *self.rows]
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Column and row of the cursor."""
+        return self._emulated.cursor.x, self._emulated.cursor.y
+
+    def sees(self, words: str) -> list[str]:
+        """Wait until the words stand on the screen; the rows then."""
+        deadline = time.monotonic() + LONGEST_WAIT_S
+        while words not in "\n".join(self.rows):
+            assert self._read(deadline), f"{words!r} is not on the screen:\n" + "\n".join(self.rows)
+        return self.rows
+
+    def sees_no_more(self, words: str) -> list[str]:
+        """Wait until the words are gone from the screen; the rows then."""
+        deadline = time.monotonic() + LONGEST_WAIT_S
+        while words in "\n".join(self.rows):
+            assert self._read(deadline), f"{words!r} is still on the screen:\n" + "\n".join(self.rows)
+        return self.rows
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Make the window another size."""
+        self._emulated.resize(rows, columns)
+        termios.tcsetwinsize(self._ours, (rows, columns))
+
+
+    def _read(self, deadline: float) -> bool:
+        before = len(self.screen)
+        is_read = super()._read(deadline)
+        self._stream.feed(UNKNOWN_TO_PYTE.sub("", self.screen[before:].replace("\n", "\r\n")))
+        return is_read
