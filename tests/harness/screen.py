@@ -64,7 +64,6 @@ class ScreenTerminal(Terminal):
         self._emulated.resize(rows, columns)
         termios.tcsetwinsize(self._ours, (rows, columns))
 
-
     def _read(self, deadline: float) -> bool:
         before = len(self.screen)
         is_read = super()._read(deadline)

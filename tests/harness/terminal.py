@@ -10,7 +10,7 @@ import termios
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
@@ -46,7 +46,7 @@ class Terminal:
         self.screen = ""
         self._read_to = 0
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *ended: type[BaseException] | BaseException | TracebackType | None) -> None:
