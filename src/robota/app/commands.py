@@ -10,10 +10,11 @@ from robota.commands.builtin.provider import BuiltinCommands
 from robota.commands.command import CommandProvider, SlashCommand
 from robota.commands.command_session import AnswerComplete, CommandSession
 from robota.commands.host import CommandHost, ProgramActions
+from robota.commands.prompt_commands import PromptCommands
 from robota.commands.registry import CommandRegistry
-from robota.commands.skill_commands import SkillCommands
 from robota.protocol.commands import CompletePrompt
 from robota.protocol.completion import PromptCompletion
+from robota.protocol.slash_commands import CommandSource
 
 if TYPE_CHECKING:
     from robota.commands.completion.completer import Completer
@@ -36,8 +37,11 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
         return registry.all()
 
     providers: list[CommandProvider] = [BuiltinCommands(opened.session, host, all_commands)]
-    if opened.services.knowledge is not None:
-        providers.append(SkillCommands(opened.session, opened.services.knowledge))
+    services = opened.services
+    if services.knowledge is not None:
+        providers.append(PromptCommands(opened.session, CommandSource.SKILL, services.knowledge.commands))
+    if services.prompts is not None:
+        providers.append(PromptCommands(opened.session, CommandSource.MCP, services.prompts.commands))
     registry = CommandRegistry(providers)
     return CommandSession(opened.session, registry, _completion(registry, opened, host), has_model=host.has_model)
 

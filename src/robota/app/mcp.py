@@ -8,6 +8,7 @@ from robota.app.sandbox import withheld_variables
 from robota.config.settings.load import Settings
 
 if TYPE_CHECKING:
+    from robota.contracts.knowledge import PromptService
     from robota.extensions.mcp.servers import McpServers
 
 WORKSPACE_SERVERS: Final = frozenset({".mcp.json", ".robota/mcp.json"})
@@ -35,3 +36,12 @@ def configured_servers(
         return None, found.notices
     pins = PinnedToolStore(project, env)
     return McpServers(found.servers, place, pins, env, withheld_variables(settings)), found.notices
+
+
+def server_prompts(servers: "McpServers | None") -> "PromptService | None":
+    """The prompts of the servers, if there are any servers."""
+    if servers is None:
+        return None
+    from robota.extensions.mcp.server_prompts import ServerPrompts
+
+    return ServerPrompts(servers)

@@ -11,7 +11,7 @@ import msgspec
 from robota.app.checkpoints import session_checkpoints, session_rewinder
 from robota.app.hooks import hooks_of_session
 from robota.app.knowledge import session_instructions, session_knowledge
-from robota.app.mcp import configured_servers
+from robota.app.mcp import configured_servers, server_prompts
 from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
@@ -228,6 +228,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         ),
         processes=processes,
         knowledge=knowledge,
+        prompts=server_prompts(choices.servers),
         instructions=session_instructions(settings, choices.root, env, choices.policy),
         redactor=redactor,
     )

@@ -18,6 +18,7 @@ from robota.protocol.events import Event
 from robota.protocol.slash_commands import CommandList, typed_command
 
 AnswerComplete = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
+PROMPT_OF_SERVER = "mcp__"
 NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, such as /help.")
 
 
@@ -53,6 +54,10 @@ class CommandSession:
         if typed is None:
             return NO_COMMAND
         command = self._registry.find(typed.name)
+        if isinstance(command, Refused) and typed.name.startswith(PROMPT_OF_SERVER):
+            # Which prompts a server has is known when it has started.
+            await self._session.gather_tools()
+            command = self._registry.find(typed.name)
         if isinstance(command, Refused):
             return command
         if command.info.needs_model and not self._has_model:

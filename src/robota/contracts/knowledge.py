@@ -80,6 +80,18 @@ class KnowledgeService(Protocol):
         ...
 
 
+class PromptService(Protocol):
+    """Prompts that MCP servers have."""
+
+    def commands(self) -> Sequence[SlashCommandInfo]:
+        """What a person can type behind a slash; none before the servers have started."""
+        ...
+
+    async def expand(self, prompt: str) -> ExpandedPrompt | None:
+        """What a prompt stands for that names one of them, as its server says; None if it names none."""
+        ...
+
+
 class InstructionService(Protocol):
     """Instruction files and rules of the session."""
 

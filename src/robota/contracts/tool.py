@@ -214,6 +214,10 @@ class ToolContext(Protocol):
         """Whether the model that will read the result can look at an image."""
         ...
 
+    async def ask(self, asked: QuestionAsk) -> str | None:
+        """What the person answers while the tool runs; None if they say no, or nobody is there to be asked."""
+        ...
+
 
 P = TypeVar("P", bound=msgspec.Struct)
 

@@ -32,8 +32,8 @@ from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.calls import VerdictRecord
-from robota.protocol.asks.answer import Approve
-from robota.protocol.asks.ask import MistakeKind, MistakesAsk
+from robota.protocol.asks.answer import Approve, Reject
+from robota.protocol.asks.ask import MistakeKind, MistakesAsk, QuestionAsk
 from robota.protocol.message import Message
 from robota.workspace.problems import FileProblem
 
@@ -100,6 +100,12 @@ class CallContext:
     @property
     def sees_images(self) -> bool:
         return self._runtime.services.model.info.sees_images
+
+    async def ask(self, asked: QuestionAsk) -> str | None:
+        if not self._runtime.options.attended:
+            return None
+        answer = await self._runtime.ask(asked)
+        return None if isinstance(answer, Reject) else answer.text
 
     def close(self, *, interrupted: bool = False) -> None:
         """The tool has ended; so has its output."""

@@ -15,7 +15,7 @@ from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
-    from robota.contracts.knowledge import ExpandMentions, InstructionService, KnowledgeService
+    from robota.contracts.knowledge import ExpandMentions, InstructionService, KnowledgeService, PromptService
     from robota.contracts.rewind import RewindService
 
 
@@ -46,6 +46,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None
     knowledge: "KnowledgeService | None" = None
+    prompts: "PromptService | None" = None
     instructions: "InstructionService | None" = None
     mentions: "ExpandMentions | None" = None
     rewind: "Callable[[], RewindService] | None" = None

@@ -18,7 +18,15 @@ from robota.engine.runtime.services import SessionServices
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.answer import Answer, Say
-from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, Ask, CompletionAsk, FailureAsk, QuestionAsk
+from robota.protocol.asks.ask import (
+    ApprovalAsk,
+    ApprovalVerdict,
+    Ask,
+    CompletionAsk,
+    ElicitationAsk,
+    FailureAsk,
+    QuestionAsk,
+)
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import SeedAsk, ask_of, seed_ask, seed_form
 from robota.protocol.codec import encode
@@ -41,8 +49,6 @@ from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 
-# A queued message may answer these. It never answers a request for permission.
-ANSWERED_BY_QUEUE: Final = (QuestionAsk, CompletionAsk)
 # From so many sizes of the conversation it is told how fast it grows.
 SIZES_KEPT: Final = 10
 # What other clients are told became of an ask that a command interrupted.
@@ -51,6 +57,11 @@ ASKED_ANEW: Final = (
     "What would be done now is not what was asked about before, so the answer was not used and nothing was done. "
     "It is asked again."
 )
+
+
+def is_answered_by_queue(asked: Ask | None) -> bool:
+    """Whether a queued message may answer it: never a request for permission, and never a server elsewhere."""
+    return isinstance(asked, QuestionAsk | CompletionAsk) and not isinstance(asked, ElicitationAsk)
 
 
 class Spent:
@@ -280,7 +291,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         )
         self.bus.emit(self._waiting_event(seed.kind))
         self._notify(asked)
-        queued = self.queue.take() if isinstance(asked, ANSWERED_BY_QUEUE) else None
+        queued = self.queue.take() if is_answered_by_queue(asked) else None
         if queued is not None:
             answer: Answer | CondenseContext = Say(text=queued.text, images=queued.images)
         else:

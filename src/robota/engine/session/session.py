@@ -13,7 +13,7 @@ from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.options import Completion, Options
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.task_runtime import ANSWERED_BY_QUEUE, TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
 from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
@@ -263,7 +263,7 @@ class Session:
         self._runner.take_up(task, ResumeAsk(is_completed=known.is_complete))
 
     async def _new_task(self, command: NewTask) -> Receipt:
-        if not await self._gather_tools():
+        if not await self.gather_tools():
             return STOPPED
         if not await self._make_room():
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
@@ -276,8 +276,11 @@ class Session:
         self._runner.start(task, command.text, command.images)
         return Accepted(id=task.runtime.task_id)
 
-    async def _gather_tools(self) -> bool:
-        """False if a person did not want to wait for it any longer; it is tried again with the next task."""
+    async def gather_tools(self) -> bool:
+        """Start whoever brings more tools, once.
+
+        False if a person did not want to wait for it any longer; it is tried again with the next task.
+        """
         if self._services.tools.is_complete:
             return True
         async with self._gathering:
@@ -342,7 +345,7 @@ class Session:
     async def _queue_message(self, command: QueueMessage) -> Receipt:
         """A message that something waits for is delivered at once; any other waits its turn."""
         pending = self._asks.newest
-        if pending is not None and isinstance(pending.message.asked, ANSWERED_BY_QUEUE):
+        if pending is not None and is_answered_by_queue(pending.message.asked):
             return self._asks.answer(AskResponse(answer=Say(text=command.text, images=command.images)))
         if not self._gathering.locked() and await self._runner.has_ended():
             return NO_TASK
@@ -437,7 +440,7 @@ class Session:
 
     async def _reopened(self, paused: "PausedTask") -> Task | None:
         """A paused task with its conversation; None if somebody did not want to wait for the tools."""
-        return self._tasks.reopened(self._options, paused) if await self._gather_tools() else None
+        return self._tasks.reopened(self._options, paused) if await self.gather_tools() else None
 
     @property
     def _shown(self) -> TaskRuntime | None:

@@ -37,10 +37,12 @@ class SkillPrompts:
 
     async def told(self, prompt: str) -> ToldPrompt | None:
         """What the model is told of a prompt; None if a call in it was not allowed, as the person then reads."""
-        knowledge = self._runtime.services.knowledge
+        knowledge, prompts = self._runtime.services.knowledge, self._runtime.services.prompts
         call = partial(self._call, self._executor.for_prompt())
         try:
             expanded = None if knowledge is None else await knowledge.expand(prompt, call)
+            if expanded is None and prompts is not None:
+                expanded = await prompts.expand(prompt)
             mentioned = await self._mentioned(prompt, call)
         except PromptNotSent as problem:
             self._runtime.rows.say("error", f"The prompt was not sent: {problem}")

@@ -329,7 +329,8 @@ class Task:
             self.runtime.rows.say("error", f"The prompt was not sent: {said.blocked}")
         if said.stopped is not None or said.blocked is not None:
             return False
-        may_name_something = self.runtime.services.knowledge is not None or "@" in words.text
+        services = self.runtime.services
+        may_name_something = services.knowledge is not None or services.prompts is not None or "@" in words.text
         text, images = words.text, tuple(image_blocks(words.images))
         if words.is_prompt and may_name_something:
             told = await self._skills.told(words.text)

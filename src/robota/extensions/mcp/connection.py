@@ -4,22 +4,29 @@ The SDK wants to be entered and left by one and the same asyncio task, so each c
 """
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
 
 from robota.contracts.tool import ToolResult
 from robota.extensions.mcp.definitions import HttpServer, Server, StdioServer
+from robota.extensions.mcp.elicitation import AskPerson
+from robota.extensions.mcp.remote_prompt import RemotePrompt
 from robota.extensions.mcp.remote_tool import RemoteTool
+from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.line_process import LineProcess
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 if TYPE_CHECKING:
-    from robota.extensions.mcp.sdk import RemoteSession
+    from robota.extensions.mcp.sdk import RemoteResource, RemoteSession
+
+Answered = TypeVar("Answered")
 
 CLOSE_S: Final = 4.0
 QUOTED: Final = 500
@@ -30,12 +37,29 @@ class ServerFailed(Exception):
     """The server did not do what it should. The text goes after its name: "it ended with exit code 3"."""
 
 
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who makes a call: where progress is shown, who answers questions of the server, what the model can look at."""
+
+    show_progress: Callable[[str], None]
+    ask: AskPerson
+    sees_images: bool
+
+
 class McpConnection:
     """A server and our line to it. `open` first, `close` in the end, also if `open` failed."""
 
-    def __init__(self, server: Server, cwd: Path, withheld: WithheldVariables = NOTHING_NAMED) -> None:
+    def __init__(
+        self, server: Server, cwd: Path, withheld: WithheldVariables = NOTHING_NAMED, roots: tuple[Path, ...] = ()
+    ) -> None:
+        """`roots` are the directories that the server is told it may work in."""
         self.server = server
+        self.prompts: tuple[RemotePrompt, ...] = ()
+        self.has_resources = False
         self._cwd = cwd
+        self._roots = roots
+        self._caller: Caller | None = None  # while a call runs; there is one at a time
+        self._limit: asyncio.Timeout | None = None
+        self._asking: asyncio.Task[str | None] | None = None
         self._withheld = withheld
         self._process: LineProcess | None = None
         self._session: RemoteSession | None = None
@@ -62,28 +86,81 @@ class McpConnection:
             self._serving.cancel()
             raise ServerFailed(f"it was not ready within {limit_s:g} s{self._about_nonsense()}") from error
 
-    async def call(
-        self, tool: RemoteTool, arguments: dict[str, Any], on_progress: Callable[[str], None], *, sees_images: bool
-    ) -> ToolResult:
+    async def call(self, tool: RemoteTool, arguments: dict[str, Any], caller: Caller) -> ToolResult:
         """Let the server run the tool, if that is still the tool that was offered."""
+
+        async def work(session: "RemoteSession") -> ToolResult:
+            # Loaded since the session is.
+            from robota.extensions.mcp.results import tool_result
+
+            await self._require_unchanged(session, tool)
+            answer = await session.call(tool.name, arguments, caller.show_progress)
+            return tool_result(self.server.name, answer, sees_images=caller.sees_images)
+
+        self._caller = caller
+        try:
+            return await self._ask_server(work)
+        finally:
+            self._caller = None
+            if self._asking is not None:
+                self._asking.cancel()
+
+    async def prompt_text(self, prompt: RemotePrompt, arguments: dict[str, str]) -> str:
+        """What the server makes of a prompt with these arguments."""
+
+        async def work(session: "RemoteSession") -> str:
+            from robota.extensions.mcp.results import text_of_prompt
+
+            return text_of_prompt(await session.prompt(prompt.name, arguments))
+
+        return await self._ask_server(work)
+
+    async def read_resource(self, uri: str) -> ToolResult:
+        """The content of a resource."""
+
+        async def work(session: "RemoteSession") -> ToolResult:
+            from robota.extensions.mcp.results import resource_result
+
+            return resource_result(self.server.name, await session.resource(uri))
+
+        return await self._ask_server(work)
+
+    async def resources(self) -> "tuple[RemoteResource, ...]":
+        """The resources that the server lists."""
+        return await self._ask_server(lambda session: session.resources())
+
+    async def _ask_server(self, work: "Callable[[RemoteSession], Awaitable[Answered]]") -> Answered:
+        """Let the server do something within the time that a call may take; whatever goes wrong is `ServerFailed`."""
         session = self._session
         if session is None:
             raise ServerFailed(f"it is gone: {self._ended}. It starts again with the next session")
-        # Loaded since the session is.
-        from robota.extensions.mcp.results import tool_result
-
         limit_s = self.server.call_timeout_s
         try:
-            async with asyncio.timeout(limit_s):
-                await self._require_unchanged(session, tool)
-                answer = await session.call(tool.name, arguments, on_progress)
+            async with asyncio.timeout(limit_s) as self._limit:
+                return await work(session)
         except TimeoutError as error:
             raise ServerFailed(f"it did not answer within {limit_s:g} s{self._about_nonsense()}") from error
         except ServerFailed:
             raise
         except Exception as error:  # A border: what the other side does wrong has many shapes.
             raise ServerFailed(await self._why_cut_off(error) or await self._explained(error)) from error
-        return tool_result(self.server.name, answer, sees_images=sees_images)
+
+    async def _ask_person(self, asked: ElicitationAsk) -> str | None:
+        """Pass a question of the server on, while its time stands still. Nobody is asked unless a call runs."""
+        caller, limit = self._caller, self._limit
+        if caller is None or limit is None:
+            return None
+        loop = asyncio.get_running_loop()
+        left_s = (limit.when() or loop.time()) - loop.time()
+        limit.reschedule(None)
+        self._asking = asyncio.ensure_future(caller.ask(asked))
+        try:
+            await asyncio.wait([self._asking])
+            return None if self._asking.cancelled() else self._asking.result()
+        finally:
+            self._asking.cancel()
+            if self._caller is caller:
+                limit.reschedule(loop.time() + left_s)
 
     async def close(self) -> None:
         """End it, in bounded time."""
@@ -128,10 +205,14 @@ class McpConnection:
             await self._converse(the_old_way=True)
 
     async def _converse(self, *, the_old_way: bool = False) -> None:
-        from robota.extensions.mcp.sdk import RemoteSession
+        from robota.extensions.mcp.sdk import UNUSABLE_LIST, ClientSide, RemoteSession
 
-        async with RemoteSession(self._transport(), the_old_way=the_old_way) as session:
+        side = ClientSide(roots=self._roots, ask=self._ask_person)
+        async with RemoteSession(self._transport(), self.server.name, side, the_old_way=the_old_way) as session:
             tools = await session.tools()
+            with suppress(*UNUSABLE_LIST):
+                self.prompts = await session.prompts()
+            self.has_resources = session.has_resources
             self._session = session
             if not self._greeted.done():
                 self._greeted.set_result(tools)

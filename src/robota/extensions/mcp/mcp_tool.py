@@ -6,8 +6,9 @@ import msgspec
 
 from robota.contracts.tool import AnyTool, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.extensions.mcp.arguments import McpArguments, read_arguments
-from robota.extensions.mcp.connection import McpConnection, ServerFailed
+from robota.extensions.mcp.connection import Caller, McpConnection, ServerFailed
 from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool, offered_description, offered_schema, tool_name
+from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
 
 # What it does is known to its server alone, so it counts as one that writes and sends, whatever it claims of itself.
@@ -24,12 +25,22 @@ def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
     name, description = tool_name(server, remote.name), offered_description(remote)
 
     async def run(params: McpArguments, context: ToolContext) -> ToolResult:
-        progress = _Progress(context)
+        declined: list[str] = []
+
+        async def ask(asked: ElicitationAsk) -> str | None:
+            answer = await context.ask(asked)
+            if answer is None:
+                declined.append(asked.question)
+                context.show(f"Declined, or nobody was there to answer: {asked.question}\n")
+            return answer
+
+        caller = Caller(show_progress=_Progress(context).show, ask=ask, sees_images=context.sees_images)
         try:
-            return await connection.call(remote, params.values, progress.show, sees_images=context.sees_images)
+            result = await connection.call(remote, params.values, caller)
         except ServerFailed as failure:
             told = f"The MCP server {server} failed: {failure}. Other servers and tools still work."
             return ToolResult(content=told, is_error=True)
+        return result if not declined else _with_declined(result, declined)
 
     async def prepare(params: McpArguments, context: ToolContext) -> Prepared:
         asked = {
@@ -66,6 +77,11 @@ class _Progress:
         if self._left > 0:
             self._left -= 1
             self._context.show(visible(text)[:LONGEST_PROGRESS] + "\n")
+
+
+def _with_declined(result: ToolResult, declined: list[str]) -> ToolResult:
+    told = "\n".join(f"The user did not answer what the server asked meanwhile: {question}" for question in declined)
+    return msgspec.structs.replace(result, content=f"{told}\n\n{result.content}")
 
 
 def _json(value: Any) -> str:

@@ -36,6 +36,21 @@ def tool_result(server: str, answer: mcp_types.CallToolResult, *, sees_images: b
     )
 
 
+def resource_result(server: str, answer: mcp_types.ReadResourceResult) -> ToolResult:
+    """The result for the model from a resource that was read."""
+    said = "\n\n".join(map(_resource, answer.contents)) or "(nothing)"
+    return ToolResult(content=f"{UNTRUSTED.format(server=server)}\n\n{said}", view=TextView(text=said))
+
+
+def text_of_prompt(answer: mcp_types.GetPromptResult) -> str:
+    """A prompt as one text; what a server puts into the mouth of the model is marked as such."""
+    parts = []
+    for message in answer.messages:
+        said = str(_part(message.content, sees_images=False))
+        parts.append(said if message.role == "user" else f"[{message.role}]\n{said}")
+    return "\n\n".join(parts)
+
+
 def _part(block: mcp_types.ContentBlock, sees_images: bool) -> str | ImageSource:
     if isinstance(block, mcp_types.TextContent):
         return block.text

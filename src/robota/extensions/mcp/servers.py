@@ -44,10 +44,13 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
         return self.connection.server
 
     @property
+    def is_usable(self) -> bool:
+        return self.failure is None and self.unknown is None
+
+    @property
     def state(self) -> McpServerState:
         """What clients are told of it."""
-        is_usable = self.failure is None and self.unknown is None
-        status = McpServerStatus.CONNECTED if is_usable else McpServerStatus.FAILED
+        status = McpServerStatus.CONNECTED if self.is_usable else McpServerStatus.FAILED
         return McpServerState(name=self.server.name, status=status)
 
 
@@ -78,6 +81,7 @@ class McpServers:
         self._limit_s = _start_limit_s(env)
         self._connections: list[McpConnection] = []
         self._not_ready: set[str] = set()
+        self.usable: tuple[McpConnection, ...] = ()  # those that work, once they were gathered
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,11 +103,12 @@ class McpServers:
             reports = await self.inspect()
         finally:
             late.cancel()
+        self.usable = tuple(report.connection for report in reports if report.is_usable)
         for report in reports:
             problem = self._problem_with(report)
             if problem is not None:
                 notices.append(problem)
-            if report.failure is None and report.unknown is None:
+            if report.is_usable:
                 notices += self._add_tools(report, names, tools)
         return GatheredTools(
             tools=tuple(tools),
@@ -115,7 +120,8 @@ class McpServers:
         """Start all, or only one, and look at them. Nothing is pinned."""
         await self.close()
         wanted = [server for server in self._servers if only is None or server.name == only]
-        self._connections += [McpConnection(server, self._cwd, self._withheld) for server in wanted]
+        roots = () if self._cwd == Path(self._cwd.anchor) else (self._cwd,)
+        self._connections += [McpConnection(server, self._cwd, self._withheld, roots) for server in wanted]
         self._not_ready = {server.name for server in wanted}
         return tuple(await asyncio.gather(*map(self._inspect_one, self._connections)))
 

@@ -71,6 +71,19 @@ class QuestionAsk(AskDetails, frozen=True, kw_only=True, tag="question"):
     suggestions: tuple[SuggestedAnswer, ...] = ()
 
 
+class ElicitationAsk(QuestionAsk, frozen=True, kw_only=True, tag="elicitation"):
+    """A question of an MCP server, asked while it works on a call: one value that it wants to be given.
+
+    `field` is the name of the value and `field_type` its JSON type; both are empty where only a yes or no is wanted.
+    The `suggestions` end with the words that decline. What is answered goes to the server.
+    """
+
+    server: str
+    field: str = ""
+    field_type: str = ""
+    is_required: bool = True
+
+
 class LimitKind(StrEnum):
     """What is limited."""
 
@@ -125,4 +138,4 @@ class ResumeAsk(AskDetails, frozen=True, kw_only=True, tag="resume"):
     is_completed: bool = False
 
 
-Ask = ApprovalAsk | QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
+Ask = ApprovalAsk | QuestionAsk | ElicitationAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk

@@ -1,25 +1,25 @@
-"""Skills and prompt commands as slash commands: the line goes to the task, which puts the skill in its place."""
+"""Slash commands that stand for a prompt: the line goes to the task, which puts the prompt in its place."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from robota.commands.command import Run, SlashCommand, send_prompt
-from robota.contracts.knowledge import KnowledgeService
 from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo
 
 
-class SkillCommands:
-    """The commands that files of the project and the person define."""
+class PromptCommands:
+    """Commands that stand for prompts: of files of the project and the person, or of MCP servers."""
 
-    source = CommandSource.SKILL
-
-    def __init__(self, session: Session, knowledge: KnowledgeService) -> None:
+    def __init__(
+        self, session: Session, source: CommandSource, offered: Callable[[], Iterable[SlashCommandInfo]]
+    ) -> None:
+        self.source = source
         self._session = session
-        self._knowledge = knowledge
+        self._offered = offered
 
     def commands(self) -> Iterable[SlashCommand]:
-        for info in self._knowledge.commands():
+        for info in self._offered():
             yield SlashCommand(info=info, run=self._run(info))
 
     def _run(self, info: SlashCommandInfo) -> Run:

@@ -1,0 +1,119 @@
+"""What servers may ask of us: values from the person, directories; and that a call that is stopped stops there too."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.extensions.mcp.elicitation import DECLINE, filled_in
+from robota.protocol.asks.ask import ElicitationAsk
+from robota.protocol.asks.seed import question_in
+from robota.protocol.commands import CancelTask, QueueMessage
+from tests.cli.scripts import call, sessions
+from tests.engine.stage import Stage, tool_results
+from tests.extensions.mcp.setup import DONE, play_story, play_with, run_with, sdk_entry, told
+from tests.harness.cli import Robota
+
+ORDER = [{"calls": [call("mcp__sdk__order")]}, DONE]
+
+
+@pytest.mark.parametrize("version", ["new", "old"])
+def test_a_server_asks_the_person_value_by_value(workspace: Path, version: str) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        dish = await stage.until_ask("followup")
+        assert isinstance(dish.asked, ElicitationAsk) and dish.asked.server == "sdk" and dish.asked.field == "dish"
+        assert "The MCP server sdk asks: What shall I cook?" in question_in(dish.text or "").question
+        await stage.submit(QueueMessage(text="words for the model"))
+        await stage.answer("messageResponse", "soup", dish.ts)
+        portions = await stage.until_ask("followup")
+        await stage.answer("messageResponse", "many", portions.ts)
+        again = await stage.until_ask("followup")
+        assert "is not a number" in (again.text or "")
+        await stage.answer("messageResponse", "3", again.ts)
+        spicy = await stage.until_ask("followup")
+        assert isinstance(spicy.asked, ElicitationAsk)
+        assert [each.answer for each in spicy.asked.suggestions] == ["no", "yes", "leave it out", DECLINE]
+        await stage.answer("messageResponse", "yes", spicy.ts)
+        await stage.until(lambda event: bool(stage.says("user_feedback")))
+        assert "accept: dish='soup' portions=3 spicy=True" in told(stage)
+
+    play_story(workspace, {"sdk": sdk_entry(version)}, [*ORDER, DONE], story, mode="bypassPermissions")
+
+
+def test_a_no_is_told_to_the_server_and_the_model(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        asked = await stage.until_ask("followup")
+        await stage.answer("noButtonClicked", None, asked.ts)
+        await stage.until_ask("completion_result")
+        assert "decline: nothing" in told(stage) and "did not answer what the server asked" in told(stage)
+
+    play_story(workspace, {"sdk": sdk_entry()}, ORDER, story, mode="bypassPermissions")
+
+
+def test_where_nobody_can_answer_it_is_declined_and_said(robota: Robota) -> None:
+    done = run_with(robota, {"sdk": sdk_entry()}, ORDER, "--allowed-tools", "mcp__sdk")
+    assert done.code == 0
+    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    assert "Declined, or nobody was there to answer: The MCP server sdk asks: What shall I cook?" in log
+    assert "decline: nothing" in log
+
+
+@pytest.mark.parametrize("version", ["new", "old"])
+def test_the_model_is_not_lent_to_a_server(workspace: Path, version: str) -> None:
+    def check(stage: Stage) -> None:
+        assert "sampling" in told(stage).lower() and tool_results(stage)[0].is_error
+
+    play_with(workspace, {"sdk": sdk_entry(version)}, [{"calls": [call("mcp__sdk__sample")]}, DONE], check)
+
+
+@pytest.mark.parametrize("version", ["new", "old"])
+def test_a_server_is_told_the_workspace(workspace: Path, version: str) -> None:
+    def check(stage: Stage) -> None:
+        assert f"roots: ['{workspace.as_uri()}']" in told(stage)
+
+    play_with(workspace, {"sdk": sdk_entry(version)}, [{"calls": [call("mcp__sdk__roots")]}, DONE], check)
+
+
+def test_a_call_that_is_stopped_stops_at_the_server(workspace: Path, tmp_path: Path) -> None:
+    stopped = tmp_path / "stopped"
+    os.mkfifo(stopped)
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until(lambda event: any("1/2 working" in text for text in stage.says("command_output")))
+        await stage.submit(CancelTask())
+        await stage.until_ask("resume_task")
+        async with asyncio.timeout(20):
+            await asyncio.to_thread(stopped.read_text)  # of a pipe, so that it waits for the server
+
+    turns = [{"calls": [call("mcp__sdk__endless", marks=str(tmp_path))]}, DONE]
+    play_story(workspace, {"sdk": sdk_entry()}, turns, story, mode="bypassPermissions")
+
+
+ANY_SCHEMA = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["properties", "type", "enum", "oneOf", "const", "items", "default", "required", "x"]),
+            inner | st.sampled_from(["string", "number", "integer", "boolean", "array"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.just("properties") | st.text(max_size=4), ANY_SCHEMA, max_size=3), st.text(max_size=6))
+def test_no_form_makes_asking_fail(schema: dict[str, Any], words: str) -> None:
+    async def ask(asked: ElicitationAsk) -> str | None:
+        return words
+
+    values = asyncio.run(filled_in("s", "m", schema, ask))
+    assert values is None or isinstance(values, dict)
