@@ -9,6 +9,7 @@ from typing import Any
 from robota.contracts.tool import REPORTED_TO_MODEL, Prepared, Preview, ToolError, ToolResult
 from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file
 from robota.log.errors import ArtifactMissing
+from robota.protocol.asks.ask import QuestionAsk
 from robota.tools.registry import builtin_tools, by_name
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.process.processes import LocalProcesses
@@ -26,6 +27,9 @@ class Workbench:
         self.processes = LocalProcesses()
         self.shown: list[str] = []
         self.artifacts = root.parent / f"{root.name}-artifacts"
+
+    async def ask(self, asked: QuestionAsk) -> str | None:
+        return None
 
     def show(self, output: str) -> None:
         self.shown.append(output)
