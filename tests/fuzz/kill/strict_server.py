@@ -22,7 +22,6 @@ class StrictServer(ThreadingHTTPServer):
         self.random = random.Random(seed)
         self.refusals: list[str] = []
         self.requests = 0
-        self.is_summarising = False
 
     @property
     def url(self) -> str:
@@ -32,8 +31,7 @@ class StrictServer(ThreadingHTTPServer):
         """What the model says next: a few calls of all kinds, until it is asked to go on."""
         self.requests += 1
         number = self.requests
-        self.is_summarising = not body.get("tools")
-        if self.is_summarising:
+        if not body.get("tools"):
             return {"content": f"A summary of what happened before request {number}."}
         if LAST_WORDS in _text(body["messages"][-1]) or number > MOST_REQUESTS:
             return {"content": "Done, as far as it goes."}

@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 
 from robota.cli.commands.sessions.command import main
+from robota.log.chain.head import noted_head
+from robota.log.chain.verify import verify
+from robota.log.chain.writer import SessionLog
+from robota.log.kinds.session import NameRecord
 from robota.log.record import seal
 from tests.engine.stage import Stage, play
 
@@ -29,6 +33,16 @@ def test_a_whole_log_holds_the_noted_record(log: Path, capsys: pytest.CaptureFix
     assert main(["verify", str(log), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["notedSeq"] == report["records"]
+
+
+def test_a_session_is_known_as_one_of_this_machine_before_it_is_brought_to_disk(tmp_path: Path) -> None:
+    """R01: whoever is killed in its first moments can be gone on with, too."""
+    head_file = tmp_path / "heads/s"
+    log = SessionLog.create(tmp_path / "s", lambda: 1, head_file=head_file)
+    log.append(NameRecord(name="a"))
+    noted = noted_head(head_file)
+    log.close()
+    assert noted is not None and verify(log.path, noted).broken is None
 
 
 def test_a_log_that_was_cut_at_its_end_is_found_out(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

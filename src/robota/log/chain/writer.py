@@ -80,6 +80,7 @@ class SessionLog:
         self._head = loaded.head_hash
         self._last_ts = loaded.last_ts
         self._end = os.fstat(descriptor).st_size
+        self._head_file = head_file
         self._durability = Durability(descriptor, directory / LOG_NAME, head_file, self._put_back)
         self._stopped: str | None = None
         self._most_output_bytes = DEFAULT_MOST_OUTPUT_BYTES
@@ -168,7 +169,11 @@ class SessionLog:
             self._take_back_torn_line()
             raise self._write_error(error) from error
         self._seq, self._head, self._end = seq, digest, self._end + len(line)
-        self._durability.wrote(ChainHead(seq, digest, self._place), self._end)
+        head = ChainHead(seq, digest, self._place)
+        self._durability.wrote(head, self._end)
+        if seq == 1 and self._head_file is not None:
+            # A session that is killed before it was ever brought to disk is one of this machine, too.
+            note_head(self._head_file, head)
         return Appended(seq=seq, is_clean=data is plain)
 
     async def sync(self) -> None:
