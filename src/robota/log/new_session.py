@@ -10,6 +10,7 @@ import msgspec
 from robota.log.chain.head import head_path
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogExists
+from robota.log.snapshot_keeper import SnapshotKeeper
 from robota.log.store import check_session_id, fallback_directory, new_session_id, prepare_project_directory
 from robota.secrets.redaction import Redactor
 
@@ -49,4 +50,5 @@ def begin_session(
         )
     except LogExists as error:
         raise LogExists(f"There is a session {session_id} already. Choose another --session-id.") from error
+    log.on_growth(SnapshotKeeper(user_directory, directory))
     return NewSession(id=session_id, log=log, notices=notices)

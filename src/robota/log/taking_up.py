@@ -1,34 +1,43 @@
 """Going on with a session: its log opened for writing, and what it says."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.log.chain.head import ChainHead, head_path, noted_head
+from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME, LoadProblem, scan
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogError, LogNewer, LogUnreadable
 from robota.log.kinds.session import SessionHeader
-from robota.log.record import Record
+from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession
-from robota.log.replay.streamed import StreamedReplay
+from robota.log.snapshot_keeper import SnapshotKeeper, snapshot_path
 from robota.log.store import prepare_project_directory
 from robota.secrets.redaction import Redactor
 from robota.version import VERSION
 
 PROBLEMS_TOLD: Final = 3
+CHANGED: Final = (
+    "The log of the session was changed by another program since it was last read. `robota sessions verify` says more."
+)
 
 
 class TakenUp(msgspec.Struct, frozen=True, kw_only=True):
-    """A session whose log is open again. `left_ms` is when its last record was written."""
+    """A session whose log is open again. `left_ms` is when its last record was written.
+
+    Of a long log only the end was read. `damage_in_old_part` looks through the rest, which takes its time, and gives
+    the lines to tell the person if it is no longer as it was.
+    """
 
     id: str
     log: SessionLog
     session: ReplayedSession
     left_ms: int
     notices: tuple[str, ...] = ()
+    damage_in_old_part: Callable[[], tuple[str, ...]] = tuple
 
 
 def take_up_session(
@@ -41,12 +50,18 @@ def take_up_session(
             "`robota sessions list` shows the sessions there are."
         )
     head_file = head_path(user_directory, directory)
-    reading = _Reading(noted_head(head_file))
+    reading = LogReading(snapshot_path(user_directory, directory), noted_head(head_file))
     log, loaded = SessionLog.open(
-        directory, now_ms, redactor, head_file=head_file, prepare=_prepare(directory), take=reading.take
+        directory,
+        now_ms,
+        redactor,
+        head_file=head_file,
+        prepare=_prepare(directory),
+        read=reading.read,
     )
+    log.on_growth(SnapshotKeeper(user_directory, directory))
     try:
-        session = reading.replay.session(lambda take: scan(log.path, take))
+        session = reading.session()
         refuse_newer(directory, session.header)
     except LogError:
         log.close()
@@ -56,33 +71,29 @@ def take_up_session(
         log=log,
         session=session,
         left_ms=loaded.last_ts,
-        notices=(*_damage(loaded.problems), *reading.rewriting()),
+        notices=(*_damage(loaded.problems), *_rewriting(reading, head_file)),
+        damage_in_old_part=partial(_damage_in_old_part, reading, log.path),
     )
 
 
-class _Reading:
-    """What is made of the records while they are read, so that a long log is never in memory as a whole."""
+def _rewriting(reading: LogReading, head_file: Path) -> tuple[str, ...]:
+    """Says so if the log is not the one that was written on this machine."""
+    noted = noted_head(head_file)
+    if noted is None or reading.is_own:
+        return ()
+    return (
+        f"The log of the session does not hold its record {noted.seq} as it was written on this machine: it "
+        "was cut off or written anew by another program. `robota sessions verify` says more.",
+    )
 
-    def __init__(self, noted: ChainHead | None) -> None:
-        """`noted` is the record that the log must hold if it is the one that was written on this machine."""
-        self.replay = StreamedReplay()
-        self._noted = noted
-        self._is_own = noted is None
 
-    def take(self, record: Record) -> None:
-        noted = self._noted
-        if noted is not None and record.seq == noted.seq and record.hash == noted.hash:
-            self._is_own = True
-        self.replay.take(record)
-
-    def rewriting(self) -> tuple[str, ...]:
-        """Says so if the log is not the one that was written on this machine."""
-        if self._noted is None or self._is_own:
-            return ()
-        return (
-            f"The log of the session does not hold its record {self._noted.seq} as it was written on this machine: it "
-            "was cut off or written anew by another program. `robota sessions verify` says more.",
-        )
+def _damage_in_old_part(reading: LogReading, log: Path) -> tuple[str, ...]:
+    if reading.old_part_is_unchanged(log):
+        return ()
+    try:
+        return _damage(scan(log, lambda *_: None).problems) or (CHANGED,)
+    except LogError as error:
+        return (str(error),)
 
 
 def _prepare(directory: Path) -> Callable[[], object]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from robota.log.chain.reader import load
-from robota.log.replay.session import ReplayedTask, replay
+from robota.log.replay.session import replay
+from robota.log.replay.task import ReplayedTask
 from tests.engine.context.context_stage import DONE, NEARLY_FULL, SUMMARY, WINDOW, reading, words, write_files
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.log.replay.test_pairing import check_valid

@@ -18,7 +18,8 @@ from robota.log.chain.writer import SessionLog
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
 from robota.log.kinds.session import TaskRecord
 from robota.log.replay.context import mend
-from robota.log.replay.session import ReplayedTask, replay
+from robota.log.replay.session import replay
+from robota.log.replay.task import ReplayedTask
 from robota.protocol.conversation import Turn, UserTurn
 from tests.log.replay.test_pairing import assistant, call, check_valid, result, text, user
 

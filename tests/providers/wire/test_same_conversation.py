@@ -12,7 +12,7 @@ import pytest
 from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
-from robota.log.replay.session import ReplayedTask
+from robota.log.replay.task import ReplayedTask
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn, Usage
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ModelRequest

@@ -19,7 +19,8 @@ from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import LogError, SessionNotFound
 from robota.log.replay.requests import RecordedRequest, recorded_requests
-from robota.log.replay.session import ReplayedTask, replay
+from robota.log.replay.session import replay
+from robota.log.replay.task import ReplayedTask
 from robota.log.store import fallback_directory, find_session, list_sessions
 from robota.protocol.events import ContextUpdate
 

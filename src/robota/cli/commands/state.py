@@ -13,10 +13,10 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import chosen_session, tell
 from robota.cli.output import print_columns, print_json
 from robota.log.catalogue.catalogue import CataloguedSession
-from robota.log.chain.reader import LOG_NAME, scan
+from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError, SessionAmbiguous
-from robota.log.replay.session import ReplayedTask
-from robota.log.replay.streamed import StreamedReplay
+from robota.log.replay.reading import LogReading
+from robota.log.replay.task import ReplayedTask
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import RESUME_ASKS
@@ -66,9 +66,9 @@ def _parser() -> CommandParser:
 
 
 def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
-    log, replay = session.directory / LOG_NAME, StreamedReplay()
-    loaded = scan(log, replay.take)
-    task = replay.session(lambda take: scan(log, take)).root
+    reading = LogReading()
+    loaded = reading.read(session.directory / LOG_NAME)
+    task = reading.session().root
     holder = holder_of(session.directory / LOG_NAME)
     waiting = None if task is None else left_open(task)
     info = _state(task, waiting, is_live=holder is not None)

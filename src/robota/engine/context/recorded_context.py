@@ -6,7 +6,7 @@ from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import SIZES_KEPT, requests_until
 from robota.log.replay.context import ModelContext, model_context_of
 from robota.log.replay.requests import RecordedRequest
-from robota.log.replay.session import ReplayedTask
+from robota.log.replay.task import ReplayedTask
 from robota.protocol.conversation import AssistantTurn
 from robota.protocol.events import ContextUpdate
 from robota.providers.chunks import ToolSpec

@@ -21,7 +21,7 @@ from robota.providers.definition import ModelInfo
 
 if TYPE_CHECKING:
     from robota.engine.task.resumption import PausedTask
-    from robota.log.replay.session import ReplayedTask
+    from robota.log.replay.task import ReplayedTask
 
 
 class TaskFactory:

@@ -10,7 +10,7 @@ from robota.contracts.tool import ToolCall
 from robota.engine.runtime.person_input import GivenAnswer
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.task.task import Task
-from robota.log.replay.session import ReplayedTask
+from robota.log.replay.task import ReplayedTask
 from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import RESUME_ASKS

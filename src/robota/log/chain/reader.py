@@ -16,7 +16,15 @@ from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link
 
 LOG_NAME: Final = "log.jsonl"
 
-TakeRecord = Callable[[Record], object]
+
+class LineSpan(msgspec.Struct, frozen=True, gc=False):
+    """Where lines stand in the file: the offset of the first byte, and the one behind the last."""
+
+    start: int
+    end: int
+
+
+TakeRecord = Callable[[Record, LineSpan], object]
 
 
 class Handling(StrEnum):
@@ -64,15 +72,19 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 def load(path: Path) -> Loaded:
     """Read a log. Content never makes it fail; a file that cannot be read does."""
     records: list[Record] = []
-    scanned = scan(path, records.append)
+    scanned = scan(path, lambda record, _: records.append(record))
     return msgspec.structs.replace(scanned, records=tuple(records))
 
 
-def scan(path: Path, take: TakeRecord) -> Loaded:
-    """The same record by record: each sound one is handed to `take` and none is kept, however long the log is."""
-    reading = _Reading(take)
+def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
+    """The same record by record: each sound one is handed to `take` and none is kept, however long the log is.
+
+    With `after`, what an earlier scan said, only what follows its last sound record is read.
+    """
+    reading = _Reading(take, after or Loaded())
     try:
         with open_log(path) as stream:
+            stream.seek(reading.length)
             for line in stream:
                 reading.take(line)
     except OSError as error:
@@ -101,18 +113,16 @@ def _unreadable(path: Path, reason: str) -> LogUnreadable:
 class _Reading:
     """The state of one pass over a log."""
 
-    def __init__(self, take: TakeRecord) -> None:
+    def __init__(self, take: TakeRecord, after: Loaded) -> None:
         self.hand_over = take
-        self.head_hash = FIRST_PREV
-        self.last_seq = 0
-        self.texts: set[str] = set()
-        self.problems: list[LoadProblem] = []
-        self.line = 0
-        self.length = 0
-        self.good_length = 0
-        self.good_line = 0
-        self.last_ts = 0
-        self.is_terminated = True
+        self.head_hash = after.head_hash
+        self.last_seq = after.last_seq
+        self.texts = set(after.texts)
+        self.problems = [problem for problem in after.problems if problem.line <= after.good_line]
+        self.line = self.good_line = after.good_line
+        self.length = self.good_length = after.good_length
+        self.last_ts = after.last_ts
+        self.is_terminated = after.is_terminated
         self.after_gap = False
 
     def take(self, raw: bytes) -> None:
@@ -121,14 +131,14 @@ class _Reading:
         is_terminated = raw.endswith(b"\n")
         record = unseal(raw[:-1] if is_terminated else raw)
         if isinstance(record, Record):
-            self._keep(record, is_terminated)
+            self._keep(record, len(raw), is_terminated)
         elif is_terminated:
             self._report(record, Handling.SKIPPED)
             self.after_gap = True
         else:
             self._report(RecordFlaw.TORN_TAIL, Handling.DROPPED)
 
-    def _keep(self, record: Record, is_terminated: bool) -> None:
+    def _keep(self, record: Record, length: int, is_terminated: bool) -> None:
         # A skipped line has been reported; that the next record does not link to the one before it is no news.
         flaw = None if self.after_gap else link_flaw(record, self.head_hash, self.last_seq)
         if flaw is not None:
@@ -139,10 +149,11 @@ class _Reading:
         self.head_hash = record.hash
         self.last_seq = record.seq
         self.last_ts = max(self.last_ts, record.ts)
+        span = LineSpan(self.length - length, self.length)
         self.good_length = self.length
         self.good_line = self.line
         self.is_terminated = is_terminated
-        self.hand_over(record)
+        self.hand_over(record, span)
 
     def _note_text(self, record: Record) -> None:
         try:

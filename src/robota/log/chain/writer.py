@@ -5,11 +5,8 @@ import errno
 import fcntl
 import os
 import stat
-import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,14 +15,14 @@ import msgspec
 from robota.log.artifacts import (
     artifact_name,
     artifact_path,
-    force_path_to_disk,
     keep_artifact,
     keep_artifact_file,
     read_artifact,
 )
-from robota.log.chain.head import ChainHead, note_head
+from robota.log.chain.durability import Durability
+from robota.log.chain.head import ChainHead
 from robota.log.chain.put_back import is_in_place, put_back
-from robota.log.chain.reader import LOG_NAME, Loaded, TakeRecord, load, scan
+from robota.log.chain.reader import LOG_NAME, Loaded, load
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
@@ -115,11 +112,11 @@ class SessionLog:
         *,
         head_file: Path | None = None,
         prepare: Callable[[], object] | None = None,
-        take: TakeRecord | None = None,
+        read: Callable[[Path], Loaded] = load,
     ) -> "tuple[SessionLog, Loaded]":
         """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does.
 
-        With `take` the records are handed over one by one as they are read, and what was loaded has none of them.
+        `read` reads the log, once nobody else can write it.
         """
         # A new log has nothing to repair.
         from robota.log.chain.repair import repair
@@ -127,7 +124,7 @@ class SessionLog:
         path = directory / LOG_NAME
         descriptor = _open_locked(path, 0)
         try:
-            loaded = load(path) if take is None else scan(path, take)
+            loaded = read(path)
             repaired = repair(descriptor, directory, loaded)
             log = cls(descriptor, directory, now_ms, loaded, redactor, head_file=head_file, prepare=prepare)
             if repaired is not None:
@@ -220,6 +217,10 @@ class SessionLog:
             self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
         return name
 
+    def on_growth(self, told: Callable[[], None]) -> None:
+        """Call `told` each time the log has grown by some megabytes: in a thread, or when the log is closed."""
+        self._durability.on_growth = told
+
     def limit_outputs(self, most_bytes: int) -> None:
         """How many bytes all files together may take that are kept from now on; the oldest go first."""
         self._most_output_bytes = most_bytes
@@ -236,6 +237,7 @@ class SessionLog:
             return
         descriptor, self._descriptor = self._descriptor, -1
         self._stopped = f"The session log {self.path} is closed. Nothing was written."
+        self._durability.tell_growth()
         try:
             # An fsync in a thread may still hold a copy of the descriptor, and with it the lock.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -381,115 +383,3 @@ def _cannot_open(path: Path, reason: str) -> LogUnreadable:
 def wall_clock_ms() -> int:
     """The `Clock` of a real session."""
     return time.time_ns() // 1_000_000
-
-
-class Durability:
-    """Counts what was written to a descriptor and what is known to be on disk, in the file of that name."""
-
-    def __init__(self, descriptor: int, path: Path, head_file: Path | None, put_back: Callable[[], None]) -> None:
-        """`put_back` is called when the file of that name is not the open one any more; it may raise OSError."""
-        self._descriptor = descriptor
-        self._path = path
-        self._head_file = head_file
-        self._put_back = put_back
-        self._head: ChainHead | None = None
-        self._length = os.fstat(descriptor).st_size
-        self._written = 0
-        self._safe = 0
-        self._beside: set[Path] = set()
-        self._flush: asyncio.Task[None] | None = None
-        self._background: set[asyncio.Task[None]] = set()
-        # Final: the kernel may forget unwritten pages once it has reported them, so a second fsync proves nothing.
-        self.failure: OSError | None = None
-
-    def wrote(self, head: ChainHead, length: int) -> None:
-        """A record was written to the descriptor, which now has this length."""
-        self._written += 1
-        self._head = head
-        self._length = length
-
-    def wrote_beside(self, *paths: Path) -> None:
-        """Other files or directories belong to what must be safe."""
-        self._beside.update(paths)
-        self._written += 1
-
-    async def sync(self) -> None:
-        """Return when everything written before the call is on disk, or `failure` says why not."""
-        wanted = self._written
-        while self._safe < wanted and self.failure is None:
-            if self._flush is None:
-                self._flush = asyncio.create_task(self._flush_now())
-            # A caller that is cancelled must not take the others' fsync with it.
-            await asyncio.shield(self._flush)
-
-    def sync_soon(self) -> None:
-        """The same without waiting."""
-        task = asyncio.create_task(self.sync())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-
-    async def _flush_now(self) -> None:
-        covered = self._written
-        beside, self._beside = self._beside, set()
-        flush = _Flush(path=self._path, length=self._length, beside=beside, head=self._head, head_file=self._head_file)
-        try:
-            # A copy of the descriptor lets the log be closed while the thread still runs.
-            if not await _in_daemon_thread(partial(_force_to_disk, os.dup(self._descriptor), flush)):
-                self._put_back()
-            self._safe = covered
-        except OSError as error:
-            self.failure = error
-        finally:
-            self._flush = None
-
-
-def _in_daemon_thread(work: Callable[[], bool]) -> "asyncio.Future[bool]":
-    """What `work` returns. Unlike a thread of the pool, this one is not waited for when the process wants to end."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[bool] = loop.create_future()
-
-    def settle(result: bool, error: OSError | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(result)
-        else:
-            done.set_exception(error)
-
-    def run() -> None:
-        try:
-            result, failed = work(), None
-        except OSError as error:
-            result, failed = False, error
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(settle, result, failed)
-
-    threading.Thread(target=run, name="log-flush", daemon=True).start()
-    return done
-
-
-class _Flush(msgspec.Struct, frozen=True, kw_only=True):
-    """What one thread brings to the disk. `length` is how long the log was at least."""
-
-    path: Path
-    length: int
-    beside: set[Path]
-    head: ChainHead | None
-    head_file: Path | None
-
-
-def _force_to_disk(descriptor: int, flush: _Flush) -> bool:
-    """Whether what is on the disk now is the file of that name. Raises OSError also if others have cut it."""
-    try:
-        if not is_in_place(descriptor, flush.path):
-            return False
-        for path in flush.beside:
-            force_path_to_disk(path)
-        os.fsync(descriptor)
-        if os.fstat(descriptor).st_size < flush.length:
-            raise OSError(errno.EIO, "another program has cut it")
-    finally:
-        os.close(descriptor)
-    if flush.head is not None and flush.head_file is not None:
-        note_head(flush.head_file, flush.head)
-    return True

@@ -238,17 +238,34 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     cuts: dict[str, str] = {}
 
 
+class ContextBase(msgspec.Struct, frozen=True, kw_only=True):
+    """The conversation of a task after its first `recorded` turns, the last of which is `last`.
+
+    Turns that the model was no longer shown then are not part of it, so `reductions` cannot be undone from here.
+    """
+
+    recorded: int
+    last: Turn | None
+    pieces: tuple[Piece, ...]
+    turns: tuple[Turn, ...]
+    reductions: tuple[Reduced, ...]
+
+    def has(self, identity: str) -> bool:
+        """Whether one of the reductions is called so."""
+        return any(reduction_id(each.reduction) == identity for each in self.reductions)
+
+
 class ModelContext:
     """The visible pieces of a task, and the valid history that they make.
 
     Numbers never change, so a reduction that is dropped later leaves the meaning of all others as it was.
     """
 
-    def __init__(self) -> None:
-        self.recorded = 0
-        self.pieces: list[Piece] = []
-        self.turns: list[Turn] = []
-        self.reductions: list[Reduced] = []
+    def __init__(self, base: ContextBase | None = None) -> None:
+        self.recorded = 0 if base is None else base.recorded
+        self.pieces: list[Piece] = [] if base is None else list(base.pieces)
+        self.turns: list[Turn] = [] if base is None else list(base.turns)
+        self.reductions: list[Reduced] = [] if base is None else list(base.reductions)
         self.pins: set[int] = set()
 
     def add(self, turn: Turn) -> int:
@@ -331,23 +348,28 @@ def _with_cut_results(piece: Piece, put: dict[str, str], cut_id: str) -> Piece:
 
 
 def model_context_of(
-    turns: Sequence[Turn], reductions: Sequence[Reduced], results: Sequence[ToolResultBlock] = ()
+    turns: Sequence[Turn],
+    reductions: Sequence[Reduced],
+    results: Sequence[ToolResultBlock] = (),
+    base: ContextBase | None = None,
 ) -> ModelContext:
     """The conversation of a task that nobody runs now: calls that were left open are closed.
 
     `results` are those of the last reply that are in no turn yet.
     """
-    conversation = open_context_of(turns, reductions)
+    conversation = open_context_of(turns, reductions, base)
     closed = [*conversation.turns, UserTurn(content=tuple(results))] if results else conversation.turns
     conversation.turns = list(mend(closed).turns)
     return conversation
 
 
-def open_context_of(turns: Sequence[Turn], reductions: Sequence[Reduced]) -> ModelContext:
+def open_context_of(
+    turns: Sequence[Turn], reductions: Sequence[Reduced], base: ContextBase | None = None
+) -> ModelContext:
     """The conversation of a task that goes on: the calls of its last reply may still get their results."""
-    conversation = ModelContext()
+    conversation = ModelContext(base)
     waiting = list(reductions)
-    for number, turn in enumerate(turns):
+    for number, turn in enumerate(turns, start=conversation.recorded):
         while waiting and waiting[0].after <= number:
             conversation.reduce(waiting.pop(0).reduction)
         conversation.add(turn)

@@ -13,7 +13,8 @@ from robota.log.catalogue.places import project_places
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.errors import ImportRefused
-from robota.log.replay.session import ReplayedTask, replay
+from robota.log.replay.session import replay
+from robota.log.replay.task import ReplayedTask
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.foreign.reading import source_of, take_in_transcript
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserTurn

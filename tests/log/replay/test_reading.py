@@ -23,8 +23,8 @@ from robota.log.kinds.conversation import (
 from robota.log.kinds.rewinds import RewindRecord
 from robota.log.kinds.session import EndRecord, NameRecord, QueueRecord, TaskRecord, TodosRecord
 from robota.log.record import FIRST_PREV, kind_of, seal
+from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession, replay
-from robota.log.replay.streamed import StreamedReplay
 from robota.log.taking_up import take_up_session
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
@@ -92,9 +92,9 @@ def lines_of(sealed: list[tuple[str, bytes]]) -> list[bytes]:
 
 
 def streamed(path: Path) -> ReplayedSession:
-    replayed = StreamedReplay()
-    scan(path, replayed.take)
-    return replayed.session(lambda take: scan(path, take))
+    reading = LogReading()
+    reading.read(path)
+    return reading.session()
 
 
 @given(st.lists(entries, max_size=14), st.integers(0, 14), damage, damage)
@@ -121,7 +121,7 @@ def test_a_scan_says_of_a_log_what_loading_says(sealed: list[tuple[str, bytes]],
         path.write_bytes(b"".join(lines_of(sealed)) + at_the_end)
         whole = load(path)
         handed_over: list[int] = []
-        scanned = scan(path, lambda record: handed_over.append(record.seq))
+        scanned = scan(path, lambda record, _: handed_over.append(record.seq))
     assert handed_over == [record.seq for record in whole.records]
     assert (scanned.records, scanned.problems, scanned.head_hash) == ((), whole.problems, whole.head_hash)
     assert (scanned.last_seq, scanned.last_ts, scanned.length) == (whole.last_seq, whole.last_ts, whole.length)

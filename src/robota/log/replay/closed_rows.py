@@ -1,0 +1,26 @@
+"""Rows of a session that nobody runs now: what still streamed in the end counts as cut off."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from robota.log.replay.request_account import request_info
+from robota.protocol.message import Message
+from robota.protocol.state import is_request_row
+
+INTERRUPTED: Final = "interrupted"
+
+
+def closed_rows(rows: Iterable[Message]) -> tuple[Message, ...]:
+    """The rows with nothing left streaming, so that no reader waits for what will never come."""
+    closed = (msgspec.structs.replace(row, partial=False, interrupted=True) if row.partial else row for row in rows)
+    return tuple(_closed_request(row) if is_request_row(row) else row for row in closed)
+
+
+def _closed_request(row: Message) -> Message:
+    info = request_info(row.text)
+    if info is None or "cost" in info:
+        return row
+    closing = {"cost": 0, "cancelReason": info.get("cancelReason", INTERRUPTED)}
+    return msgspec.structs.replace(row, text=msgspec.json.encode({**info, **closing}).decode(), interrupted=True)

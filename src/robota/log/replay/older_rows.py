@@ -1,0 +1,114 @@
+"""The rows of a task that are not held in memory: where the log has them, and what they add up to."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.chain.growth import LogPosition, records_since
+from robota.log.chain.reader import LineSpan
+from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
+from robota.log.record import PayloadError, Record, payload_of
+from robota.log.replay.branches import RecordSpan
+from robota.log.replay.closed_rows import closed_rows
+from robota.log.replay.request_account import ContextSize, RequestAccount, context_size_of, counted
+from robota.protocol.message import Message
+
+ROWS_IN_PAGE: Final = 100
+
+
+class RowPage(msgspec.Struct, frozen=True, gc=False):
+    """Rows that follow one another. Every record that tells of one of them stands in the `lines` of the log."""
+
+    first_ts: int
+    last_ts: int
+    count: int
+    lines: LineSpan
+
+
+class OlderRows(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows by page, what their requests used, and the context sizes that they tell, as far as these can still count.
+
+    `branch` are the numbers of the records that count, if somebody went back in the session.
+    """
+
+    pages: tuple[RowPage, ...] = ()
+    account: RequestAccount = RequestAccount()
+    sizes: tuple[ContextSize, ...] = ()
+    branch: tuple[RecordSpan, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return sum(page.count for page in self.pages)
+
+    @property
+    def last_ts(self) -> float:
+        """The `ts` of the newest of them; before all others if there is none."""
+        return self.pages[-1].last_ts if self.pages else float("-inf")
+
+
+class RowsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of rows, and how many there are before it."""
+
+    rows: tuple[Message, ...] = ()
+    older: int = 0
+
+
+def with_rows(older: OlderRows, rows: Sequence[tuple[Message, LineSpan]], branch: tuple[RecordSpan, ...]) -> OlderRows:
+    """The older rows with these, which come after them."""
+    batches = (rows[start : start + ROWS_IN_PAGE] for start in range(0, len(rows), ROWS_IN_PAGE))
+    closed = closed_rows(row for row, _ in rows)
+    sizes = [*older.sizes, *filter(None, map(context_size_of, closed))]
+    # Only what a reduction told can be undone, so nothing before the newest other size counts any more.
+    last = max((place for place, size in enumerate(sizes) if not size.reduction_id), default=0)
+    return OlderRows(
+        pages=(*older.pages, *map(_page_of, batches)),
+        account=counted(closed, older.account),
+        sizes=tuple(sizes[last:]),
+        branch=branch,
+    )
+
+
+def rows_before(log: Path, task_id: str, older: OlderRows, before_ts: int, most: int) -> RowsFound:
+    """The newest of the older rows with a `ts` less than this, read from the log. Raises `LogUnreadable`, OSError."""
+    found: list[Message] = []
+    left = sum(page.count for page in older.pages if page.first_ts < before_ts)
+    for page in reversed(older.pages):
+        if len(found) >= most:
+            break
+        if page.first_ts < before_ts:
+            rows = _rows_in(log, task_id, page, older.branch)
+            left -= page.count
+            found[:0] = [row for row in rows if row.ts < before_ts]
+    cut = max(0, len(found) - most)
+    return RowsFound(rows=tuple(found[cut:]), older=left + cut)
+
+
+def _page_of(rows: Sequence[tuple[Message, LineSpan]]) -> RowPage:
+    lines = LineSpan(min(span.start for _, span in rows), max(span.end for _, span in rows))
+    return RowPage(first_ts=rows[0][0].ts, last_ts=rows[-1][0].ts, count=len(rows), lines=lines)
+
+
+def _rows_in(log: Path, task_id: str, page: RowPage, branch: Sequence[RecordSpan]) -> tuple[Message, ...]:
+    rows: dict[int, Message] = {}
+    for grown in records_since(log, LogPosition(page.lines.start)):
+        if grown.position.offset > page.lines.end:
+            break
+        if not branch or any(grown.record.seq in span for span in branch):
+            _take(rows, task_id, page, grown.record)
+    return closed_rows(rows[ts] for ts in sorted(rows))
+
+
+def _take(rows: dict[int, Message], task_id: str, page: RowPage, record: Record) -> None:
+    try:
+        payload = payload_of(record) if record.kind in ("message", "messageText") else None
+    except PayloadError:
+        return
+    match payload:
+        case MessageRecord(task_id=task, message=row) if task == task_id and page.first_ts <= row.ts <= page.last_ts:
+            rows[row.ts] = row
+        case MessageTextRecord(task_id=task, ts=ts) if task == task_id and ts in rows:
+            rows[ts] = msgspec.structs.replace(rows[ts], text=(rows[ts].text or "") + payload.added)
+        case _:
+            pass

@@ -1,0 +1,240 @@
+"""The state of a session at a record of its log, so that only what follows must be read to go on.
+
+A snapshot holds nothing that the log does not tell, and what it holds is bounded: of the tasks the current one and
+those it works for, of their rows the newest, of their turns those that the model is shown.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from robota.log.chain.head import ChainHead
+from robota.log.chain.reader import LineSpan, Loaded
+from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
+from robota.log.kinds.conversation import CondenseRecord, CutRecord, Reduction, TruncateRecord
+from robota.log.kinds.session import NameRecord, SessionHeader
+from robota.log.record import kind_of, registered_kinds
+from robota.log.replay.branches import Jump, RecordSpan
+from robota.log.replay.context import ContextBase, Piece, Reduced, open_context_of
+from robota.log.replay.older_rows import OlderRows, with_rows
+from robota.log.replay.session import SessionFold, UnreadableRecord
+from robota.log.replay.task import TaskFold
+from robota.protocol.asks.kinds import RESUME_ASKS
+from robota.protocol.codec import encode, message_of
+from robota.protocol.conversation import ToolResultBlock, Turn
+from robota.protocol.message import Message, QueuedMessage, TodoItem
+from robota.protocol.state import is_request_row
+
+ROWS_KEPT: Final = 300
+CHARACTERS_KEPT: Final = 2_000_000
+
+
+class Segment(msgspec.Struct, frozen=True, gc=False):
+    """A part of the log, from the end of the segment before it, and the SHA-256 of its bytes."""
+
+    end: int
+    digest: str
+
+
+class StoredRow(msgspec.Struct, frozen=True, gc=False):
+    """A row as JSON, with fields of newer versions in their places."""
+
+    message: msgspec.Raw
+    lines: LineSpan
+
+
+class StoredReduction(msgspec.Struct, frozen=True, gc=False):
+    """A reduction as the payload of its record."""
+
+    after: int
+    kind: str
+    payload: msgspec.Raw
+
+
+class StoredPiece(msgspec.Struct, frozen=True, gc=False):
+    """A piece; `reduction` is the place of its reduction in the list of them."""
+
+    number: int
+    turn: Turn
+    reduction: int | None = None
+    cuts: dict[str, str] = {}
+
+
+class StoredContext(msgspec.Struct, frozen=True, kw_only=True):
+    """A `ContextBase`. A turn that is that of a piece is given by the place of the piece."""
+
+    recorded: int
+    last: Turn | None
+    pieces: list[StoredPiece]
+    turns: list[int | Turn]
+    reductions: list[StoredReduction]
+
+
+class StoredTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A `TaskFold`."""
+
+    task_id: str
+    mode: str
+    parent_task_id: str | None
+    older: OlderRows
+    rows: list[StoredRow]
+    context: StoredContext
+    undone: frozenset[str]
+    pins: frozenset[int]
+    todos: tuple[TodoItem, ...]
+    outcome: str | None
+    answers: list[AnswerRecord]
+    running: list[ToolStartRecord]
+    started: set[str]
+    results: list[ToolResultBlock]
+    files: dict[str, tuple[int, ...]]
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What reading the log up to `read` gave. `noted` is the note about the log that was found to be right then."""
+
+    read: Loaded
+    segments: tuple[Segment, ...]
+    noted: ChainHead | None
+    jumps: tuple[Jump, ...]
+    header: SessionHeader | None
+    renamed: NameRecord | None
+    queue: tuple[QueuedMessage, ...]
+    current_task_id: str | None
+    tasks: list[StoredTask]
+    left_tasks: frozenset[str]
+    problems: tuple[UnreadableRecord, ...]
+
+
+def bound_rows(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int = ROWS_KEPT) -> None:
+    """Let go of all but the newest rows of each task; where the log has the others is remembered."""
+    for task in fold.tasks.values():
+        stamps = sorted(task.messages)
+        old = stamps[: _first_kept([task.messages[ts] for ts in stamps], most_rows)]
+        if old:
+            rows = [(task.messages.pop(ts), task.spans.pop(ts)) for ts in old]
+            task.older = with_rows(task.older, rows, branch)
+            task.answers = {ts: answer for ts, answer in task.answers.items() if ts > task.older.last_ts}
+
+
+def _first_kept(rows: Sequence[Message], most_rows: int) -> int:
+    """The place of the oldest row that is held: the newest reply and what was asked last are always among them."""
+    start, room = len(rows), CHARACTERS_KEPT
+    while start and len(rows) - start < most_rows and room > 0:
+        start -= 1
+        room -= len(rows[start].text or "")
+    newest_request = next((place for place in reversed(range(len(rows))) if is_request_row(rows[place])), start)
+    newest_other = next((place for place in reversed(range(len(rows))) if rows[place].ask not in RESUME_ASKS), 0)
+    return min(start, newest_request, newest_other)
+
+
+def tasks_in(fold: SessionFold) -> list[StoredTask]:
+    """The current task and those it works for."""
+    found: dict[str, TaskFold] = {}
+    task = fold.tasks.get(fold.current_task_id or "")
+    while task is not None and task.task_id not in found:
+        found[task.task_id] = task
+        task = fold.tasks.get(task.parent_task_id or "")
+    return [_stored(each) for each in found.values()]
+
+
+def fold_from(snapshot: Snapshot) -> SessionFold:
+    """The state of the session, to be continued with the records behind the snapshot."""
+    fold = SessionFold()
+    fold.header, fold.renamed, fold.queue = snapshot.header, snapshot.renamed, snapshot.queue
+    fold.current_task_id, fold.left_tasks = snapshot.current_task_id, snapshot.left_tasks
+    fold.problems = list(snapshot.problems)
+    fold.tasks = {task.task_id: _restored(task) for task in snapshot.tasks}
+    return fold
+
+
+def _stored(task: TaskFold) -> StoredTask:
+    return StoredTask(
+        task_id=task.task_id,
+        mode=task.mode,
+        parent_task_id=task.parent_task_id,
+        older=task.older,
+        rows=[StoredRow(msgspec.Raw(encode(task.messages[ts])), task.spans[ts]) for ts in sorted(task.messages)],
+        context=_stored_context(task),
+        undone=task.undone,
+        pins=task.pins,
+        todos=task.todos,
+        outcome=task.outcome,
+        answers=list(task.answers.values()),
+        running=list(task.running.values()),
+        started=task.started,
+        results=task.results,
+        files=task.files,
+    )
+
+
+def _restored(stored: StoredTask) -> TaskFold:
+    task = TaskFold(stored.task_id)
+    task.mode, task.parent_task_id, task.outcome = stored.mode, stored.parent_task_id, stored.outcome
+    task.older = stored.older
+    for row in stored.rows:
+        message = message_of(msgspec.json.decode(row.message))
+        task.messages[message.ts] = message
+        task.spans[message.ts] = row.lines
+    task.base = _base(stored.context)
+    task.undone, task.pins, task.todos = stored.undone, stored.pins, stored.todos
+    task.answers = {answer.ts: answer for answer in stored.answers}
+    task.running = {call.call_id: call for call in stored.running}
+    task.started, task.results, task.files = stored.started, stored.results, stored.files
+    return task
+
+
+def _stored_context(task: TaskFold) -> StoredContext:
+    context = open_context_of(task.turns, task.reductions, task.base)
+    places = {id(piece.turn): place for place, piece in enumerate(context.pieces)}
+    numbers = {id(reduced.reduction): number for number, reduced in enumerate(context.reductions)}
+    return StoredContext(
+        recorded=context.recorded,
+        last=task.last_turn,
+        pieces=[
+            StoredPiece(
+                piece.number,
+                piece.turn,
+                None if piece.reduction is None else numbers[id(piece.reduction)],
+                piece.cuts,
+            )
+            for piece in context.pieces
+        ],
+        turns=[places.get(id(turn), turn) for turn in context.turns],
+        reductions=[
+            StoredReduction(each.after, kind_of(each.reduction), msgspec.Raw(each.reduction.to_json()))
+            for each in context.reductions
+        ],
+    )
+
+
+def _base(stored: StoredContext) -> ContextBase:
+    reductions = [Reduced(after=each.after, reduction=_reduction(each)) for each in stored.reductions]
+    pieces = [
+        Piece(
+            number=piece.number,
+            turn=piece.turn,
+            reduction=None if piece.reduction is None else _visible(reductions[piece.reduction].reduction),
+            cuts=piece.cuts,
+        )
+        for piece in stored.pieces
+    ]
+    return ContextBase(
+        recorded=stored.recorded,
+        last=stored.last,
+        pieces=tuple(pieces),
+        turns=tuple(pieces[turn].turn if isinstance(turn, int) else turn for turn in stored.turns),
+        reductions=tuple(reductions),
+    )
+
+
+def _reduction(stored: StoredReduction) -> Reduction:
+    payload = registered_kinds()[stored.kind].from_json(stored.payload)
+    assert isinstance(payload, CondenseRecord | TruncateRecord | CutRecord)
+    return payload
+
+
+def _visible(reduction: Reduction) -> CondenseRecord | TruncateRecord:
+    assert isinstance(reduction, CondenseRecord | TruncateRecord)
+    return reduction

@@ -1,0 +1,269 @@
+"""One task of a session as its records tell it."""
+
+from typing import assert_never
+
+import msgspec
+
+from robota.log.chain.reader import LineSpan
+from robota.log.kinds.calls import AnswerRecord, FileStampsRecord, ResultRecord, ToolEndRecord, ToolStartRecord
+from robota.log.kinds.conversation import (
+    CondenseRecord,
+    CutRecord,
+    MessageRecord,
+    MessageTextRecord,
+    PinRecord,
+    Reduction,
+    RestoreRecord,
+    TruncateRecord,
+    TurnRecord,
+)
+from robota.log.kinds.session import TodosRecord
+from robota.log.replay.closed_rows import closed_rows
+from robota.log.replay.context import (
+    ContextBase,
+    ModelContext,
+    Reduced,
+    model_context_of,
+    open_context_of,
+    reduction_id,
+    unanswered,
+    with_results,
+)
+from robota.log.replay.older_rows import OlderRows
+from robota.log.replay.request_account import TaskTotals, context_size_of, counted
+from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
+from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
+from robota.protocol.message import Message, TodoItem
+
+# What changes the state of one task while it runs.
+TaskPayload = (
+    MessageRecord
+    | MessageTextRecord
+    | TurnRecord
+    | CondenseRecord
+    | TruncateRecord
+    | CutRecord
+    | RestoreRecord
+    | PinRecord
+    | TodosRecord
+    | AnswerRecord
+    | ToolStartRecord
+    | ToolEndRecord
+    | ResultRecord
+    | FileStampsRecord
+)
+
+
+class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
+    """One task. `messages` are in the order of `ts`, each in its newest version; `outcome` is None until it ends.
+    `answers` are those of persons by the `ts` of the ask; `interrupted_calls` were started and have no end.
+
+    `mode` is empty if the record that began the task was lost. `turns` are all that were ever recorded; `conversation`
+    is what the model is shown of them; reductions that were `undone` no longer count. `results` are those of the last
+    reply that are in no turn yet, and `started_calls` those of its calls that were begun. `files` are the newest stamps
+    of what the model knows.
+
+    If the log was read from a snapshot on, `messages` are the newest, `older` tells of the others, and `turns` are
+    those after `base`.
+    """
+
+    task_id: str
+    mode: str = ""
+    parent_task_id: str | None = None
+    messages: tuple[Message, ...] = ()
+    older: OlderRows = OlderRows()
+    base: ContextBase | None = None
+    turns: tuple[Turn, ...] = ()
+    reductions: tuple[Reduced, ...] = ()
+    undone: frozenset[str] = frozenset()
+    pins: frozenset[int] = frozenset()
+    todos: tuple[TodoItem, ...] = ()
+    outcome: str | None = None
+    answers: dict[int, AnswerRecord] = {}
+    interrupted_calls: tuple[ToolStartRecord, ...] = ()
+    results: tuple[ToolResultBlock, ...] = ()
+    started_calls: frozenset[str] = frozenset()
+    files: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def pending_ask(self) -> Message | None:
+        """The last row, if it asks something that nobody answered before the task stopped."""
+        last = self.messages[-1] if self.messages else None
+        if last is None or last.ask is None or last.interrupted or last.is_answered or last.ts in self.answers:
+            return None
+        return last
+
+    @property
+    def waiting_ask(self) -> Message | None:
+        """What was asked last and nobody answered; offers to resume, which are made anew each time, are passed over."""
+        for row in reversed(self.messages):
+            if row.ask in RESUME_ASKS and not row.is_answered:
+                continue
+            is_open = row.ask in INTERACTIVE_ASKS | IDLE_ASKS and not row.is_answered and row.ts not in self.answers
+            return row if is_open else None
+        return None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether its result was there and nothing was asked of it since."""
+        last = next((row for row in reversed(self.messages) if row.ask not in RESUME_ASKS), None)
+        return last is not None and last.ask == "completion_result"
+
+    @property
+    def open_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls of the last reply that have no result."""
+        known = {result.tool_use_id for result in self.results}
+        last = self.turns[-1] if self.turns else self.base.last if self.base is not None else None
+        return tuple(call for call in unanswered(last) if call.id not in known)
+
+    def conversation(self) -> ModelContext:
+        """What the model is shown of the turns."""
+        conversation = model_context_of(self.turns, self.reductions, self.results, self.base)
+        conversation.pins = set(self.pins)
+        return conversation
+
+    def open_conversation(self) -> ModelContext:
+        """The same for a task that goes on: calls without a result may still get one."""
+        conversation = open_context_of(self.turns, self.reductions, self.base)
+        conversation.pins = set(self.pins)
+        return conversation
+
+    @property
+    def totals(self) -> TaskTotals:
+        """What its requests used so far, those for summaries as far as their cost is known."""
+        return counted(self.messages, self.older.account).totals
+
+    @property
+    def context_tokens(self) -> int:
+        """What of the window was filled when it was last known: by a request, or by a reduction after it."""
+        sizes = (*self.older.sizes, *filter(None, map(context_size_of, self.messages)))
+        return next((size.tokens for size in reversed(sizes) if size.reduction_id not in self.undone), 0)
+
+
+class BaseOutgrown(Exception):
+    """A record changes what a snapshot left out: the log has to be read from its beginning."""
+
+
+class TaskFold:
+    """A task while its records are read. `spans` says of each row which lines of the log tell of it."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        self.mode = ""
+        self.parent_task_id: str | None = None
+        self.older = OlderRows()
+        self.messages: dict[int, Message] = {}
+        self.spans: dict[int, LineSpan] = {}
+        self.base: ContextBase | None = None
+        self.turns: list[Turn] = []
+        self.reductions: list[Reduced] = []
+        self.undone: frozenset[str] = frozenset()
+        self.pins: frozenset[int] = frozenset()
+        self.todos: tuple[TodoItem, ...] = ()
+        self.outcome: str | None = None
+        self.answers: dict[int, AnswerRecord] = {}
+        self.running: dict[str, ToolStartRecord] = {}
+        self.started: set[str] = set()
+        self.results: list[ToolResultBlock] = []
+        self.files: dict[str, tuple[int, ...]] = {}
+
+    def take(self, payload: TaskPayload, span: LineSpan) -> None:
+        match payload:
+            case MessageRecord():
+                self._locate(payload.message.ts, span)
+                self.messages[payload.message.ts] = payload.message
+            case MessageTextRecord():
+                self._grow(payload, span)
+            case TurnRecord():
+                self._add(payload.turn)
+            case CondenseRecord() | TruncateRecord() | CutRecord() | RestoreRecord() | PinRecord():
+                self._take_reduction(payload)
+            case TodosRecord():
+                self.todos = payload.todos
+            case AnswerRecord():
+                self.answers[payload.ts] = payload
+            case ToolStartRecord() | ToolEndRecord() | ResultRecord() | FileStampsRecord():
+                self._take_call(payload)
+            case _:
+                assert_never(payload)
+
+    def _take_reduction(self, payload: Reduction | RestoreRecord | PinRecord) -> None:
+        match payload:
+            case RestoreRecord():
+                if self.base is not None and self.base.has(payload.id):
+                    raise BaseOutgrown
+                self.undone |= {payload.id}
+                self.reductions = [each for each in self.reductions if reduction_id(each.reduction) != payload.id]
+            case PinRecord():
+                self.pins = self.pins | {payload.turn} if payload.is_pinned else self.pins - {payload.turn}
+            case CondenseRecord() | TruncateRecord() | CutRecord():
+                self.reductions.append(Reduced(after=self.recorded, reduction=payload))
+            case _:
+                assert_never(payload)
+
+    def _take_call(self, payload: ToolStartRecord | ToolEndRecord | ResultRecord | FileStampsRecord) -> None:
+        match payload:
+            case ToolStartRecord():
+                self.running[payload.call_id] = payload
+                self.started.add(payload.call_id)
+            case ToolEndRecord():
+                self.running.pop(payload.call_id, None)
+            case ResultRecord():
+                self.results.append(payload.result)
+            case FileStampsRecord():
+                self.files.update(payload.files)
+            case _:
+                assert_never(payload)
+
+    def _add(self, turn: Turn) -> None:
+        """Take in a turn; one of the user has the results that were written before it."""
+        if isinstance(turn, AssistantTurn):
+            self.started.clear()
+        elif self.results:
+            turn = with_results(turn, self.results, self.last_turn)
+        self.results.clear()
+        self.turns.append(turn)
+
+    def _grow(self, payload: MessageTextRecord, span: LineSpan) -> None:
+        self._locate(payload.ts, span)
+        row = self.messages.get(payload.ts)
+        if row is not None:
+            self.messages[payload.ts] = msgspec.structs.replace(row, text=(row.text or "") + payload.added)
+
+    def _locate(self, ts: int, span: LineSpan) -> None:
+        if ts <= self.older.last_ts:
+            raise BaseOutgrown
+        first = self.spans.get(ts)
+        self.spans[ts] = span if first is None else LineSpan(first.start, span.end)
+
+    @property
+    def recorded(self) -> int:
+        """How many turns there ever were."""
+        return len(self.turns) + (self.base.recorded if self.base is not None else 0)
+
+    @property
+    def last_turn(self) -> Turn | None:
+        if self.turns:
+            return self.turns[-1]
+        return self.base.last if self.base is not None else None
+
+    def history(self) -> ReplayedTask:
+        return ReplayedTask(
+            task_id=self.task_id,
+            mode=self.mode,
+            parent_task_id=self.parent_task_id,
+            messages=closed_rows([self.messages[ts] for ts in sorted(self.messages)]),
+            older=self.older,
+            base=self.base,
+            turns=tuple(self.turns),
+            reductions=tuple(self.reductions),
+            undone=self.undone,
+            pins=self.pins,
+            todos=self.todos,
+            outcome=self.outcome,
+            answers=self.answers,
+            interrupted_calls=tuple(self.running.values()),
+            results=tuple(self.results),
+            started_calls=frozenset(self.started),
+            files=self.files,
+        )

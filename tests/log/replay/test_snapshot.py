@@ -1,0 +1,239 @@
+"""Opening a session from a snapshot: the same session as from the whole log, whatever stands in either."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from robota.log.chain.head import ChainHead
+from robota.log.chain.reader import LOG_NAME, load
+from robota.log.kinds.conversation import CondenseRecord, MessageRecord, MessageTextRecord, RestoreRecord, TurnRecord
+from robota.log.kinds.rewinds import RewindRecord
+from robota.log.kinds.session import EndRecord, TaskRecord
+from robota.log.record import Payload, kind_of
+from robota.log.replay.older_rows import rows_before
+from robota.log.replay.reading import LogReading
+from robota.log.replay.session import ReplayedSession, replay
+from robota.log.replay.task import ReplayedTask
+from robota.protocol.conversation import TextBlock, UserTurn
+from robota.protocol.message import Message
+from tests.log.replay.test_reading import damage, entries, lines_of, tasks
+
+KEPT = 2
+requests = st.builds(
+    Message,
+    ts=st.integers(0, 12),
+    type=st.just("say"),
+    say=st.just("api_req_started"),
+    text=st.sampled_from(['{"cost":1}', '{"tokensIn":3,"cost":null}', '{"tokensIn":5,"cacheReads":2,"cost":2}', "{}"]),
+)
+condensed = st.builds(
+    Message,
+    ts=st.integers(0, 12),
+    type=st.just("say"),
+    say=st.just("condense_context"),
+    context_condense=st.builds(
+        lambda name, tokens: {"condenseId": name, "newContextTokens": tokens, "cost": 0.5},
+        st.sampled_from(["c1", "c2"]),
+        st.integers(0, 9),
+    ),
+)
+accounts = st.builds(MessageRecord, task_id=tasks, message=requests | condensed)
+sealed_entries = st.lists(entries | accounts.map(lambda payload: (kind_of(payload), payload.to_json())), max_size=24)
+
+
+def reading(snapshot: Path | None, growth: int = 1) -> LogReading:
+    return LogReading(snapshot, rows_kept=KEPT, growth=growth)
+
+
+def opened(log: Path, snapshot: Path | None) -> ReplayedSession:
+    read = reading(snapshot)
+    read.read(log)
+    return read.session()
+
+
+def told(log: Path, task: ReplayedTask | None) -> Any:
+    """All that a task is taken up with, its rows in one."""
+    if task is None:
+        return None
+    first = task.messages[0].ts if task.messages else 0
+    older = rows_before(log, task.task_id, task.older, first, 1_000)
+    assert len(older.rows) == task.older.count and older.older == 0
+    closed, going_on = task.conversation(), task.open_conversation()
+    return (
+        [*older.rows, *task.messages],
+        [(each.pieces, each.turns, each.reductions, each.recorded, each.pins) for each in (closed, going_on)],
+        (task.task_id, task.mode, task.parent_task_id, task.outcome, task.todos, task.undone),
+        (task.open_calls, task.results, task.started_calls, task.interrupted_calls, task.files),
+        (task.totals, task.context_tokens, task.pending_ask, task.waiting_ask, task.is_complete),
+    )
+
+
+def same(log: Path, session: ReplayedSession, whole: ReplayedSession) -> None:
+    assert (session.header, session.name, session.queue) == (whole.header, whole.name, whole.queue)
+    assert (session.current_task_id, session.problems) == (whole.current_task_id, whole.problems)
+    assert told(log, session.current) == told(log, whole.current)
+    assert told(log, session.root) == told(log, whole.root)
+
+
+@given(sealed_entries, st.lists(st.integers(0, 24), max_size=3).map(sorted), st.integers(0, 24), damage, damage)
+def test_a_session_is_the_same_from_any_snapshot_of_its_log(
+    sealed: list[tuple[str, bytes]], cuts: list[int], place: int, in_the_middle: bytes, at_the_end: bytes
+) -> None:
+    lines = lines_of(sealed)
+    lines.insert(place, in_the_middle)
+    with tempfile.TemporaryDirectory() as name:
+        log, snapshot = Path(name) / LOG_NAME, Path(name) / "snapshot"
+        for cut in cuts:
+            log.write_bytes(b"".join(lines[:cut]))
+            reading(snapshot).read(log)
+        log.write_bytes(b"".join(lines) + at_the_end)
+        whole = load(log)
+        read = reading(snapshot)
+        loaded = read.read(log)
+        same(log, read.session(), replay(whole.records))
+        assert read.old_part_is_unchanged(log)
+        same(log, opened(log, None), replay(whole.records))
+    assert (loaded.problems, loaded.head_hash, loaded.texts) == (whole.problems, whole.head_hash, whole.texts)
+    assert (loaded.last_seq, loaded.last_ts, loaded.length) == (whole.last_seq, whole.last_ts, whole.length)
+
+
+@given(sealed_entries.filter(bool), st.integers(0, 100_000), st.integers(0, 255))
+@example([("name", b'{"name":"x"}')], 10, 0)
+def test_a_snapshot_that_was_changed_does_not_count(sealed: list[tuple[str, bytes]], place: int, byte: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        log, snapshot = Path(name) / LOG_NAME, Path(name) / "snapshot"
+        log.write_bytes(b"".join(lines_of(sealed)))
+        reading(snapshot).read(log)
+        data = bytearray(snapshot.read_bytes())
+        data[place % len(data)] = byte
+        snapshot.write_bytes(data)
+        same(log, opened(log, snapshot), replay(load(log).records))
+
+
+@given(sealed_entries, sealed_entries.filter(bool))
+def test_the_snapshot_of_another_log_does_not_count(
+    sealed: list[tuple[str, bytes]], other: list[tuple[str, bytes]]
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        log, snapshot = Path(name) / LOG_NAME, Path(name) / "snapshot"
+        log.write_bytes(b"".join(lines_of(other)))
+        reading(snapshot).read(log)
+        log.write_bytes(b"".join(lines_of(sealed)))
+        same(log, opened(log, snapshot), replay(load(log).records))
+
+
+def message(ts: int, text: str = "words", say: str = "text", task: str = "a") -> MessageRecord:
+    return MessageRecord(task_id=task, message=Message(ts=ts, type="say", say=say, text=text))
+
+
+def turn(text: str) -> TurnRecord:
+    return TurnRecord(task_id="a", turn=UserTurn(content=(TextBlock(text=text),)))
+
+
+SUMMARY = CondenseRecord(
+    task_id="a", condense_id="c", trigger="auto", first=0, end=2, put=UserTurn(content=(TextBlock(text="in short"),))
+)
+REQUESTS = [message(ts, '{"tokensIn":4,"cost":1}', "api_req_started") for ts in (1, 2)]
+ROWS = [message(ts) for ts in range(3, 9)]
+BEGUN = [TaskRecord(task_id="a", mode="code")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param([*REQUESTS, *ROWS], [message(1, '{"cost":5}', "api_req_started")], id="an old row changes"),
+        pytest.param(
+            [*REQUESTS, *ROWS], [MessageTextRecord(task_id="a", ts=3, added="!")], id="text comes for an old row"
+        ),
+        pytest.param(
+            [turn("one"), turn("two"), SUMMARY], [RestoreRecord(task_id="a", id="c"), turn("three")], id="undone"
+        ),
+        pytest.param([turn("one"), turn("two")], [SUMMARY, RestoreRecord(task_id="a", id="c")], id="done and undone"),
+        pytest.param(
+            [*BEGUN, TaskRecord(task_id="b", mode="ask")],
+            [TaskRecord(task_id="c", mode="ask", parent_task_id="a"), EndRecord(task_id="c", outcome="completed")],
+            id="a subtask of a task that was left",
+        ),
+        pytest.param(
+            [*BEGUN, message(1), TaskRecord(task_id="b", mode="ask")], [message(2)], id="a task that was left goes on"
+        ),
+        pytest.param(
+            [*BEGUN, *ROWS],
+            [RewindRecord(rewind_id="r", action="restore", to=3), message(20)],
+            id="somebody goes back to before the snapshot",
+        ),
+        pytest.param(
+            [
+                *BEGUN,
+                *ROWS,
+                RewindRecord(rewind_id="r", action="restore", to=3),
+                *(message(ts) for ts in range(20, 26)),
+            ],
+            [message(30)],
+            id="somebody went back before the snapshot",
+        ),
+        pytest.param([*REQUESTS, *ROWS], [message(20)], id="the newest request is far from the end"),
+    ],
+)
+def test_what_concerns_the_part_before_the_snapshot_is_not_lost(
+    tmp_path: Path, before: list[Payload], after: list[Payload]
+) -> None:
+    lines = lines_of([(kind_of(each), each.to_json()) for each in (*before, *after)])
+    log, snapshot = tmp_path / LOG_NAME, tmp_path / "snapshot"
+    log.write_bytes(b"".join(lines[: len(before)]))
+    reading(snapshot).read(log)
+    log.write_bytes(b"".join(lines))
+    session = opened(log, snapshot)
+    same(log, session, replay(load(log).records))
+    # The end of the newest reply is looked for in the rows at hand.
+    task = session.root
+    assert task is None or task.older.account.requests < 2
+
+
+def rows(count: int) -> list[tuple[str, bytes]]:
+    messages = (Message(ts=ts, type="say", say="text", text=f"row {ts}") for ts in range(1, count + 1))
+    return [("message", MessageRecord(task_id="a", message=message).to_json()) for message in messages]
+
+
+def test_only_what_follows_the_snapshot_is_read(tmp_path: Path) -> None:
+    log, snapshot = tmp_path / LOG_NAME, tmp_path / "snapshot"
+    lines = lines_of(rows(50))
+    log.write_bytes(b"".join(lines[:40]))
+    reading(snapshot).read(log)
+    # Whoever reads the old part stumbles over this; the end of the old part is as it was.
+    log.write_bytes(b"x" * len(b"".join(lines[:39])) + b"".join(lines[39:]))
+    read = reading(snapshot)
+    assert read.read(log).problems == ()
+    task = read.session().root
+    assert task is not None and [row.ts for row in task.messages] == [49, 50] and task.older.count == 48
+    assert not read.old_part_is_unchanged(log) and not snapshot.exists()
+    assert reading(snapshot).read(log).problems
+
+
+def test_older_rows_come_page_by_page_from_the_newest_on(tmp_path: Path) -> None:
+    log = tmp_path / LOG_NAME
+    log.write_bytes(b"".join(lines_of(rows(1_000))))
+    task = opened(log, None).root
+    assert task is not None
+    before, seen = task.messages[0].ts, [row.ts for row in task.messages]
+    while (found := rows_before(log, "a", task.older, before, 170)).rows:
+        assert len(found.rows) == min(170, before - 1) and found.older == found.rows[0].ts - 1
+        before = found.rows[0].ts
+        seen[:0] = [row.ts for row in found.rows]
+    assert seen == list(range(1, 1_001))
+
+
+def test_a_log_that_is_not_the_noted_one_is_told_from_a_snapshot_too(tmp_path: Path) -> None:
+    log, snapshot = tmp_path / LOG_NAME, tmp_path / "snapshot"
+    log.write_bytes(b"".join(lines_of(rows(9))))
+    records = load(log).records
+    fourth = ChainHead(4, records[3].hash)
+    for noted, is_own in ((fourth, True), (ChainHead(4, "f" * 64), False), (ChainHead(12, "f" * 64), False)):
+        LogReading(snapshot, None, growth=1).read(log)
+        read = LogReading(snapshot, noted)
+        read.read(log)
+        assert read.is_own is is_own
