@@ -1,9 +1,10 @@
 """Opens a session: settles every choice first, then makes the log and puts the services together."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -68,6 +69,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
         """Show where the session stood, if it is not a new one, and ask whether its task goes on."""
         if self.taken_up is not None:
             await self.session.take_up(self.taken_up.session, self.taken_up.left_ms)
+            if self.taken_up.damage_in_old_part is not None:
+                _look_beside(self.taken_up.damage_in_old_part, self.session.warn)
 
     async def close(self) -> None:
         """End what runs, then release the log. A step that hangs is not waited for."""
@@ -80,6 +83,22 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
             self.sandbox.close()
         await _within_limit(self.services.model.provider.close())
         self.log.close()
+
+
+def _look_beside(look: Callable[[], tuple[str, ...]], warn: Callable[[str], None]) -> None:
+    """Look for damage while the session goes on. Whoever leaves does not wait for it."""
+    loop = asyncio.get_running_loop()
+
+    def tell(warnings: tuple[str, ...]) -> None:
+        for warning in warnings:
+            warn(warning)
+
+    def run() -> None:
+        warnings = look()
+        with suppress(RuntimeError):  # the session is over
+            loop.call_soon_threadsafe(tell, warnings)
+
+    Thread(target=run, name="log-check", daemon=True).start()
 
 
 async def _within_limit(step: Awaitable[None]) -> None:

@@ -1,5 +1,6 @@
 """Keeps the snapshot of a session that is being written close to the end of its log."""
 
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
@@ -12,6 +13,12 @@ SNAPSHOTS = "snapshots"
 def snapshot_path(user_directory: Path, session_directory: Path) -> Path:
     """Where the snapshot of a session is kept: outside the workspace, where no repository can plant one."""
     return user_directory / SNAPSHOTS / note_name(session_directory.resolve())
+
+
+def drop_snapshot(user_directory: Path, session_directory: Path) -> None:
+    """Remove the snapshot of a session that is to be deleted, if it has one. `session_directory` still has its name."""
+    with suppress(OSError):
+        snapshot_path(user_directory, session_directory).unlink(missing_ok=True)
 
 
 class SnapshotKeeper:

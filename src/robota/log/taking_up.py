@@ -28,7 +28,7 @@ CHANGED: Final = (
 class TakenUp(msgspec.Struct, frozen=True, kw_only=True):
     """A session whose log is open again. `left_ms` is when its last record was written.
 
-    Of a long log only the end was read. `damage_in_old_part` looks through the rest, which takes its time, and gives
+    If only the end of the log was read, `damage_in_old_part` looks through the rest, which takes its time, and gives
     the lines to tell the person if it is no longer as it was.
     """
 
@@ -37,7 +37,7 @@ class TakenUp(msgspec.Struct, frozen=True, kw_only=True):
     session: ReplayedSession
     left_ms: int
     notices: tuple[str, ...] = ()
-    damage_in_old_part: Callable[[], tuple[str, ...]] = tuple
+    damage_in_old_part: Callable[[], tuple[str, ...]] | None = None
 
 
 def take_up_session(
@@ -72,7 +72,7 @@ def take_up_session(
         session=session,
         left_ms=loaded.last_ts,
         notices=(*_damage(loaded.problems), *_rewriting(reading, head_file)),
-        damage_in_old_part=partial(_damage_in_old_part, reading, log.path),
+        damage_in_old_part=partial(_damage_in_old_part, reading, log.path) if reading.has_old_part else None,
     )
 
 

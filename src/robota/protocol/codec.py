@@ -108,16 +108,22 @@ def _fold_event(raw: dict[str, Any], shape: Any) -> dict[str, Any]:
     folded = dict(_fold(raw, shape))
     if isinstance(folded.get("message"), dict):
         folded["message"] = _fold_message(folded["message"])
+    if isinstance(folded.get("messages"), list):
+        folded["messages"] = _fold_messages(folded["messages"])
     state = folded.get("state")
     if isinstance(state, dict):
         state = dict(_fold(state, SessionState))
         rows = state.get("clineMessages")
         if isinstance(rows, list):
-            state["clineMessages"] = [_fold_message(row) if isinstance(row, dict) else row for row in rows]
+            state["clineMessages"] = _fold_messages(rows)
         folded["state"] = state
     if isinstance(folded.get("view"), dict):
         folded["view"] = _fold_view(folded["view"])
     return folded
+
+
+def _fold_messages(rows: list[Any]) -> list[Any]:
+    return [_fold_message(row) if isinstance(row, dict) else row for row in rows]
 
 
 def _fold_message(raw: dict[str, Any]) -> dict[str, Any]:

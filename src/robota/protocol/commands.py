@@ -153,6 +153,16 @@ class ShowRewindDiff(ClientCommand, frozen=True, kw_only=True, tag="rewindDiff")
     number: int | None = None
 
 
+class OlderRowsRequest(ClientCommand, frozen=True, kw_only=True, tag="olderRows"):
+    """Ask for the newest rows of the task before the row `before_ts`, or the newest of all; answered with `olderRows`.
+
+    At most `limit` come, and never more than 1,000.
+    """
+
+    before_ts: int | None = None
+    limit: int = 100
+
+
 class GoBack(ClientCommand, frozen=True, kw_only=True):
     """Answered with `rewindPreview` if `is_preview`, and nothing changes; else with `rewound`.
 
@@ -209,6 +219,7 @@ Command = (
     | RewindTo
     | UndoRewind
     | RedoRewind
+    | OlderRowsRequest
 )
 
 

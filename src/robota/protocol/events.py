@@ -32,7 +32,10 @@ class McpServerState(Value, frozen=True, kw_only=True):
 
 
 class SessionState(OpenValue, frozen=True, kw_only=True):
-    """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows."""
+    """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows.
+
+    Of a long task these are the newest rows. There are `older_rows` before them, which come with `olderRows`.
+    """
 
     session_id: str
     cwd: str
@@ -40,6 +43,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     mode: str
     permission_mode: PermissionMode
     cline_messages: tuple[Message, ...] = ()
+    older_rows: int = 0
     current_task_id: str | None = None
     message_queue: tuple[QueuedMessage, ...] = ()
     todos: tuple[TodoItem, ...] = ()
@@ -362,6 +366,14 @@ class Rewound(EngineEvent, frozen=True, kw_only=True, tag="rewound"):
     request_id: str | None = None
 
 
+class OlderRows(TaskEvent, frozen=True, kw_only=True, tag="olderRows"):
+    """Rows of the task that a client asked for, in order; there are `older_rows` more before them."""
+
+    messages: tuple[Message, ...]
+    older_rows: int = 0
+    request_id: str | None = None
+
+
 class UnknownEvent(EngineEvent, frozen=True, kw_only=True, tag="unknown"):
     """An event of a newer engine; `data` is the whole object as it came."""
 
@@ -409,5 +421,6 @@ Event = (
     | RewindDiff
     | RewindPreview
     | Rewound
+    | OlderRows
     | UnknownEvent
 )

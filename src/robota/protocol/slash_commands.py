@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from robota.protocol.events import CondensePreview, ContextUpdate
+from robota.protocol.events import CondensePreview, ContextUpdate, OlderRows
 from robota.protocol.rewind import RewindResult
 from robota.protocol.views import View
 from robota.protocol.wire import OpenValue, Value
@@ -112,6 +112,12 @@ class PreviewShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="condense
     preview: CondensePreview
 
 
+class RowsShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="rows"):
+    """Rows of the conversation, and how many there are before them."""
+
+    rows: OlderRows
+
+
 class CommandList(CommandOutcomeValue, frozen=True, kw_only=True, tag="commands"):
     """Every command of the session."""
 
@@ -140,6 +146,7 @@ CommandOutcome = (
     | ContextShown
     | PreviewShown
     | RewindShown
+    | RowsShown
     | CommandList
     | ClientClosed
     | SessionWanted

@@ -14,7 +14,7 @@ from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.transcript import Transcript
 from robota.clients.render.approval_lines import choice_lines, cut, reason_lines, subject_lines
-from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
+from robota.clients.render.command_text import conversation_lines
 from robota.clients.render.past_rows import past_rows
 from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
 from robota.clients.render.view_lines import whole_view
@@ -61,6 +61,7 @@ from robota.protocol.slash_commands import (
     ContextShown,
     PreviewShown,
     RewindShown,
+    RowsShown,
     SessionWanted,
     typed_command,
 )
@@ -181,7 +182,8 @@ class Conversation:
     async def _taken_up(self, message: Message, prompt: str | None) -> None:
         """Show the end of what another process did, and go on from what is asked now."""
         self._transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
-        self._show_lines(past_rows(tuple(self._view.rows)))
+        older = self._view.session.older_rows if self._view.session is not None else 0
+        self._show_lines(past_rows(tuple(self._view.rows), older))
         asked = ask_of(message) or QuestionAsk(question=message.text or "")
         if prompt is not None:
             self._asked = None
@@ -342,10 +344,8 @@ class Conversation:
         match outcome:
             case CommandShown(view=view):
                 self._show_lines(whole_view(view, width=self._lines.width))
-            case ContextShown():
-                self._show_lines(ledger_lines(outcome.update, self._lines.width, whole=outcome.is_whole))
-            case PreviewShown(preview=preview):
-                self._show_lines(condense_preview_lines(preview, self._lines.width))
+            case ContextShown() | PreviewShown() | RowsShown():
+                self._show_lines(conversation_lines(outcome, self._lines.width))
             case CommandChoice() as choice:
                 await self._choose(choice)
             case RewindShown():

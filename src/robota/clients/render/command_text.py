@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
+from robota.clients.render.past_rows import past_rows
 from robota.clients.render.rewind_lines import preview_lines, result_lines
 from robota.clients.render.view_lines import whole_view
-from robota.clients.terminal.line import INSET
+from robota.clients.terminal.line import INSET, Line
 from robota.protocol.slash_commands import (
     ClientClosed,
     CommandChoice,
@@ -18,6 +19,7 @@ from robota.protocol.slash_commands import (
     ContextShown,
     PreviewShown,
     RewindShown,
+    RowsShown,
     SessionWanted,
 )
 
@@ -29,18 +31,29 @@ def command_text(outcome: CommandOutcome) -> str:
             return "\n".join(line.text.removeprefix(INSET) for line in whole_view(view))
         case CommandChoice(title=title, options=options):
             return "\n".join((title, *(f"{option.line}  {option.detail}".rstrip() for option in options)))
-        case ContextShown(update=update, is_whole=is_whole):
-            return "\n".join(line.text for line in ledger_lines(update, whole=is_whole))
+        case ContextShown() | PreviewShown() | RowsShown():
+            return "\n".join(line.text for line in conversation_lines(outcome))
         case RewindShown():
             return "\n".join(_rewind_lines(outcome))
-        case PreviewShown(preview=preview):
-            return "\n".join(line.text for line in condense_preview_lines(preview))
         case CommandList(commands=commands):
             return "\n".join(f"/{command.name}  {command.description}" for command in commands)
         case SessionWanted():
             return f"To go on there: {_command_line(outcome)}"
         case CommandStarted() | ClientClosed():
             return ""
+        case never:
+            assert_never(never)
+
+
+def conversation_lines(outcome: ContextShown | PreviewShown | RowsShown, width: int | None = None) -> Iterable[Line]:
+    """What a command shows of the conversation, as lines."""
+    match outcome:
+        case ContextShown():
+            return ledger_lines(outcome.update, width, whole=outcome.is_whole)
+        case PreviewShown():
+            return condense_preview_lines(outcome.preview, width)
+        case RowsShown(rows=page):
+            return past_rows(page.messages, page.older_rows, len(page.messages))
         case never:
             assert_never(never)
 

@@ -1,4 +1,4 @@
-"""The end of a conversation that another process led, as it looked there: a few rows, as lines."""
+"""Rows of a conversation that was led before, as lines: what was said word for word, what was done in a line."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -15,13 +15,16 @@ SPOKEN: Final = frozenset({"text", "completion_result"})
 TAB: Final = frozenset("\t")
 
 
-def past_rows(rows: Sequence[Message]) -> Iterator[Line]:
-    """The lines of the newest rows. What is still asked is left out: it is asked anew."""
+def past_rows(rows: Sequence[Message], older: int, most: int = ROWS_SHOWN) -> Iterator[Line]:
+    """The lines of the newest rows; there are `older` ones before them. What is still asked is left out."""
     shown = [row for row in rows if _is_shown(row)]
-    if len(shown) > ROWS_SHOWN:
-        yield Line(f"({len(shown) - ROWS_SHOWN} earlier lines: robota sessions show)", DIM)
-    first = rows[0].ts if rows else 0
-    for row in shown[-ROWS_SHOWN:]:
+    if len(shown) > most:
+        yield Line("(There is more before this: /history shows it.)", DIM)
+    elif older and rows:
+        yield Line(f"({older:,} rows before this: /history {len(rows)} {rows[0].ts})", DIM)
+    # The first row of all is what the person asked.
+    first = rows[0].ts if rows and not older else 0
+    for row in shown[-most:]:
         if row.say == "user_feedback" or row.ts == first:
             yield from _said(row, "> ", BOLD)
         elif row.say in SPOKEN:

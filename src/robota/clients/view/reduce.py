@@ -15,6 +15,7 @@ from robota.protocol.events import (
     MessageCreated,
     MessageUpdated,
     Notice,
+    OlderRows,
     PartialMessage,
     QueuedMessagesUpdated,
     RetryScheduled,
@@ -67,6 +68,16 @@ def _state(view: ViewModel, event: State) -> ViewModel:
         queue=state.message_queue,
         todos=state.todos,
     )
+
+
+def _older_rows(view: ViewModel, event: OlderRows) -> ViewModel:
+    """Rows that come right before those that are known; others are for the one who asked."""
+    session = view.session
+    is_before = session is not None and session.older_rows == event.older_rows + len(event.messages)
+    if session is None or not is_before or session.current_task_id != event.task_id:
+        return view
+    rows = rows_of((*event.messages, *view.rows))
+    return replace(view, rows=rows, session=replace(session, older_rows=event.older_rows))
 
 
 def _message_created(view: ViewModel, event: MessageCreated) -> ViewModel:
@@ -225,6 +236,7 @@ NO_TEXT: Final = StreamedText()
 
 STEPS: Final[dict[type, Callable[[ViewModel, Any], ViewModel]]] = {
     State: _state,
+    OlderRows: _older_rows,
     MessageCreated: _message_created,
     MessageUpdated: _message_updated,
     PartialMessage: _delta,

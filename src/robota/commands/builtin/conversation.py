@@ -1,25 +1,34 @@
-"""Commands about the conversation itself: help, a new one, leaving, trying again."""
+"""Commands about the conversation itself: help, what was said before, a new one, leaving, trying again."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-from robota.commands.command import SlashCommand, told
+from robota.commands.command import SlashCommand, told, wrong_arguments
 from robota.engine.session.session import Session
-from robota.protocol.commands import ClearTask, Refused, RetryNow
+from robota.protocol.commands import ClearTask, OlderRowsRequest, Refused, RetryNow
 from robota.protocol.slash_commands import (
     ClientClosed,
     CommandOutcome,
     CommandShown,
     CommandStarted,
+    RowsShown,
     SlashCommandInfo,
     SubcommandInfo,
 )
 from robota.protocol.views import TableView
 
+HISTORY_ROWS: Final = 100
+HISTORY: Final = SlashCommandInfo(
+    name="history",
+    argument_hint="[COUNT [ROW]]",
+    description="what was said and done so far: the newest rows, or those before a row",
+)
+
 
 def conversation_commands(
     session: Session, all_commands: Callable[[], Sequence[SlashCommand]]
 ) -> Iterable[SlashCommand]:
-    """`/help`, `/clear`, `/retry` and `/exit`. `all_commands` gives what there is to help with."""
+    """`/help`, `/history`, `/clear`, `/retry` and `/exit`. `all_commands` gives what there is to help with."""
 
     async def help(arguments: str) -> CommandOutcome | Refused:
         infos = [command.info for command in all_commands()]
@@ -34,6 +43,14 @@ def conversation_commands(
     def names(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
         infos = (command.info for command in all_commands()) if not before else ()
         return (SubcommandInfo(name=info.name, description=info.description) for info in infos)
+
+    async def history(arguments: str) -> CommandOutcome | Refused:
+        words = arguments.split()
+        if len(words) > 2 or not all(word.isascii() and word.isdecimal() for word in words):
+            return wrong_arguments(HISTORY, "Say how many rows, and before which one.")
+        limit, before = (*map(int, words), *(HISTORY_ROWS, 0)[len(words) :])
+        rows = await session.older_rows(OlderRowsRequest(limit=limit, before_ts=before or None))
+        return rows if isinstance(rows, Refused) else RowsShown(rows=rows)
 
     async def clear(arguments: str) -> CommandOutcome | Refused:
         receipt = await session.submit(ClearTask())
@@ -53,6 +70,7 @@ def conversation_commands(
         run=help,
         complete=names,
     )
+    yield SlashCommand(info=HISTORY, run=history)
     yield SlashCommand(
         info=SlashCommandInfo(
             name="clear",

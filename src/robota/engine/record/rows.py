@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -12,8 +12,15 @@ from robota.protocol.events import Event, MessageCreated, MessageUpdated, Partia
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, StateTracker
 
+if TYPE_CHECKING:
+    from robota.log.replay.row_pages import RowPages
+
 # A streaming row is written to the log at most this often: a crash loses no more than that of an answer.
 SNAPSHOT_SECONDS: Final = 0.5
+
+
+# So many rows a client is told at once; it asks for older ones.
+STATE_ROWS: Final = 300
 
 
 class Rows:
@@ -25,10 +32,14 @@ class Rows:
         journal: Journal,
         bus: EventBus,
         messages: Sequence[Message] = (),
+        older: "RowPages | None" = None,
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`clock` gives seconds; it decides when a streaming row is written to the log again."""
+        """`older` are rows before `messages` that only the log has. `clock` gives seconds; it decides when a streaming
+        row is written to the log again.
+        """
+        self.older = older
         self.task_id = task_id
         self._clock = clock
         self._journal = journal
@@ -39,6 +50,15 @@ class Rows:
     @property
     def messages(self) -> Sequence[Message]:
         return self._tracker.messages
+
+    def newest(self, most: int = STATE_ROWS) -> tuple[Message, ...]:
+        """The newest rows."""
+        return tuple(self.messages[-most:])
+
+    @property
+    def count(self) -> int:
+        """How many rows there are, those that only the log has included."""
+        return len(self.messages) + (self.older.count if self.older is not None else 0)
 
     @property
     def info(self) -> AgentStateInfo:

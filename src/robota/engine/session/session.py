@@ -36,6 +36,7 @@ from robota.protocol.commands import (
     ListRewindPoints,
     ListSlashCommands,
     NewTask,
+    OlderRowsRequest,
     PinTurn,
     QueueMessage,
     Receipt,
@@ -55,6 +56,7 @@ from robota.protocol.commands import (
 from robota.protocol.events import (
     Event,
     Notice,
+    OlderRows,
     QueuedMessagesUpdated,
     Sandbox,
     SessionState,
@@ -133,6 +135,7 @@ class Session:
             RewindTo: self._obey_about_rewind,
             UndoRewind: self._obey_about_rewind,
             RedoRewind: self._obey_about_rewind,
+            OlderRowsRequest: self._send_older_rows,
         }
         self._journal.write(_header(options))
 
@@ -163,13 +166,15 @@ class Session:
         """Everything a client needs to start drawing, as it is now."""
         runtime, options = self._shown, self._options
         shown = self._runner.current or self._runner.paused
+        rows = runtime.rows.newest() if runtime else ()
         return SessionState(
             session_id=options.session_id,
             cwd=str(options.cwd),
             model=options.model,
             mode=runtime.mode if runtime else options.mode,
             permission_mode=options.permission_mode,
-            cline_messages=tuple(runtime.rows.messages) if runtime else (),
+            cline_messages=rows,
+            older_rows=runtime.rows.count - len(rows) if runtime else 0,
             current_task_id=runtime.task_id if runtime else None,
             message_queue=self._queue.entries,
             todos=shown.todos if shown else (),
@@ -207,6 +212,10 @@ class Session:
         """What confines commands has been found out."""
         self._sandbox = Sandbox(kind=kind, reason=reason)
         self._bus.emit(self._sandbox)
+
+    def warn(self, text: str) -> None:
+        """Tell every client something a person should know."""
+        self._bus.emit(Notice(level="warning", text=text))
 
     async def close(self) -> None:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
@@ -398,6 +407,19 @@ class Session:
         self._send_state()
         if PermissionMode.BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
             self._bus.emit(Notice(level="info", text=SANDBOX_STAYS[self._services.processes.is_sandboxed]))
+        return Accepted()
+
+    async def older_rows(self, request: OlderRowsRequest) -> OlderRows | Refused:
+        """A page of the rows of the task."""
+        from robota.engine.session.older_rows import page_of
+
+        return await page_of(self._shown.rows, self._journal.path, request) if self._shown else NO_TASK
+
+    async def _send_older_rows(self, request: OlderRowsRequest) -> Receipt:
+        found = await self.older_rows(request)
+        if isinstance(found, Refused):
+            return found
+        self._bus.emit(found)
         return Accepted()
 
     @property

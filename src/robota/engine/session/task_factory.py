@@ -57,8 +57,8 @@ class TaskFactory:
         identity = task_id or f"task-{self._journal.next_ts()}"
         self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
         call_format = _call_format(options)
-        messages = () if known is None else known.messages
-        runtime = self._runtime(options, Rows(identity, self._journal, self._bus, messages))
+        rows = Rows(identity, self._journal, self._bus) if known is None else self._rows_of(known)
+        runtime = self._runtime(options, rows)
         if known is not None:
             runtime.history = History(identity, self._journal, call_format, known.conversation())
             runtime.meter.context_tokens = known.context_tokens
@@ -72,7 +72,7 @@ class TaskFactory:
 
     def runtime_of(self, options: Options, left: "ReplayedTask") -> TaskRuntime:
         """Of a task that another process left: its rows, and what it used so far, but no conversation yet."""
-        runtime = self._runtime(options, Rows(left.task_id, self._journal, self._bus, left.messages))
+        runtime = self._runtime(options, self._rows_of(left))
         totals, meter = left.totals, runtime.meter
         meter.usage, meter.cost, meter.requests = totals.usage, totals.cost, totals.requests
         meter.saved, meter.context_tokens = totals.saved, left.context_tokens
@@ -90,6 +90,9 @@ class TaskFactory:
         task.todos = left.todos
         task.context.recall(left.context_tokens)
         return task
+
+    def _rows_of(self, known: "ReplayedTask") -> Rows:
+        return Rows(known.task_id, self._journal, self._bus, known.messages, known.older)
 
     def _runtime(self, options: Options, rows: Rows) -> TaskRuntime:
         return TaskRuntime(

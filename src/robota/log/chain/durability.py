@@ -14,7 +14,6 @@ import msgspec
 
 from robota.log.artifacts import force_path_to_disk
 from robota.log.chain.head import ChainHead, note_head
-from robota.log.chain.put_back import is_in_place
 
 # From so much on it takes noticeable time to read a log; whoever keeps a shorter way to its end is told.
 GROWTH_BYTES: Final = 2 * 1024 * 1024
@@ -86,6 +85,16 @@ class Durability:
             self.failure = error
         finally:
             self._flush = None
+
+
+def is_in_place(descriptor: int, path: Path) -> bool:
+    """Whether the open log is the file of that name."""
+    opened = os.fstat(descriptor)
+    try:
+        there = path.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return opened.st_nlink > 0 and (opened.st_dev, opened.st_ino) == (there.st_dev, there.st_ino)
 
 
 def _in_daemon_thread(work: Callable[[], bool], afterwards: Callable[[], None]) -> "asyncio.Future[bool]":

@@ -19,9 +19,9 @@ from robota.log.artifacts import (
     keep_artifact_file,
     read_artifact,
 )
-from robota.log.chain.durability import Durability
+from robota.log.chain.durability import Durability, is_in_place
 from robota.log.chain.head import ChainHead
-from robota.log.chain.put_back import is_in_place, put_back
+from robota.log.chain.put_back import put_back
 from robota.log.chain.reader import LOG_NAME, Loaded, load
 from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
 from robota.log.kinds.requests import ContentRecord

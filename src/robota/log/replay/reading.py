@@ -75,6 +75,11 @@ class LogReading:
         """Whether the log is the one that was written on this machine, if that was noted."""
         return self._noted is None or self._confirmed == self._noted
 
+    @property
+    def has_old_part(self) -> bool:
+        """Whether a part of the log was not read now, because a snapshot tells what it says."""
+        return bool(self._segments)
+
     def old_part_is_unchanged(self, log: Path) -> bool:
         """Whether the part of the log that was not read now still is as it was when it was read. Takes its time.
 

@@ -17,7 +17,7 @@ from robota.log.kinds.session import NameRecord, SessionHeader
 from robota.log.record import kind_of, registered_kinds
 from robota.log.replay.branches import Jump, RecordSpan
 from robota.log.replay.context import ContextBase, Piece, Reduced, open_context_of
-from robota.log.replay.older_rows import OlderRows, with_rows
+from robota.log.replay.row_pages import RowPages, with_rows
 from robota.log.replay.session import SessionFold, UnreadableRecord
 from robota.log.replay.task import TaskFold
 from robota.protocol.asks.kinds import RESUME_ASKS
@@ -77,7 +77,7 @@ class StoredTask(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     mode: str
     parent_task_id: str | None
-    older: OlderRows
+    older: RowPages
     rows: list[StoredRow]
     context: StoredContext
     undone: frozenset[str]

@@ -1,5 +1,6 @@
 """Snapshots on the disk: a line that says what they are, then JSON. One that was changed does not count."""
 
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -51,6 +52,16 @@ def write_snapshot(file: Path, log: Path, snapshot: Snapshot) -> bool:
     except OSError:
         return False
     return True
+
+
+def drop_stale_snapshots(directory: Path) -> None:
+    """Remove the snapshots of sessions that are gone, with what of their conversation is in them."""
+    for file in directory.glob("*"):
+        with suppress(OSError, msgspec.DecodeError):
+            with file.open("rb") as stream:
+                label = msgspec.json.decode(stream.readline(), type=SnapshotLabel)
+            if not Path(label.directory).exists():
+                file.unlink()
 
 
 def segment_of(log: Path, start: int, end: int) -> Segment:

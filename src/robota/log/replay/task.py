@@ -29,8 +29,8 @@ from robota.log.replay.context import (
     unanswered,
     with_results,
 )
-from robota.log.replay.older_rows import OlderRows
 from robota.log.replay.request_account import TaskTotals, context_size_of, counted
+from robota.log.replay.row_pages import RowPages
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
 from robota.protocol.message import Message, TodoItem
@@ -71,7 +71,7 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     parent_task_id: str | None = None
     messages: tuple[Message, ...] = ()
-    older: OlderRows = OlderRows()
+    older: RowPages = RowPages()
     base: ContextBase | None = None
     turns: tuple[Turn, ...] = ()
     reductions: tuple[Reduced, ...] = ()
@@ -151,7 +151,7 @@ class TaskFold:
         self.task_id = task_id
         self.mode = ""
         self.parent_task_id: str | None = None
-        self.older = OlderRows()
+        self.older = RowPages()
         self.messages: dict[int, Message] = {}
         self.spans: dict[int, LineSpan] = {}
         self.base: ContextBase | None = None

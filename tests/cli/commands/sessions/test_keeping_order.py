@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from robota.log.record import Payload, record_kind
+from robota.log.replay.reading import LogReading
+from robota.log.snapshot_keeper import snapshot_path
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.log.catalogue.logs import Written
@@ -70,6 +72,27 @@ def test_deleting_is_moving_to_the_trash_and_can_be_taken_back(robota: Robota, s
     assert robota("sessions", "delete", "--undo", session.name[:8]).code == 0
     assert (session / "log.jsonl").read_bytes() == before
     assert robota("sessions", "verify", session.name).code == 0
+
+
+def test_nothing_of_a_deleted_or_vanished_session_stays_in_a_snapshot(robota: Robota, session: Path) -> None:
+    user = robota.home / ".robota"
+    snapshots = user / "snapshots"
+    log = session / "log.jsonl"
+
+    def make_snapshot() -> None:
+        LogReading(snapshot_path(user, session), growth=1).read(log)
+        assert len(list(snapshots.iterdir())) == 1
+
+    make_snapshot()
+    assert robota("sessions", "delete", session.name).code == 0
+    assert list(snapshots.iterdir()) == []
+    robota("sessions", "delete", "--undo", session.name)
+    make_snapshot()
+    robota("sessions", "prune")
+    assert len(list(snapshots.iterdir())) == 1
+    shutil.rmtree(session)
+    robota("sessions", "prune")
+    assert list(snapshots.iterdir()) == []
 
 
 def test_only_prune_removes_and_only_what_is_old_enough(robota: Robota, session: Path) -> None:

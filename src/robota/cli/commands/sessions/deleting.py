@@ -4,12 +4,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from robota.cli.commands.sessions.selection import chosen_places, chosen_session
+from robota.cli.commands.sessions.selection import chosen_places, chosen_session, person_directory
 from robota.cli.output import print_json
 from robota.log.catalogue.places import session_directories
 from robota.log.catalogue.trash import delete_session, find_trashed, trashed_sessions, undelete_session
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import SessionNotFound
+from robota.log.snapshot_keeper import drop_snapshot
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,7 +20,11 @@ def run(options: argparse.Namespace) -> int:
         directory = undelete_session(back)
         _tell(options, {"id": back.id, "path": str(directory)}, f"{back.id} is back.")
         return 0
-    trashed = delete_session(_directory(options), wall_clock_ms())
+    directory = _directory(options)
+    trashed = delete_session(directory, wall_clock_ms())
+    user = person_directory()
+    if user is not None:
+        drop_snapshot(user, directory)
     way_back = f"`robota sessions delete --undo {trashed.id}` brings it back"
     text = f"{trashed.id} is in the trash. {way_back}, `robota sessions prune` removes it."
     _tell(options, {"id": trashed.id, "path": str(trashed.directory)}, text)

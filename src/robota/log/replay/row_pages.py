@@ -27,7 +27,7 @@ class RowPage(msgspec.Struct, frozen=True, gc=False):
     lines: LineSpan
 
 
-class OlderRows(msgspec.Struct, frozen=True, kw_only=True):
+class RowPages(msgspec.Struct, frozen=True, kw_only=True):
     """Rows by page, what their requests used, and the context sizes that they tell, as far as these can still count.
 
     `branch` are the numbers of the records that count, if somebody went back in the session.
@@ -55,14 +55,14 @@ class RowsFound(msgspec.Struct, frozen=True, kw_only=True):
     older: int = 0
 
 
-def with_rows(older: OlderRows, rows: Sequence[tuple[Message, LineSpan]], branch: tuple[RecordSpan, ...]) -> OlderRows:
+def with_rows(older: RowPages, rows: Sequence[tuple[Message, LineSpan]], branch: tuple[RecordSpan, ...]) -> RowPages:
     """The older rows with these, which come after them."""
     batches = (rows[start : start + ROWS_IN_PAGE] for start in range(0, len(rows), ROWS_IN_PAGE))
     closed = closed_rows(row for row, _ in rows)
     sizes = [*older.sizes, *filter(None, map(context_size_of, closed))]
     # Only what a reduction told can be undone, so nothing before the newest other size counts any more.
     last = max((place for place, size in enumerate(sizes) if not size.reduction_id), default=0)
-    return OlderRows(
+    return RowPages(
         pages=(*older.pages, *map(_page_of, batches)),
         account=counted(closed, older.account),
         sizes=tuple(sizes[last:]),
@@ -70,7 +70,7 @@ def with_rows(older: OlderRows, rows: Sequence[tuple[Message, LineSpan]], branch
     )
 
 
-def rows_before(log: Path, task_id: str, older: OlderRows, before_ts: int, most: int) -> RowsFound:
+def rows_before(log: Path, task_id: str, older: RowPages, before_ts: int, most: int) -> RowsFound:
     """The newest of the older rows with a `ts` less than this, read from the log. Raises `LogUnreadable`, OSError."""
     found: list[Message] = []
     left = sum(page.count for page in older.pages if page.first_ts < before_ts)
