@@ -8,6 +8,16 @@ from typing import Final
 CHUNK: Final = 1 << 20
 
 
+def is_in_place(descriptor: int, path: Path) -> bool:
+    """Whether the open log is the file of that name."""
+    opened = os.fstat(descriptor)
+    try:
+        there = path.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return opened.st_nlink > 0 and (opened.st_dev, opened.st_ino) == (there.st_dev, there.st_ino)
+
+
 def put_back(descriptor: int, path: Path) -> None:
     """Write the log to its path again, locked, and let `descriptor` stand for the new file. Raises OSError.
 

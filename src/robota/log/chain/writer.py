@@ -4,9 +4,11 @@ import asyncio
 import errno
 import fcntl
 import os
-import stat
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,25 +17,27 @@ import msgspec
 from robota.log.artifacts import (
     artifact_name,
     artifact_path,
+    force_path_to_disk,
     keep_artifact,
     keep_artifact_file,
     read_artifact,
 )
-from robota.log.chain.durability import Durability, is_in_place
-from robota.log.chain.head import ChainHead
-from robota.log.chain.put_back import put_back
+from robota.log.chain.head import ChainHead, note_head
+from robota.log.chain.opening import make_private, open_locked
+from robota.log.chain.put_back import is_in_place, put_back
 from robota.log.chain.reader import LOG_NAME, Loaded, load
-from robota.log.errors import LogError, LogExists, LogInUse, LogUnreadable, LogWriteError
+from robota.log.errors import LogError, LogExists, LogWriteError
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
 from robota.secrets.redaction import Redactor
 
 ARTIFACTS_NAME: Final = "artifacts"
-LOCK_TRIES: Final = 10
 # A longer text would make the log slow to read; it becomes an artifact.
 INLINE_TEXT_BYTES: Final = 64 * 1024
 DEFAULT_MOST_OUTPUT_BYTES: Final = 1024 * 1024 * 1024
-LOCK_PAUSE_S: Final = 0.05
+
+# From so much on it takes noticeable time to read a log; whoever keeps a shorter way to its end is told.
+GROWTH_BYTES: Final = 2 * 1024 * 1024
 
 Clock = Callable[[], int]
 
@@ -94,8 +98,8 @@ class SessionLog:
         prepare: Callable[[], object] | None = None,
     ) -> "SessionLog":
         """A new log in the session's own directory, which is made if need be, and must hold nothing else."""
-        _make_private(directory)
-        descriptor = _open_locked(directory / LOG_NAME, os.O_CREAT)
+        make_private(directory)
+        descriptor = open_locked(directory / LOG_NAME, os.O_CREAT)
         if os.fstat(descriptor).st_size > 0 or any(path.name != LOG_NAME for path in directory.iterdir()):
             os.close(descriptor)
             raise LogExists(f"There is already a session in {directory}. It was left as it is. Choose another id.")
@@ -122,7 +126,7 @@ class SessionLog:
         from robota.log.chain.repair import repair
 
         path = directory / LOG_NAME
-        descriptor = _open_locked(path, 0)
+        descriptor = open_locked(path, 0)
         try:
             loaded = read(path)
             repaired = repair(descriptor, directory, loaded)
@@ -319,67 +323,127 @@ def _write_all(descriptor: int, line: bytes) -> None:
         written += os.write(descriptor, line[written:])
 
 
-def _make_private(directory: Path) -> None:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if directory.is_symlink():
-            raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed")
-        directory.chmod(0o700)
-    except OSError as error:
-        raise LogWriteError(
-            f"Cannot make the session directory {directory}: {error.strerror}. Nothing was started. "
-            "Check that the directory above it is writable."
-        ) from error
-
-
-def _open_locked(path: Path, creation: int) -> int:
-    """The log for appending, locked against every other writer. A symbolic link is not followed."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
-        descriptor = os.open(path, flags | creation, 0o600)
-    except OSError as error:
-        raise _cannot_open(path, error.strerror or str(error)) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise _cannot_open(path, "it is not a regular file")
-    try:
-        _lock(descriptor)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise LogInUse(_in_use(path)) from error
-    except OSError as error:
-        os.close(descriptor)
-        raise _cannot_open(path, f"it cannot be locked ({error.strerror})") from error
-    return descriptor
-
-
-def _in_use(path: Path) -> str:
-    from robota.workspace.process.lock_holder import holder_of
-
-    holder = holder_of(path)
-    who = "another process" if holder is None else holder.text
-    return (
-        f"The session in {path.parent} is open in {who}. Nothing was changed. Watch it: robota sessions watch "
-        f"{path.parent.name}. It can be taken up here when that process has ended."
-    )
-
-
-def _lock(descriptor: int) -> None:
-    """Take the lock. A killed writer's half-started child may hold it for a moment longer, so we ask more than once."""
-    for _ in range(LOCK_TRIES - 1):
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(LOCK_PAUSE_S)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _cannot_open(path: Path, reason: str) -> LogUnreadable:
-    return LogUnreadable(
-        f"Cannot open the session log {path}: {reason}. Nothing was changed. Check the path and its mode."
-    )
-
-
 def wall_clock_ms() -> int:
     """The `Clock` of a real session."""
     return time.time_ns() // 1_000_000
+
+
+class Durability:
+    """Counts what was written to a descriptor and what is known to be on disk, in the file of that name."""
+
+    def __init__(self, descriptor: int, path: Path, head_file: Path | None, put_back: Callable[[], None]) -> None:
+        """`put_back` is called when the file of that name is not the open one any more; it may raise OSError."""
+        self._descriptor = descriptor
+        self._path = path
+        self._head_file = head_file
+        self._put_back = put_back
+        self.on_growth: Callable[[], None] | None = None
+        self._head: ChainHead | None = None
+        self._length = os.fstat(descriptor).st_size
+        self._told_length = self._length
+        self._written = 0
+        self._safe = 0
+        self._beside: set[Path] = set()
+        self._flush: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        # Final: the kernel may forget unwritten pages once it has reported them, so a second fsync proves nothing.
+        self.failure: OSError | None = None
+
+    def wrote(self, head: ChainHead, length: int) -> None:
+        """A record was written to the descriptor, which now has this length."""
+        self._written += 1
+        self._head = head
+        self._length = length
+
+    def wrote_beside(self, *paths: Path) -> None:
+        """Other files or directories belong to what must be safe."""
+        self._beside.update(paths)
+        self._written += 1
+
+    async def sync(self) -> None:
+        """Return when everything written before the call is on disk, or `failure` says why not."""
+        wanted = self._written
+        while self._safe < wanted and self.failure is None:
+            if self._flush is None:
+                self._flush = asyncio.create_task(self._flush_now())
+            # A caller that is cancelled must not take the others' fsync with it.
+            await asyncio.shield(self._flush)
+
+    def sync_soon(self) -> None:
+        """The same without waiting."""
+        task = asyncio.create_task(self.sync())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def tell_growth(self) -> None:
+        """Let the one who wants to know it know that the file has grown, if it has by enough."""
+        if self.on_growth is not None and self._length - self._told_length >= GROWTH_BYTES:
+            self._told_length = self._length
+            self.on_growth()
+
+    async def _flush_now(self) -> None:
+        covered = self._written
+        beside, self._beside = self._beside, set()
+        flush = _Flush(path=self._path, length=self._length, beside=beside, head=self._head, head_file=self._head_file)
+        try:
+            # A copy of the descriptor lets the log be closed while the thread still runs.
+            if not await _in_daemon_thread(partial(_force_to_disk, os.dup(self._descriptor), flush), self.tell_growth):
+                self._put_back()
+            self._safe = covered
+        except OSError as error:
+            self.failure = error
+        finally:
+            self._flush = None
+
+
+def _in_daemon_thread(work: Callable[[], bool], afterwards: Callable[[], None]) -> "asyncio.Future[bool]":
+    """What `work` returns. Unlike a thread of the pool, this one is not waited for when the process wants to end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[bool] = loop.create_future()
+
+    def settle(result: bool, error: OSError | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        try:
+            result, failed = work(), None
+        except OSError as error:
+            result, failed = False, error
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+            loop.call_soon_threadsafe(settle, result, failed)
+        afterwards()
+
+    threading.Thread(target=run, name="log-flush", daemon=True).start()
+    return done
+
+
+class _Flush(msgspec.Struct, frozen=True, kw_only=True):
+    """What one thread brings to the disk. `length` is how long the log was at least."""
+
+    path: Path
+    length: int
+    beside: set[Path]
+    head: ChainHead | None
+    head_file: Path | None
+
+
+def _force_to_disk(descriptor: int, flush: _Flush) -> bool:
+    """Whether what is on the disk now is the file of that name. Raises OSError also if others have cut it."""
+    try:
+        if not is_in_place(descriptor, flush.path):
+            return False
+        for path in flush.beside:
+            force_path_to_disk(path)
+        os.fsync(descriptor)
+        if os.fstat(descriptor).st_size < flush.length:
+            raise OSError(errno.EIO, "another program has cut it")
+    finally:
+        os.close(descriptor)
+    if flush.head is not None and flush.head_file is not None:
+        note_head(flush.head_file, flush.head)
+    return True

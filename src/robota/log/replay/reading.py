@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from robota.log.chain.durability import GROWTH_BYTES
 from robota.log.chain.head import ChainHead
 from robota.log.chain.reader import LineSpan, Loaded, scan
+from robota.log.chain.writer import GROWTH_BYTES
 from robota.log.errors import LogUnreadable
 from robota.log.record import Record, outlives_rewind
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
