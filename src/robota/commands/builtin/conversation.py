@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.command import Run, SlashCommand, told, wrong_arguments
 from robota.engine.session.session import Session
 from robota.protocol.commands import ClearTask, OlderRowsRequest, Refused, RetryNow
 from robota.protocol.slash_commands import (
@@ -44,14 +44,6 @@ def conversation_commands(
         infos = (command.info for command in all_commands()) if not before else ()
         return (SubcommandInfo(name=info.name, description=info.description) for info in infos)
 
-    async def history(arguments: str) -> CommandOutcome | Refused:
-        words = arguments.split()
-        if len(words) > 2 or not all(word.isascii() and word.isdecimal() for word in words):
-            return wrong_arguments(HISTORY, "Say how many rows, and before which one.")
-        limit, before = (*map(int, words), *(HISTORY_ROWS, 0)[len(words) :])
-        rows = await session.older_rows(OlderRowsRequest(limit=limit, before_ts=before or None))
-        return rows if isinstance(rows, Refused) else RowsShown(rows=rows)
-
     async def clear(arguments: str) -> CommandOutcome | Refused:
         receipt = await session.submit(ClearTask())
         return receipt if isinstance(receipt, Refused) else told("The model starts afresh with your next words.")
@@ -70,7 +62,7 @@ def conversation_commands(
         run=help,
         complete=names,
     )
-    yield SlashCommand(info=HISTORY, run=history)
+    yield SlashCommand(info=HISTORY, run=_history(session))
     yield SlashCommand(
         info=SlashCommandInfo(
             name="clear",
@@ -86,6 +78,19 @@ def conversation_commands(
     yield SlashCommand(
         info=SlashCommandInfo(name="exit", aliases=("quit",), description="leave (also Ctrl-D)"), run=leave
     )
+
+
+def _history(session: Session) -> Run:
+    async def history(arguments: str) -> CommandOutcome | Refused:
+        words = arguments.split()
+        if len(words) > 2 or not all(word.isascii() and word.isdecimal() for word in words):
+            return wrong_arguments(HISTORY, "Say how many rows, and before which one.")
+        limit = int(words[0]) if words else HISTORY_ROWS
+        before = int(words[1]) if len(words) > 1 else None
+        rows = await session.older_rows(OlderRowsRequest(limit=limit, before_ts=before))
+        return rows if isinstance(rows, Refused) else RowsShown(rows=rows)
+
+    return history
 
 
 def _usage(info: SlashCommandInfo) -> str:
