@@ -201,7 +201,8 @@ class ScreenConversation:
         self._branch = self.setup.git_branch()
         if len(self.view.rows):
             self.scrollback.resume(self.view.session.current_task_id if self.view.session is not None else None)
-            self.show_lines(past_rows(tuple(self.view.rows)))
+            older = self.view.session.older_rows if self.view.session is not None else 0
+            self.show_lines(past_rows(tuple(self.view.rows), older))
         ask = blocking_ask(self.view)
         if prompt is not None:
             self.start(self.send(words_for_session(prompt, self.view), prompt))

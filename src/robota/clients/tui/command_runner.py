@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Protocol, assert_never
 
-from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
+from robota.clients.render.command_text import conversation_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import Line
@@ -20,6 +20,7 @@ from robota.protocol.slash_commands import (
     ContextShown,
     PreviewShown,
     RewindShown,
+    RowsShown,
     SessionWanted,
 )
 
@@ -66,10 +67,8 @@ class CommandRunner:
         match outcome:
             case CommandShown(view=view):
                 display.show_lines(whole_view(view, width=display.width))
-            case ContextShown():
-                display.show_lines(ledger_lines(outcome.update, display.width, whole=outcome.is_whole))
-            case PreviewShown(preview=preview):
-                display.show_lines(condense_preview_lines(preview, display.width))
+            case ContextShown() | PreviewShown() | RowsShown():
+                display.show_lines(conversation_lines(outcome, display.width))
             case CommandChoice():
                 display.open_list(outcome, display.run_line)
             case RewindShown():

@@ -12,7 +12,7 @@ from robota.log.errors import LogUnreadable
 from robota.log.record import Record, outlives_rewind
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
 from robota.log.replay.session import ReplayedSession, SessionFold
-from robota.log.replay.snapshot import ROWS_KEPT, Segment, Snapshot, bound_rows, fold_from, tasks_in
+from robota.log.replay.snapshot import ROWS_KEPT, Segment, SessionSnapshot, bound_rows, fold_from, tasks_in
 from robota.log.replay.snapshot_file import is_unchanged, read_snapshot, segment_of, write_snapshot
 from robota.log.replay.task import BaseOutgrown
 
@@ -93,7 +93,7 @@ class LogReading:
                 self._file.unlink(missing_ok=True)
         return False
 
-    def _begin(self, snapshot: Snapshot | None) -> None:
+    def _begin(self, snapshot: SessionSnapshot | None) -> None:
         self._fold = SessionFold() if snapshot is None else fold_from(snapshot)
         self._read_from = 0 if snapshot is None else snapshot.read.good_length
         self._segments: tuple[Segment, ...] = () if snapshot is None else snapshot.segments
@@ -101,7 +101,7 @@ class LogReading:
         self._confirmed = None if snapshot is None else snapshot.noted
         self._branch: tuple[RecordSpan, ...] = ()
 
-    def _read(self, log: Path, snapshot: Snapshot | None) -> Loaded:
+    def _read(self, log: Path, snapshot: SessionSnapshot | None) -> Loaded:
         self._begin(snapshot)
         noted, known_jumps = self._noted, len(self._jumps)
         if snapshot is not None and not self.is_own and noted is not None and noted.seq <= snapshot.read.last_seq:
@@ -147,7 +147,7 @@ class LogReading:
             segment = segment_of(log, self._read_from, loaded.good_length)
         except (OSError, LogUnreadable):
             return False
-        snapshot = Snapshot(
+        snapshot = SessionSnapshot(
             read=_up_to_last_sound(loaded),
             segments=(*self._segments, segment),
             noted=self._confirmed,

@@ -91,7 +91,7 @@ class StoredTask(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, tuple[int, ...]]
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class SessionSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What reading the log up to `read` gave. `noted` is the note about the log that was found to be right then."""
 
     read: Loaded
@@ -139,7 +139,7 @@ def tasks_in(fold: SessionFold) -> list[StoredTask]:
     return [_stored(each) for each in found.values()]
 
 
-def fold_from(snapshot: Snapshot) -> SessionFold:
+def fold_from(snapshot: SessionSnapshot) -> SessionFold:
     """The state of the session, to be continued with the records behind the snapshot."""
     fold = SessionFold()
     fold.header, fold.renamed, fold.queue = snapshot.header, snapshot.renamed, snapshot.queue

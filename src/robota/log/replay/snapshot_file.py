@@ -11,7 +11,7 @@ from robota.log.artifacts import write_whole
 from robota.log.chain.growth import LogPosition, continues
 from robota.log.chain.reader import open_log
 from robota.log.errors import LogUnreadable
-from robota.log.replay.snapshot import Segment, Snapshot
+from robota.log.replay.snapshot import Segment, SessionSnapshot
 from robota.protocol.codec import ProtocolError
 from robota.version import VERSION
 
@@ -27,21 +27,21 @@ class SnapshotLabel(msgspec.Struct, frozen=True, kw_only=True):
     directory: str = ""
 
 
-def read_snapshot(file: Path, log: Path) -> Snapshot | None:
+def read_snapshot(file: Path, log: Path) -> SessionSnapshot | None:
     """The snapshot, if it is whole, of this version, and the log still holds the record that it was made after."""
     try:
         first, _, body = file.read_bytes().partition(b"\n")
         label = msgspec.json.decode(first, type=SnapshotLabel)
         if label.format != FORMAT or label.digest != sha256(body).hexdigest():
             return None
-        snapshot = msgspec.json.decode(body, type=Snapshot)
+        snapshot = msgspec.json.decode(body, type=SessionSnapshot)
         position = LogPosition(snapshot.read.good_length, snapshot.read.head_hash)
         return snapshot if continues(log, position) else None
     except (OSError, LogUnreadable, msgspec.DecodeError, UnicodeDecodeError, ProtocolError):
         return None
 
 
-def write_snapshot(file: Path, log: Path, snapshot: Snapshot) -> bool:
+def write_snapshot(file: Path, log: Path, snapshot: SessionSnapshot) -> bool:
     """Whether it could be written. If not, an older one stays as it was."""
     body = msgspec.json.encode(snapshot)
     directory = str(log.parent.resolve()).encode("utf-8", "replace").decode()
