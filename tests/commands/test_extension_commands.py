@@ -49,7 +49,7 @@ def test_hooks_and_rules_of_the_settings_are_listed(robota: Robota) -> None:
     )
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/hooks")
-        terminal.wait_for("PreToolUse  Bash  command  true --hook")
+        terminal.wait_for("PreToolUse  Bash  settings  command  true --hook")
         terminal.answer("> ", "/permissions rules")
         terminal.wait_for("deny   Read(secret/**)")
         terminal.wait_for("allow  Bash(ls)")

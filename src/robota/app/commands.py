@@ -31,6 +31,7 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
         kept_in=opened.kept_in,
         env=env,
         program=program,
+        plugins=opened.plugins,
     )
 
     def all_commands() -> Sequence[SlashCommand]:

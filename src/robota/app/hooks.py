@@ -1,9 +1,13 @@
 """The hooks of the settings, for a session and for what happens outside one."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from robota.app.plugins import session_plugins
 from robota.app.sandbox import withheld_variables
 from robota.config.settings.load import Settings, load_settings
 from robota.contracts.hook import LifecycleHooks, SessionHooks
@@ -13,19 +17,22 @@ from robota.log.chain.writer import SessionLog
 from robota.log.store import session_directory
 from robota.policy.decide import SessionPolicy
 
+if TYPE_CHECKING:
+    from robota.extensions.plugins.active import ActivePlugin
+    from robota.hooks.definitions import CheckRule, HookSet
+
 
 def hooks_of_session(
-    settings: Settings, options: Options, log: SessionLog, policy: SessionPolicy
+    settings: Settings, plugins: "Sequence[ActivePlugin]", options: Options, log: SessionLog, policy: SessionPolicy
 ) -> tuple[SessionHooks, tuple[str, ...]]:
-    """The hooks of the settings, if there are any, and what of them cannot be used."""
-    if not settings.values.hooks:
+    """The hooks of the settings and the plugins, if there are any, and what of them cannot be used."""
+    if not has_hooks(settings, plugins):
         return SessionHooks(), ()
-    from robota.hooks.definitions import parse_hooks
     from robota.hooks.runner import Hooks, HookSessionInfo
     from robota.policy.rule_match import matches_call, problem_with_rule
     from robota.workspace.process.environment import without_loader_settings
 
-    found = parse_hooks(settings.values.hooks, lambda rule: problem_with_rule(rule, policy))
+    found = all_hooks(settings, plugins, lambda rule: problem_with_rule(rule, policy))
     notices = tuple(problem.message for problem in found.problems)
     if not found.rules:
         return SessionHooks(), notices
@@ -40,22 +47,43 @@ def hooks_of_session(
     return SessionHooks(before=(hooks,), after=(hooks,), lifecycle=hooks), notices
 
 
+def has_hooks(settings: Settings, plugins: "Sequence[ActivePlugin]") -> bool:
+    """Whether there are any; if not, nothing about hooks is loaded."""
+    return bool(settings.values.hooks) or any(plugin.contents.hooks for plugin in plugins)
+
+
+def all_hooks(
+    settings: Settings, plugins: "Sequence[ActivePlugin]", check_rule: "CheckRule" = lambda rule: None
+) -> "HookSet":
+    """The hooks of the plugins, then those of the settings."""
+    from robota.hooks.definitions import HookSet, parse_hooks
+
+    found = [(plugin.variables, parse_hooks(plugin.contents.hook_settings, check_rule)) for plugin in plugins]
+    found.append(({}, parse_hooks(settings.values.hooks, check_rule)))
+    return HookSet(
+        rules=tuple(msgspec.structs.replace(rule, variables=own) for own, hooks in found for rule in hooks.rules),
+        problems=tuple(problem for _, hooks in found for problem in hooks.problems),
+    )
+
+
 def hooks_of_workspace(root: Path, env: Mapping[str, str]) -> LifecycleHooks | None:
     """The hooks that hold in a workspace, where there is no session."""
-    return hooks_outside_session(load_settings(root, env), root, "")
+    return hooks_outside_session(load_settings(root, env), root, "", env)
 
 
-def hooks_outside_session(settings: Settings, root: Path, session_id: str) -> LifecycleHooks | None:
+def hooks_outside_session(
+    settings: Settings, root: Path, session_id: str, env: Mapping[str, str]
+) -> LifecycleHooks | None:
     """Hooks for what happens before and after a session; they have no rules about calls."""
-    if not settings.values.hooks:
+    plugins, _ = session_plugins(settings, root, env)
+    if not has_hooks(settings, plugins):
         return None
-    from robota.hooks.definitions import parse_hooks
     from robota.hooks.runner import Hooks, HookSessionInfo
     from robota.workspace.process.environment import without_loader_settings
 
     log = session_directory(root, session_id) / LOG_NAME if session_id else ""
     return Hooks(
-        parse_hooks(settings.values.hooks),
+        all_hooks(settings, plugins),
         HookSessionInfo(session_id=session_id, transcript_path=str(log), cwd=root),
         {**os.environ, **without_loader_settings(settings.values.env)},
         withheld=withheld_variables(settings),

@@ -14,6 +14,7 @@ from robota.config.trust.sources import ConfigSource
 
 if TYPE_CHECKING:
     from robota.contracts.knowledge import KnowledgeService
+    from robota.extensions.plugins.active import ActivePlugin
     from robota.knowledge.instructions.session_instructions import SessionInstructions
     from robota.knowledge.skills.discovery import SkillFinder, SkillPlace, SkillSource
     from robota.knowledge.skills.skill import Skill
@@ -26,21 +27,26 @@ INSTRUCTION_SIGNS = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.
 
 
 def session_knowledge(
-    settings: Settings, root: Path, env: Mapping[str, str], variables: Mapping[str, str]
+    settings: Settings,
+    plugins: "Sequence[ActivePlugin]",
+    root: Path,
+    env: Mapping[str, str],
+    variables: Mapping[str, str],
 ) -> "KnowledgeService | None":
-    """The skills of the person and, after trust, of the workspace; None where there are none, as in most places."""
-    finder = skill_finder(settings, root, env)
+    """The skills of person and plugins and, after trust, of the workspace; None where there are none, as mostly."""
+    finder = skill_finder(settings, plugins, root, env)
     if finder is None:
         return None
     from robota.knowledge.session_knowledge import SessionKnowledge
     from robota.tools.registry import SHELL_TOOL
 
     home = _home(env)
+    of_plugins = {plugin.name: plugin.variables for plugin in plugins}
 
     def variables_of(skill: "Skill") -> Mapping[str, str]:
         own = str(Path(skill.path).parent)
         known = {**variables, "PROJECT_DIR": str(root), "CLAUDE_PROJECT_DIR": str(root), "USER_HOME": str(home or "")}
-        return {**known, "CLAUDE_SKILL_DIR": own, "SKILL_DIR": own}
+        return {**known, **of_plugins.get(skill.plugin, {}), "CLAUDE_SKILL_DIR": own, "SKILL_DIR": own}
 
     return SessionKnowledge(finder, SHELL_TOOL, variables_of)
 
@@ -93,15 +99,25 @@ def project_directories(root: Path, home: Path | None) -> tuple[Path, ...]:
     return (root,)
 
 
-def skill_finder(settings: Settings, root: Path, env: Mapping[str, str]) -> "SkillFinder | None":
+def skill_finder(
+    settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
+) -> "SkillFinder | None":
     """Finds the skills; None if no place for them exists."""
     project = _trusted_files(settings)
-    if not any(_is_skill(source.path) for source in project) and not any(map(Path.is_dir, _user_places(env))):
+    has_some = any(_is_skill(source.path) for source in project) or any(map(Path.is_dir, _user_places(env)))
+    if not has_some and not any(plugin.contents.skills or plugin.contents.commands for plugin in plugins):
         return None
-    from robota.knowledge.skills.discovery import SkillFinder, SkillSource, files_of_person
+    from robota.commands.plugins.skill_files import skill_files
+    from robota.knowledge.skills.discovery import PLACES, SkillFinder, SkillSource, files_of_person
     from robota.knowledge.skills.skill import SkillScope
 
+    of_plugins = {
+        place: found for plugin in plugins for place, found in skill_files(plugin.contents, plugin.name, plugin.root)
+    }
+
     def files(place: "SkillPlace") -> Iterable["SkillSource"]:
+        if place.scope is SkillScope.PLUGIN:
+            return of_plugins[place]
         if place.scope is SkillScope.USER:
             directory = _user_place(place.directory, env)
             return () if directory is None else files_of_person(directory)
@@ -114,7 +130,7 @@ def skill_finder(settings: Settings, root: Path, env: Mapping[str, str]) -> "Ski
             if source.path.startswith(prefix)
         )
 
-    return SkillFinder(files, user_directory(env) / "cache" / "skills.json")
+    return SkillFinder(files, user_directory(env) / "cache" / "skills.json", (*PLACES, *of_plugins))
 
 
 def _trusted_files(settings: Settings) -> Sequence[ConfigSource]:

@@ -1,6 +1,6 @@
 """The MCP servers of a session; nothing of MCP is imported where none is configured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,27 +10,34 @@ from robota.config.settings.load import Settings
 if TYPE_CHECKING:
     from robota.contracts.knowledge import PromptService
     from robota.extensions.mcp.servers import McpServers
+    from robota.extensions.plugins.active import ActivePlugin
 
 WORKSPACE_SERVERS: Final = frozenset({".mcp.json", ".robota/mcp.json"})
 NEUTRAL_PLACE: Final = Path("/")
 
 
 def configured_servers(
-    settings: Settings, root: Path, project: Path, env: Mapping[str, str]
+    settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, project: Path, env: Mapping[str, str]
 ) -> "tuple[McpServers | None, tuple[str, ...]]":
-    """The MCP servers of the settings and of a trusted workspace, not started yet; usually there are none.
+    """The MCP servers of settings, plugins and a trusted workspace, not started yet; usually there are none.
 
     They work in `root`, but not in one that a person has not trusted: programs such as npx look for code around them.
     What a person approved of them holds for the `project`, which may have several such places.
     """
     sources = settings.trust.snapshot.sources if settings.trust is not None else ()
-    if not settings.values.mcp_servers and not any(source.path in WORKSPACE_SERVERS for source in sources):
+    brings_some = any(source.path in WORKSPACE_SERVERS for source in sources)
+    if not settings.values.mcp_servers and not brings_some and not any(each.contents.servers for each in plugins):
         return None, ()
-    from robota.extensions.mcp.configured_servers import configured
+    from robota.extensions.mcp.configured_servers import WrittenServer, configured
     from robota.extensions.mcp.pinned_tools import PinnedToolStore
     from robota.extensions.mcp.servers import McpServers
 
-    found = configured(settings, env)
+    of_plugins = {
+        name: WrittenServer(entry, f"the plugin {plugin.plugin.id}", plugin.variables)
+        for plugin in plugins
+        for name, entry in plugin.servers.items()
+    }
+    found = configured(settings, env, of_plugins)
     place = root if settings.is_trusted else NEUTRAL_PLACE
     if not found.servers:
         return None, found.notices

@@ -15,6 +15,7 @@ from robota.app.knowledge import session_instructions, session_knowledge
 from robota.app.mcp import configured_servers, server_prompts
 from robota.app.modes import task_modes
 from robota.app.options import session_options
+from robota.app.plugins import session_plugins
 from robota.app.policy import session_policy
 from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
 from robota.app.sandbox import session_sandbox, withheld_variables
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from robota.contracts.knowledge import CallTool, ExpandMentions, MentionedText
     from robota.contracts.workspace import Files
     from robota.extensions.mcp.servers import McpServers
+    from robota.extensions.plugins.active import ActivePlugin
     from robota.log.taking_up import TakenUp
 
 
@@ -62,6 +64,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     processes: LocalProcesses
     sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
+    plugins: "tuple[ActivePlugin, ...]" = ()
     notices: tuple[str, ...] = ()
     taken_up: "TakenUp | None" = None
 
@@ -126,6 +129,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: SessionSandbox | None
     policy: SessionPolicy
     modes: TaskModes
+    plugins: "tuple[ActivePlugin, ...]"
     servers: "McpServers | None"
     notices: tuple[str, ...]
 
@@ -176,7 +180,8 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     sandbox = session_sandbox(settings, root, env)
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)
-    servers, server_notices = configured_servers(settings, root, project, env)
+    plugins, plugin_notices = session_plugins(settings, project, env)
+    servers, server_notices = configured_servers(settings, plugins, root, project, env)
     return Choices(
         root=root,
         kept_in=project,
@@ -187,8 +192,9 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
         sandbox=sandbox,
         policy=policy,
         modes=modes,
+        plugins=plugins,
         servers=servers,
-        notices=(*settings.notices, *rule_notices, *mode_notices, *server_notices),
+        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *server_notices),
     )
 
 
@@ -219,7 +225,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
     options = msgspec.structs.replace(choices.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
-    hooks, hook_notices = hooks_of_session(settings, options, new.log, choices.policy)
+    hooks, hook_notices = hooks_of_session(settings, choices.plugins, options, new.log, choices.policy)
     processes = LocalProcesses(
         wrap=sandbox.wrap if sandbox is not None else unwrapped,
         environment=settings.values.env,
@@ -227,7 +233,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         ports=lambda: None if sandbox is None else sandbox.ports,
     )
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
-    knowledge = session_knowledge(settings, choices.root, env, variables)
+    knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables)
     services = SessionServices(
         log=new.log,
         model=choices.model,
@@ -268,5 +274,6 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         processes=processes,
         sandbox=sandbox,
         servers=choices.servers,
+        plugins=choices.plugins,
         notices=(*choices.notices, *hook_notices, *new.notices, *left_by_killed),
     )

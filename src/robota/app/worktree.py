@@ -25,7 +25,7 @@ async def in_worktree(
     main = workspace_root(launch.cwd)
     settings = settings_for(launch, main, env)
     session_id = launch.session_id or new_session_id(wall_clock_ms(), os.urandom(SESSION_ID_BYTES))
-    hooks = hooks_outside_session(settings, main, session_id)
+    hooks = hooks_outside_session(settings, main, session_id, env)
     request = WorktreeRequest(
         cwd=main,
         name=name,

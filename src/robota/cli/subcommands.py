@@ -11,6 +11,7 @@ SUBCOMMANDS = {
     "bisect": ("robota.cli.commands.bisect", "find the call of a session that broke a test"),
     "instructions": ("robota.cli.commands.instructions", "show which instruction files the model is told, and why not"),
     "skills": ("robota.cli.commands.skills", "list, show, begin and check skills and prompt commands"),
+    "plugin": ("robota.cli.commands.plugin", "install, update and remove plugins, know marketplaces"),
     "tool": ("robota.cli.commands.tool", "list the tools, run one by hand"),
     "config": ("robota.cli.commands.config", "show and change settings, and say which file set what"),
     "trust": ("robota.cli.commands.trust", "decide whether the configuration of a workspace takes effect"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,6 +11,9 @@ from robota.engine.runtime.options import Options
 from robota.engine.runtime.services import SessionServices
 from robota.policy.rules.sources import RuleSet
 from robota.protocol.views import View
+
+if TYPE_CHECKING:
+    from robota.extensions.plugins.active import ActivePlugin
 
 
 class ExportOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,3 +41,4 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
     kept_in: Path
     env: Mapping[str, str]
     program: ProgramActions
+    plugins: "tuple[ActivePlugin, ...]" = ()

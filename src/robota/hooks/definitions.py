@@ -63,11 +63,22 @@ Handler = CommandHandler | HttpHandler
 
 
 class HookRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Handlers for one event; `matcher` says for which tools, sources or reasons."""
+    """Handlers for one event; `matcher` says for which tools, sources or reasons.
+
+    `variables` are for the commands of a plugin, which say where it lies.
+    """
 
     event: HookEvent
     handlers: tuple[Handler, ...]
     matcher: str = ""
+    variables: dict[str, str] = {}
+
+
+class HandlerToRun(msgspec.Struct, frozen=True):
+    """A handler that an event runs, with the variables of its rule."""
+
+    handler: Handler
+    variables: dict[str, str]
 
 
 class HookProblem(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,12 +27,16 @@ class HookPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandlerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """Where handlers run. Commands get no variables that are `withheld`; a web hook gets those that it names."""
+    """Where handlers run. Commands get no variables that are `withheld`; a web hook gets those that it names.
+
+    `variables` are added for a command, and replaced in its words where no shell does it.
+    """
 
     cwd: Path
     env: Mapping[str, str]
     withheld: WithheldVariables
     watch: OrphanGuard
+    variables: Mapping[str, str] = {}
 
 
 async def run_handler(handler: Handler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:
@@ -47,12 +51,12 @@ async def run_handler(handler: Handler, payload: HookPayload, environment: Handl
 
 
 async def _run_command(handler: CommandHandler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:
-    project = dict.fromkeys(PROJECT_VARIABLES, str(environment.cwd))
+    added = {**dict.fromkeys(PROJECT_VARIABLES, str(environment.cwd)), **environment.variables}
     timeout_s = timeout_of(handler, payload.event)
     try:
-        env = {**_with_absolute_path(environment.withheld.without_secrets(environment.env)), **project}
+        env = {**_with_absolute_path(environment.withheld.without_secrets(environment.env)), **added}
         ended = await run_filter(
-            _argv(handler, project), payload.body, environment.cwd, env, timeout_s, environment.watch
+            _argv(handler, added), payload.body, environment.cwd, env, timeout_s, environment.watch
         )
     except OSError as error:
         raise HookFailed(f"it cannot be started: {error.strerror or error}") from error
@@ -64,15 +68,15 @@ def _with_absolute_path(env: Mapping[str, str]) -> dict[str, str]:
     return {**env, "PATH": absolute_path(env["PATH"])} if "PATH" in env else dict(env)
 
 
-def _argv(handler: CommandHandler, project: Mapping[str, str]) -> str | tuple[str, ...]:
+def _argv(handler: CommandHandler, added: Mapping[str, str]) -> str | tuple[str, ...]:
     if handler.args is not None:
-        return tuple(_with_project(word, project) for word in (handler.command, *handler.args))
+        return tuple(_with_variables(word, added) for word in (handler.command, *handler.args))
     return handler.command if handler.shell == "sh" else (handler.shell, "-c", handler.command)
 
 
-def _with_project(word: str, project: Mapping[str, str]) -> str:
+def _with_variables(word: str, added: Mapping[str, str]) -> str:
     """There is no shell that would do it."""
-    for name, value in project.items():
+    for name, value in added.items():
         word = word.replace(f"${{{name}}}", value)
     return word
 

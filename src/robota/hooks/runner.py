@@ -28,7 +28,7 @@ from robota.hooks.claude_format import (
     name_for_hooks,
     permission_suggestions,
 )
-from robota.hooks.definitions import Handler, HookRule, HookSet, rule_applies
+from robota.hooks.definitions import HandlerToRun, HookRule, HookSet, rule_applies
 from robota.hooks.handlers import HandlerEnvironment, HookPayload, run_handler
 from robota.hooks.long_text import StoreText, with_preview
 from robota.hooks.results import HookFailed, failed_closed, merge_results
@@ -136,26 +136,26 @@ class Hooks:
     ) -> HookResult:
         rules = [rule for rule in self._rules if rule_applies(rule, event, matched_names(tool))]
         handlers = [
-            handler
-            for handler in _handlers(rules)
-            if handler.only_if is None or self._rule_matches(handler.only_if, tool, call)
+            each
+            for each in _handlers(rules)
+            if each.handler.only_if is None or self._rule_matches(each.handler.only_if, tool, call)
         ]
         arguments = arguments_for_hooks(tool, call.input, self._session.cwd)
         fields = {"tool_name": name_for_hooks(tool), "tool_input": arguments, **more}
         return await self._run_all(event, handlers, context, fields)
 
     async def _run_all(
-        self, event: HookEvent, handlers: list[Handler], context: HookContext | None, fields: Mapping[str, Any]
+        self, event: HookEvent, handlers: list[HandlerToRun], context: HookContext | None, fields: Mapping[str, Any]
     ) -> HookResult:
         if not handlers:
             return EMPTY_HOOK_RESULT
         payload = HookPayload(event=event, body=self._payload_body(event, {**_context_fields(context), **fields}))
         awaited: list[asyncio.Task[HookResult]] = []
-        for handler in handlers:
-            if not handler.in_background or event is HookEvent.SESSION_END:
-                awaited.append(self._start(handler, payload))
+        for each in handlers:
+            if not each.handler.in_background or event is HookEvent.SESSION_END:
+                awaited.append(self._start(each, payload))
             elif len(self._background) < MOST_IN_BACKGROUND:
-                task = self._start(handler, payload)
+                task = self._start(each, payload)
                 self._background.add(task)
                 task.add_done_callback(self._background.discard)
         result = self._shortened(merge_results(await asyncio.gather(*awaited)))
@@ -177,17 +177,19 @@ class Hooks:
             payload.setdefault("agent_transcript_path", session.transcript_path)
         return json.dumps(payload).encode()
 
-    async def _run_one(self, handler: Handler, payload: HookPayload) -> HookResult:
+    async def _run_one(self, to_run: HandlerToRun, payload: HookPayload) -> HookResult:
+        handler = to_run.handler
+        environment = msgspec.structs.replace(self._environment, variables=to_run.variables)
         try:
-            return await run_handler(handler, payload, self._environment)
+            return await run_handler(handler, payload, environment)
         except HookFailed as problem:
             problem_text = f"The {payload.event} hook {handler.name!r} gave no decision: {problem}."
         if handler.fail_closed or payload.event is HookEvent.WORKTREE_CREATE:
             return failed_closed(payload.event, problem_text)
         return HookResult(messages=(problem_text,))
 
-    def _start(self, handler: Handler, payload: HookPayload) -> asyncio.Task[HookResult]:
-        task = asyncio.create_task(self._run_one(handler, payload))
+    def _start(self, to_run: HandlerToRun, payload: HookPayload) -> asyncio.Task[HookResult]:
+        task = asyncio.create_task(self._run_one(to_run, payload))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
@@ -220,11 +222,12 @@ def _context_fields(context: HookContext | None) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _handlers(rules: list[HookRule]) -> list[Handler]:
+def _handlers(rules: list[HookRule]) -> list[HandlerToRun]:
     """The handlers of all these rules, identical ones once."""
-    handlers: list[Handler] = []
+    handlers: list[HandlerToRun] = []
     for rule in rules:
-        handlers.extend(handler for handler in rule.handlers if handler not in handlers)
+        found = (HandlerToRun(handler, rule.variables) for handler in rule.handlers)
+        handlers.extend(each for each in found if each not in handlers)
     return handlers
 
 

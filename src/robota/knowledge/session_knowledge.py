@@ -13,7 +13,11 @@ from robota.protocol.slash_commands import CommandSource, SlashCommandInfo, type
 # Names and beginnings of descriptions have to do where there are very many skills.
 SECTION_CHARACTERS: Final = 12_000
 SHORTEST_DESCRIPTION: Final = 60
-OWNERS: Final = {SkillScope.PROJECT: CommandSource.PROJECT, SkillScope.USER: CommandSource.USER}
+OWNERS: Final = {
+    SkillScope.PROJECT: CommandSource.PROJECT,
+    SkillScope.USER: CommandSource.USER,
+    SkillScope.PLUGIN: CommandSource.PLUGIN,
+}
 
 
 class SessionKnowledge:
@@ -38,7 +42,8 @@ class SessionKnowledge:
         )
 
     def commands(self) -> Sequence[SlashCommandInfo]:
-        return tuple(_info(skill) for skill in self._finder.library().reachable if skill.for_person)
+        library = self._finder.library()
+        return tuple(_info(skill, library.short_name(skill)) for skill in library.reachable if skill.for_person)
 
     async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
         typed = typed_command(prompt)
@@ -66,11 +71,12 @@ class SessionKnowledge:
         return f'<skill name="{skill.name}" directory="{Path(skill.path).parent}">\n{text.strip()}\n</skill>'
 
 
-def _info(skill: Skill) -> SlashCommandInfo:
+def _info(skill: Skill, short_name: str) -> SlashCommandInfo:
     return SlashCommandInfo(
         name=skill.name,
         description=skill.description,
-        source=CommandSource.SKILL if skill.kind is SkillKind.SKILL else OWNERS[skill.scope],
+        source=CommandSource.SKILL if skill.kind is SkillKind.SKILL and not skill.plugin else OWNERS[skill.scope],
+        aliases=(short_name,) if short_name else (),
         argument_hint=skill.argument_hint or " ".join(f"[{name}]" for name in skill.arguments),
         needs_model=True,
         model_may_call=skill.for_model,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from robota.app.knowledge import skill_finder
+from robota.app.plugins import session_plugins
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
@@ -37,7 +38,8 @@ def main(argv: Sequence[str]) -> int:
         if options.action == "new":
             return _new(root, options)
         settings = load_settings(root, os.environ)
-        finder = skill_finder(settings, root, os.environ)
+        plugins, _ = session_plugins(settings, root, os.environ)
+        finder = skill_finder(settings, plugins, root, os.environ)
         library = SkillLibrary() if finder is None else finder.library()
         if not settings.is_trusted:
             print(f"robota: {root} is not trusted, so its own skills are left out: robota trust", file=sys.stderr)

@@ -12,14 +12,13 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
+from robota.config.trust.change_text import change_lines
 from robota.config.trust.decision import Trust, TrustState, changes, forget, is_trusted_by_person, remember
-from robota.config.trust.lock_file import ChangedPart
 from robota.text.visible import single_line
 
 TRUSTED: Final = 0
 UNTRUSTED: Final = 1
 CONFIGURATION: Final = 3
-LONGEST_DIFF: Final = 200
 
 
 def main(argv: Sequence[str]) -> int:
@@ -119,29 +118,12 @@ def _describe(trust: Trust, env: Mapping[str, str]) -> None:
     if trust.state is TrustState.CHANGED:
         print("What is different from what you trusted:")
         for change in changes(trust, env):
-            _print_change(change)
+            print("\n".join(f"  {line}" for line in change_lines(change)))
         return
     print("It brings configuration that can run commands, allow calls and change what the model is told:")
     for source in trust.snapshot.sources:
         size = f"{len(source.data):,} bytes" if source.data is not None else "a link, special or long: not read"
         print(f"  {single_line(source.path, 200)}  ({size})")
-
-
-def _print_change(change: ChangedPart) -> None:
-    from difflib import unified_diff
-
-    before, after = _lines(change.before), _lines(change.after)
-    verb = "removed" if change.after is None else "new" if change.before is None else "changed"
-    print(f"  {single_line(change.name, 200)}: {verb}")
-    lines = list(unified_diff(before, after, lineterm="", n=2))[2:]
-    for line in lines[:LONGEST_DIFF]:
-        print(f"    {single_line(line, 500)}")
-    if len(lines) > LONGEST_DIFF:
-        print(f"    … and {len(lines) - LONGEST_DIFF} lines more")
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return [] if data is None else data.decode("utf-8", "backslashreplace").splitlines()
 
 
 def _revoke(root: Path, env: Mapping[str, str]) -> int:

@@ -31,7 +31,7 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
 
     async def hooks(arguments: str) -> CommandOutcome | Refused:
         rows = tuple(_hook_rows(host))
-        return _table(("EVENT", "FOR", "KIND", "RUNS"), rows) if rows else told("There are no hooks here.")
+        return _table(("EVENT", "FOR", "OF", "KIND", "RUNS"), rows) if rows else told("There are no hooks here.")
 
     async def skills(arguments: str) -> CommandOutcome | Refused:
         knowledge = host.services.knowledge
@@ -70,11 +70,14 @@ def _tools_of(server: str, session: Session) -> str:
 
 
 def _hook_rows(host: CommandHost) -> Iterable[tuple[str, ...]]:
-    if not host.settings.values.hooks:
+    of_plugins = ((plugin.name, plugin.contents.hook_settings) for plugin in host.plugins)
+    found = [(owner, hooks) for owner, hooks in (*of_plugins, ("settings", host.settings.values.hooks)) if hooks]
+    if not found:
         return
     from robota.hooks.definitions import parse_hooks
 
-    for rule in parse_hooks(host.settings.values.hooks).rules:
-        for handler in rule.handlers:
-            kind = type(handler).__name__.removesuffix("Handler").lower()
-            yield (rule.event, rule.matcher or "all", kind, handler.name)
+    for owner, hooks in found:
+        for rule in parse_hooks(hooks).rules:
+            for handler in rule.handlers:
+                kind = type(handler).__name__.removesuffix("Handler").lower()
+                yield (rule.event, rule.matcher or "all", owner, kind, handler.name)

@@ -7,6 +7,7 @@ from robota.commands.builtin.conversation import conversation_commands
 from robota.commands.builtin.extensions import extension_commands
 from robota.commands.builtin.models import model_commands
 from robota.commands.builtin.modes import mode_commands
+from robota.commands.builtin.plugins import plugin_commands
 from robota.commands.builtin.rewinding import rewind_commands
 from robota.commands.builtin.sessions import other_session_commands, own_session_commands
 from robota.commands.builtin.usage import usage_commands
@@ -34,6 +35,7 @@ class BuiltinCommands:
             *other_session_commands(host),
             *workspace_commands(session, host),
             *extension_commands(session, host),
+            *plugin_commands(host),
         )
 
     def commands(self) -> Iterable[SlashCommand]:

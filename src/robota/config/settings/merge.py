@@ -13,7 +13,7 @@ GATHERED: Final = frozenset({("permissions", "allow"), ("permissions", "ask"), (
 GATHERED_MAPS: Final = frozenset({"hooks"})
 
 # A later layer replaces a whole entry: half of one profile and half of another would send a key to the wrong place.
-WHOLE_ENTRIES: Final = frozenset({"providers", "mcpServers", "models"})
+WHOLE_ENTRIES: Final = frozenset({"providers", "mcpServers", "models", "extraKnownMarketplaces"})
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -91,6 +91,12 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = {}
     env: Annotated[dict[str, str], Meta(description="Environment variables for commands.")] = {}
     mcp_servers: Annotated[dict[str, dict[str, Any]], Meta(description="MCP servers by name.")] = {}
+    enabled_plugins: Annotated[
+        dict[str, bool], Meta(description="Plugins (name@marketplace) that are wanted, or switched off.")
+    ] = {}
+    extra_known_marketplaces: Annotated[
+        dict[str, dict[str, Any]], Meta(description="Marketplaces for plugins by name, each with its source.")
+    ] = {}
     sandbox: SandboxSettings = SandboxSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     checks: Annotated[

@@ -19,6 +19,8 @@ AFTER_TRUST: Final = frozenset(
         ("hooks",),
         ("env",),
         ("mcpServers",),
+        ("enabledPlugins",),
+        ("extraKnownMarketplaces",),
         ("language",),
         ("model",),
         ("fallbackModels",),
@@ -29,7 +31,7 @@ AFTER_TRUST: Final = frozenset(
 )
 
 # Of Claude Code's settings we take these, and name the others that would have had a say in safety.
-CLAUDE_TAKEN: Final = frozenset({"permissions", "hooks", "env", "model"})
+CLAUDE_TAKEN: Final = frozenset({"permissions", "hooks", "env", "model", "enabledPlugins", "extraKnownMarketplaces"})
 CLAUDE_NAMED: Final = frozenset({"apiKeyHelper", "sandbox", "statusLine", "enableAllProjectMcpServers"})
 CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"})
 

@@ -93,6 +93,24 @@ def take_snapshot(root: Path) -> Snapshot:
     return Snapshot(root=root, sources=sources, problem=problem)
 
 
+def snapshot_of_tree(root: Path) -> Snapshot:
+    """Look at everything below `root`, as for a workspace but without its choice of files."""
+    look = _Look()
+    problem = None
+    try:
+        descriptor = os.open(root, _LOOK | os.O_DIRECTORY)
+        try:
+            for name in sorted(entry.name for entry in os.scandir(descriptor)):
+                look.at_directory(descriptor, name)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        problem = f"it cannot be read ({error.strerror})"
+    except TooMuch:
+        problem = f"it is larger than {MOST_FILES} files or {MOST_BYTES >> 20} MiB"
+    return Snapshot(root=root, sources=tuple(sorted(look.found, key=lambda source: source.path)), problem=problem)
+
+
 @contextmanager
 def _parent(root: Path, path: str) -> Iterator[int | None]:
     """The directory of a file, opened step by step; None if it is not there or is a link."""

@@ -8,7 +8,7 @@ import msgspec
 from robota.config.settings.json_text import NotAnObject, read_object
 from robota.config.settings.load import Settings
 from robota.config.trust.sources import Snapshot
-from robota.extensions.mcp.definitions import Server, read_server
+from robota.extensions.mcp.definitions import Server, StdioServer, read_server
 
 FILES: Final = (".mcp.json", ".robota/mcp.json")
 SECTION: Final = "mcpServers"
@@ -22,20 +22,27 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WrittenServer(msgspec.Struct, frozen=True):
-    """An entry as it stands in a file, right or wrong."""
+    """An entry as it stands in a file, right or wrong. `variables` it may name and gets, besides the environment."""
 
     entry: Any
     where: str
+    variables: dict[str, str] = {}
 
 
-def configured(settings: Settings, env: Mapping[str, str]) -> Configured:
-    """The servers that can be started."""
+def configured(
+    settings: Settings, env: Mapping[str, str], of_plugins: Mapping[str, WrittenServer] | None = None
+) -> Configured:
+    """The servers that can be started; those of plugins come after all others."""
     written, problems = written_servers(settings)
+    written = {**(of_plugins or {}), **written}
     notices = list(problems)
     servers: list[Server] = []
     for name in sorted(written):
-        server, problems = read_server(name, written[name].entry, written[name].where, env)
+        own = written[name].variables
+        server, problems = read_server(name, written[name].entry, written[name].where, {**env, **own})
         notices += problems
+        if isinstance(server, StdioServer) and own:
+            server = msgspec.structs.replace(server, env={**own, **server.env})
         if server is not None:
             servers.append(server)
     return Configured(servers=tuple(servers), notices=tuple(notices))

@@ -1,7 +1,7 @@
 """Where skills and prompt commands are found, and which of two with one name is meant."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,11 +22,12 @@ WORTH_CACHING: Final = 20
 
 
 class SkillPlace(msgspec.Struct, frozen=True):
-    """A directory below the workspace or the person's home, and what it holds."""
+    """A directory below the workspace, the person's home or a plugin, and what it holds."""
 
     scope: SkillScope
     directory: str
     kind: SkillKind
+    plugin: str = ""
 
 
 # The first of one name is meant: the project's own before the person's, and those shared with other agents last.
@@ -61,16 +62,24 @@ class SkillLibrary:
     def __init__(self, found: Iterable[Skill] = ()) -> None:
         self.all: tuple[Skill, ...] = tuple(found)
         self._by_name: dict[str, Skill] = {}
-        for skill in self.all:
+        # What stands in front of a colon is a plugin first: no file of a project can take its name.
+        for skill in sorted(self.all, key=lambda skill: not skill.plugin):
             self._by_name.setdefault(skill.name, skill)
+        self._by_short_name = _short_names(self._by_name)
 
     @property
     def reachable(self) -> Sequence[Skill]:
-        """Those that are meant by their names."""
-        return tuple(self._by_name.values())
+        """Those that are meant by their names, in the order in which they were found."""
+        return tuple(skill for skill in self.all if self._by_name[skill.name] is skill)
 
     def named(self, name: str) -> Skill | None:
-        return self._by_name.get(name)
+        """The skill of this name; one of a plugin also without the plugin's, if nothing else has it."""
+        return self._by_name.get(name) or self._by_short_name.get(name)
+
+    def short_name(self, skill: Skill) -> str:
+        """The name without the plugin's, if it means this skill; otherwise nothing."""
+        short = skill.name.partition(":")[2] if skill.plugin else ""
+        return short if self._by_short_name.get(short) is skill else ""
 
     def hidden_by(self, skill: Skill) -> Skill | None:
         """The skill that is meant by the name of this one, if it is another."""
@@ -78,12 +87,27 @@ class SkillLibrary:
         return None if meant is skill else meant
 
 
+def _short_names(by_name: Mapping[str, Skill]) -> dict[str, Skill]:
+    """The names of plugins' skills without the plugins', where one skill alone has it."""
+    found: dict[str, list[Skill]] = {}
+    for name, skill in by_name.items():
+        if skill.plugin:
+            found.setdefault(name.partition(":")[2], []).append(skill)
+    return {short: skills[0] for short, skills in found.items() if len(skills) == 1 and short not in by_name}
+
+
 class SkillFinder:
     """Finds the skills as they are now. A file whose version is known is not read again."""
 
-    def __init__(self, files: Callable[[SkillPlace], Iterable[SkillSource]], cache: Path) -> None:
+    def __init__(
+        self,
+        files: Callable[[SkillPlace], Iterable[SkillSource]],
+        cache: Path,
+        places: Sequence[SkillPlace] = PLACES,
+    ) -> None:
         """`files` gives what lies in a place; `cache` is a file of ours for what was read in earlier sessions."""
         self._files = files
+        self._places = places
         self._cache = cache
         self._known: dict[str, Skill] | None = None
         self._found: dict[str, SkillSource] = {}
@@ -92,12 +116,12 @@ class SkillFinder:
         """Every skill there is, the first of a name first."""
         known = self._known if self._known is not None else cached_skills(self._cache)
         now: dict[str, Skill] = {}
-        for place in PLACES:
+        for place in self._places:
             for found in self._files(place):
-                file = _skill_file(place, found)
-                if file is not None:
-                    key = f"{place.directory} {found.path} {found.version}"
-                    now[key] = known.get(key) or _read_skill(file, found)
+                key = f"{place.directory} {found.path} {found.version}"
+                skill = known.get(key) or read_skill(place, found)
+                if skill is not None:
+                    now[key] = skill
                     self._found[found.path] = found
         if len(now.keys() - known.keys()) >= WORTH_CACHING:
             keep_skills(self._cache, now)
@@ -114,7 +138,11 @@ class SkillFinder:
         return read_front_matter(text).text
 
 
-def _read_skill(file: SkillFile, found: SkillSource) -> Skill:
+def read_skill(place: SkillPlace, found: SkillSource) -> Skill | None:
+    """What a file of a place says of a skill; None if it is no file of a skill."""
+    file = _skill_file(place, found)
+    if file is None:
+        return None
     text = _text_of(found)
     if file.path.endswith(TOML):
         from robota.knowledge.skills.gemini_command import gemini_front_matter
@@ -183,7 +211,7 @@ def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
         if not dot or suffix not in ("md", "toml"):
             return None
         own_name = ":".join((*directories, stem)) if suffix == "toml" else stem
-    return SkillFile(name=own_name, kind=place.kind, scope=place.scope, path=found.path)
+    return SkillFile(name=own_name, kind=place.kind, scope=place.scope, path=found.path, plugin=place.plugin)
 
 
 def _text_of(found: SkillSource) -> str:

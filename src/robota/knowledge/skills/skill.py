@@ -18,6 +18,7 @@ class SkillScope(StrEnum):
 
     PROJECT = "project"
     USER = "user"
+    PLUGIN = "plugin"
 
 
 class SkillKind(StrEnum):
@@ -33,7 +34,10 @@ class SkillContext(StrEnum):
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a skill before it is used. `problems` says what of its file is not."""
+    """What is known of a skill before it is used. `problems` says what of its file is not.
+
+    The name of a plugin's skill is `plugin:name`.
+    """
 
     name: str
     kind: SkillKind
@@ -49,6 +53,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     for_person: bool = True
     for_model: bool = True
+    plugin: str = ""
     problems: tuple[str, ...] = ()
 
 
@@ -59,6 +64,7 @@ class SkillFile(msgspec.Struct, frozen=True, kw_only=True):
     kind: SkillKind
     scope: SkillScope
     path: str
+    plugin: str = ""
 
 
 def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
@@ -72,7 +78,7 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
     for_person, for_model = reader.invocation()
     is_described = file.kind is SkillKind.SKILL or bool(reader.text("description"))
     return Skill(
-        name=name or file.name,
+        name=f"{file.plugin}:{name or file.name}" if file.plugin else name or file.name,
         kind=file.kind,
         scope=file.scope,
         path=file.path,
@@ -86,6 +92,7 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
         max_turns=reader.number("max-turns"),
         for_person=for_person,
         for_model=for_model and is_described,
+        plugin=file.plugin,
         problems=(*problems, *reader.problems()),
     )
 

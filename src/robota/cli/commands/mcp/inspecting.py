@@ -29,11 +29,13 @@ def run(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace) -> int:
     from robota.app.mcp import configured_servers
+    from robota.app.plugins import session_plugins
 
     root: Path = options.root
     settings = load_settings(root, os.environ)
-    servers, notices = configured_servers(settings, root, root, os.environ)
-    for notice in (*settings.notices, *notices):
+    plugins, plugin_notices = session_plugins(settings, root, os.environ)
+    servers, notices = configured_servers(settings, plugins, root, root, os.environ)
+    for notice in (*settings.notices, *plugin_notices, *notices):
         print(f"robota: {notice}", file=sys.stderr)
     if servers is None:
         print("[]" if options.action == "list" and options.json else "No MCP server is configured here.")

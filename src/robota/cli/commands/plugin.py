@@ -1,0 +1,132 @@
+"""`robota plugin`: install, show, switch and remove plugins, and know marketplaces."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.cli.command_parser import CommandParser
+from robota.cli.output import print_json
+from robota.cli.questions import Cancelled, at_terminal, confirm
+from robota.commands.plugins.desk import Agree, PluginDesk
+from robota.commands.plugins.orders import PluginOrder, order_of_words
+from robota.commands.plugins.reply import PluginReply, Proposal
+from robota.config.errors import ConfigError
+from robota.config.launch_options import workspace_root
+from robota.config.settings.load import load_settings
+from robota.extensions.plugins.manifest import InvalidPlugin
+
+DONE: Final = 0
+REFUSED: Final = 1
+DIGEST_TYPED: Final = 12
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota plugin …`; the arguments begin after `plugin`."""
+    options = _parser().read(argv)
+    try:
+        root = workspace_root(options.cwd)
+        settings = load_settings(root, os.environ)
+        for notice in settings.ignored:
+            print(f"robota: {notice}", file=sys.stderr)
+        desk = PluginDesk(settings, root, os.environ, _agreement(options))
+        reply = asyncio.run(desk.carry_out(_order(options)))
+    except (InvalidPlugin, ConfigError, OSError) as error:
+        print(f"robota: {str(error).removesuffix('.')}. Nothing was changed.", file=sys.stderr)
+        return REFUSED
+    return _answer(reply, options)
+
+
+def _answer(reply: PluginReply, options: argparse.Namespace) -> int:
+    if options.json:
+        print_json(reply.data)
+    else:
+        for proposal in reply.waits_for if not at_terminal() else ():
+            print(f"{proposal.text}\n")
+        print(reply.text)
+    if reply.waits_for and not options.json and not at_terminal():
+        digest = reply.waits_for[0].digest[:DIGEST_TYPED]
+        print(f"robota: Nobody is there to answer. To agree to exactly this: --agree {digest}", file=sys.stderr)
+    return REFUSED if reply.waits_for else DONE
+
+
+def _agreement(options: argparse.Namespace) -> Agree:
+    """How the person agrees: by a digest, in advance, or when they have read what is shown."""
+    agreed, is_yes = getattr(options, "agree", None), getattr(options, "yes", False)
+
+    def agrees(proposal: Proposal) -> bool:
+        if agreed is not None:
+            return len(agreed) >= DIGEST_TYPED and proposal.digest.startswith(agreed)
+        if is_yes:
+            if not options.json:
+                print(proposal.text)
+            return True
+        if options.json or not at_terminal():
+            return False
+        print(proposal.text)
+        try:
+            return confirm("Install it?", default=False)
+        except Cancelled:
+            return False
+
+    return agrees
+
+
+def _order(options: argparse.Namespace) -> PluginOrder:
+    names = ("action", "marketplace_action", "what", "source", "name")
+    words = [word for name in names if (word := getattr(options, name, None))]
+    order = order_of_words(words, getattr(options, "scope", None))
+    if order is None:
+        raise InvalidPlugin(f"{' '.join(words)} means nothing here")
+    return order
+
+
+def _parser() -> CommandParser:
+    shared = CommandParser(add_help=False)
+    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    agreeing = CommandParser(add_help=False)
+    how = agreeing.add_mutually_exclusive_group()
+    how.add_argument("--yes", action="store_true", help="agree to what it brings without being asked")
+    how.add_argument("--agree", metavar="DIGEST", help="agree to exactly the content with this digest")
+    parser = CommandParser(prog="robota plugin", description="Plugins: nothing of one runs before you agreed to it.")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", parents=[shared], help="show what is installed, and what the project wants")
+    showing = actions.add_parser("show", parents=[shared], help="show what one brings")
+    showing.add_argument("name", metavar="NAME")
+    installing = actions.add_parser("install", parents=[shared, agreeing], help="show what one brings and install it")
+    installing.add_argument(
+        "what",
+        nargs="?",
+        metavar="PLUGIN",
+        help="NAME@MARKETPLACE, a path (./x) or an address (https://…#ref); without it, those the project wants",
+    )
+    installing.add_argument("--scope", choices=("user", "project"), help="for all your projects, or only this one")
+    updating = actions.add_parser(
+        "update", parents=[shared, agreeing], help="fetch one anew, or all; changes are shown"
+    )
+    updating.add_argument("name", nargs="?", metavar="NAME")
+    for action, help in (
+        ("enable", "use one again"),
+        ("disable", "keep one, but do not use it"),
+        ("uninstall", "remove one"),
+    ):
+        actions.add_parser(action, parents=[shared], help=help).add_argument("name", metavar="NAME")
+    _add_marketplace_actions(actions.add_parser("marketplace", help="where plugins come from"), shared)
+    return parser
+
+
+def _add_marketplace_actions(parser: argparse.ArgumentParser, shared: CommandParser) -> None:
+    actions = parser.add_subparsers(dest="marketplace_action", required=True, metavar="ACTION")
+    actions.add_parser("list", parents=[shared], help="show them, and what they offer")
+    adding = actions.add_parser("add", parents=[shared], help="know one more")
+    adding.add_argument(
+        "source", metavar="SOURCE", help="a path (./x), an address (https://…#ref), owner/name of GitHub"
+    )
+    updating = actions.add_parser("update", parents=[shared], help="look at what one offers now, or all")
+    updating.add_argument("name", nargs="?", metavar="NAME")
+    removing = actions.add_parser("remove", parents=[shared], help="forget one, and remove its plugins")
+    removing.add_argument("name", metavar="NAME")

@@ -1,0 +1,90 @@
+"""`/plugin`: plugins and marketplaces from within a conversation."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.host import CommandHost
+from robota.config.errors import ConfigError
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    SessionWanted,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+
+if TYPE_CHECKING:
+    from robota.commands.plugins.reply import PluginReply, Proposal
+
+PLUGIN: Final = SlashCommandInfo(
+    name="plugin",
+    aliases=("plugins",),
+    argument_hint="[ACTION …]",
+    description="plugins and the marketplaces they come from",
+    subcommands=(
+        SubcommandInfo(name="list", description="what is installed"),
+        SubcommandInfo(name="show", argument_hint="NAME", description="what one brings"),
+        SubcommandInfo(
+            name="install",
+            argument_hint="[NAME@MARKETPLACE | PATH | ADDRESS]",
+            description="see what one brings, and install it; without a name those that the project wants",
+        ),
+        SubcommandInfo(name="enable", argument_hint="NAME", description="use it again"),
+        SubcommandInfo(name="disable", argument_hint="NAME", description="keep it, but do not use it"),
+        SubcommandInfo(name="update", argument_hint="[NAME]", description="fetch it anew; changes are shown first"),
+        SubcommandInfo(name="uninstall", argument_hint="NAME", description="remove it"),
+        SubcommandInfo(
+            name="marketplace", argument_hint="[list | add SOURCE | update | remove NAME]", description="where they are"
+        ),
+        SubcommandInfo(name="reload", description="open this session again with the plugins as they are now"),
+    ),
+)
+
+
+def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/plugin`."""
+
+    async def plugin(arguments: str) -> CommandOutcome | Refused:
+        if arguments == "reload":
+            return SessionWanted(session_id=host.options.session_id)
+        from robota.commands.plugins.desk import PluginDesk
+        from robota.commands.plugins.orders import parse_order
+        from robota.extensions.plugins.manifest import InvalidPlugin
+
+        typed = parse_order(arguments)
+        if typed is None:
+            return wrong_arguments(PLUGIN, "That is not a form of /plugin.")
+
+        def agrees(proposal: "Proposal") -> bool:
+            return len(typed.agreed) >= DIGEST_TYPED and proposal.digest.startswith(typed.agreed)
+
+        desk = PluginDesk(host.settings, host.kept_in, host.env, agrees)
+        try:
+            reply = await desk.carry_out(typed.order)
+        except (InvalidPlugin, ConfigError, OSError) as error:
+            return Refused(code="plugin", message=f"{error}. Nothing was changed.".replace("..", "."))
+        return _choice(reply, arguments) if reply.waits_for else told(reply.text)
+
+    yield SlashCommand(info=PLUGIN, run=plugin)
+
+
+DIGEST_TYPED: Final = 12
+
+
+def _choice(reply: "PluginReply", arguments: str) -> CommandOutcome:
+    """What would be installed, and the line that agrees to exactly that."""
+    line = arguments.partition("--agree")[0].strip()
+    return CommandChoice(
+        title="\n".join((reply.waits_for[0].text, "Nothing of it runs unless you agree.")),
+        options=tuple(
+            CommandOption(
+                label="Agree and install it",
+                line=f"/plugin {line} --agree {proposal.digest[:DIGEST_TYPED]}",
+                detail="exactly as shown",
+            )
+            for proposal in reply.waits_for[:1]
+        ),
+    )

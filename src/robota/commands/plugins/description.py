@@ -1,0 +1,110 @@
+"""What a plugin brings, for a person to decide about and for scripts: everything that could run, nothing hidden."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from robota.commands.plugins.skill_files import skills_of
+from robota.config.trust.change_text import change_lines
+from robota.config.trust.lock_file import ChangedPart
+from robota.extensions.plugins.active import server_name
+from robota.extensions.plugins.contents import PluginContents
+from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin
+from robota.knowledge.skills.skill import SkillKind
+from robota.text.visible import single_line
+
+# Long enough for any command that is meant to be read.
+LONGEST: Final = 4096
+DESCRIPTION: Final = 300
+MOST_PATHS: Final = 20
+
+
+def heading(plugin: InstalledPlugin, contents: PluginContents) -> str:
+    """The name, the version, where it comes from, and the digest of all its files."""
+    version = f" {plugin.version}" if plugin.version else ""
+    about = f": {contents.manifest.description}" if contents.manifest.description else ""
+    commit = f", commit {plugin.commit[:DIGEST_SHOWN]}" if plugin.commit else ""
+    author = f", by {contents.manifest.author}" if contents.manifest.author else ""
+    where = f"From {single_line(plugin.origin.label, LONGEST)}{commit}{author}. Digest {plugin.digest[:DIGEST_SHOWN]}."
+    return f"{plugin.id}{version}{about}\n{where}"
+
+
+def brings(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Iterator[str]:
+    """A line for each thing that the plugin brings."""
+    for hook in contents.hooks:
+        yield f"  hook: {single_line(hook.event)} ({single_line(hook.matcher or 'all')}) runs {_text(hook.runs)}"
+    for name, entry in contents.servers.items():
+        yield f"  MCP server: {single_line(server_name(plugin.name, name))} {_server(entry)}"
+    for skill in skills_of(contents, plugin.name, root):
+        kind = "skill" if skill.kind is SkillKind.SKILL else "command"
+        allows = f" (allows itself {_text(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
+        yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, DESCRIPTION)}{allows}"
+    for style in contents.output_styles:
+        yield f"  output style: {single_line(style.relative, 200)}"
+    if paths := [single_line(path, 200) for path in contents.other_files]:
+        yield f"  other files, which the above may run or read: {_listed(paths)}"
+
+
+def notes(contents: PluginContents, left_out: Iterable[str] = ()) -> Iterator[str]:
+    """What of the plugin has no effect, and why."""
+    if contents.unused:
+        yield f"Robota does not use its {', '.join(contents.unused)}."
+    if paths := [single_line(path, 200) for path in left_out]:
+        yield f"Links, special files and odd names are not copied: {_listed(paths)}."
+    for problem in contents.problems:
+        yield f"Note: {problem}."
+
+
+def differences(changes: Iterable[ChangedPart]) -> Iterator[str]:
+    """What is different from what the person agreed to."""
+    for change in changes:
+        yield from (f"  {line}" for line in change_lines(change))
+
+
+def as_json(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> dict[str, Any]:
+    """Everything about a plugin, for scripts."""
+    skills = skills_of(contents, plugin.name, root)
+    return {
+        "id": plugin.id,
+        "version": plugin.version,
+        "scope": plugin.scope,
+        "origin": plugin.origin,
+        "commit": plugin.commit,
+        "digest": plugin.digest,
+        "enabled": plugin.is_enabled,
+        "description": contents.manifest.description,
+        "hooks": contents.hooks,
+        "mcpServers": {server_name(plugin.name, name): entry for name, entry in contents.servers.items()},
+        "skills": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.SKILL],
+        "commands": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.COMMAND],
+        "otherFiles": contents.other_files,
+        "outputStyles": [style.relative for style in contents.output_styles],
+        "unused": contents.unused,
+        "problems": contents.problems,
+    }
+
+
+def _listed(paths: list[str]) -> str:
+    more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
+    return ", ".join(paths[:MOST_PATHS]) + more
+
+
+def _named(name: str, description: str) -> dict[str, str]:
+    return {"name": name, "description": description}
+
+
+def _text(text: str) -> str:
+    return single_line(text, LONGEST)
+
+
+def _server(entry: Any) -> str:
+    match entry:
+        case {"command": str(command)}:
+            words = entry.get("args")
+            line = " ".join((command, *(map(str, words) if isinstance(words, list) else ())))
+            given = entry.get("env")
+            names = f" with {', '.join(map(str, given))}" if isinstance(given, dict) and given else ""
+            return f"runs {_text(line)}{_text(names)}"
+        case {"url": str(url)}:
+            return f"at {_text(url)}"
+    return "is not written as one"

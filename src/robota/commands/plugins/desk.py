@@ -1,0 +1,235 @@
+"""Carries out what is asked of plugins and marketplaces. Nothing is installed unless the person agrees to it."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, assert_never
+
+from robota.commands.plugins.description import as_json, brings, differences, heading, notes
+from robota.commands.plugins.marketplaces import MarketplaceDesk, declared_marketplaces
+from robota.commands.plugins.orders import (
+    AddMarketplace,
+    InstallPlugin,
+    ListMarketplaces,
+    ListPlugins,
+    PluginOrder,
+    RemoveMarketplace,
+    ShowPlugin,
+    SwitchPlugin,
+    UninstallPlugin,
+    UpdateMarketplace,
+    UpdatePlugin,
+)
+from robota.commands.plugins.reply import PluginReply, Proposal
+from robota.config.settings.layers import Layer
+from robota.config.settings.load import Settings
+from robota.config.trust.lock_file import AgreementKind, agreements, changed_parts
+from robota.config.trust.sources import snapshot_of_tree
+from robota.extensions.plugins.active import installed_for
+from robota.extensions.plugins.contents import read_contents
+from robota.extensions.plugins.installer import Candidate, PluginInstaller
+from robota.extensions.plugins.manifest import InvalidPlugin
+from robota.extensions.plugins.origins import MarketplaceOrigin, Origin, typed_place
+from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin, PluginStore
+from robota.extensions.plugins.versions import is_older
+from robota.text.visible import single_line
+
+SETTING: Final = "enabledPlugins"
+IN_EFFECT: Final = "It has effect in the sessions that start from now on."
+
+
+Agree = Callable[[Proposal], bool]
+
+
+class PluginDesk:
+    """Plugins and marketplaces for one project and one person."""
+
+    def __init__(self, settings: Settings, project: Path, env: Mapping[str, str], agrees: Agree) -> None:
+        """`agrees` is asked with everything that a plugin brings before it is installed."""
+        self._settings = settings
+        self._project = project
+        self._here = os.path.realpath(project)
+        self._env = env
+        self._agrees = agrees
+        self._store = PluginStore(env)
+        declared = declared_marketplaces(settings, project)
+        self._installer = PluginInstaller(self._store, declared.places, env)
+        self._marketplaces = MarketplaceDesk(self._installer, project, declared.problems)
+
+    async def carry_out(self, order: PluginOrder) -> PluginReply:
+        """Do what is asked. Raises `InvalidPlugin`, `ConfigError` or `OSError`; then nothing was changed."""
+        match order:
+            case ListPlugins():
+                return self._list()
+            case ShowPlugin(name):
+                return self._show(self._installed(name))
+            case InstallPlugin(what, scope):
+                return await self._install(what, scope)
+            case UpdatePlugin(name):
+                return await self._update(name)
+            case SwitchPlugin(name, is_enabled):
+                return self._switch(self._installed(name), is_enabled=is_enabled)
+            case UninstallPlugin(name):
+                plugin = self._installed(name)
+                self._installer.uninstall(plugin)
+                return PluginReply(text=f"{plugin.id} is removed.", data={"id": plugin.id, "removed": True})
+            case ListMarketplaces() | AddMarketplace() | UpdateMarketplace() | RemoveMarketplace():
+                return await self._marketplaces.carry_out(order)
+            case _:
+                assert_never(order)
+
+    def _list(self) -> PluginReply:
+        plugins = installed_for(self._store.read(), self._project)
+        lines = [
+            f"{each.id}  {each.version or each.digest[:DIGEST_SHOWN]}  {each.scope}  {self._state(each)}"
+            for each in plugins
+        ]
+        wanted = [each for each in self._wanted() if each not in {plugin.id for plugin in plugins}]
+        lines += [f"{single_line(each)}  wanted by this project, not installed" for each in wanted]
+        data = [
+            {
+                "id": each.id,
+                "version": each.version,
+                "scope": each.scope,
+                "state": self._state(each),
+                "commit": each.commit,
+                "digest": each.digest,
+                "path": str(self._store.files_of(each)),
+            }
+            for each in plugins
+        ]
+        return PluginReply(text="\n".join(lines) or "No plugin is installed. robota plugin install NAME", data=data)
+
+    def _state(self, plugin: InstalledPlugin) -> str:
+        if not plugin.is_enabled:
+            return "disabled"
+        if self._settings.values.enabled_plugins.get(plugin.id) is False:
+            return "switched off by the settings"
+        first = next(each for each in installed_for(self._store.read(), self._project) if each.name == plugin.name)
+        if first.key != plugin.key:
+            return f"hidden by the {first.scope} one of this name"
+        agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
+        seen = snapshot_of_tree(self._store.files_of(plugin)).digest
+        return "enabled" if agreement and agreement.digest == seen == plugin.digest else "changed: not used"
+
+    def _show(self, plugin: InstalledPlugin) -> PluginReply:
+        root = self._store.files_of(plugin)
+        snapshot = snapshot_of_tree(root)
+        contents = read_contents(snapshot, plugin.name)
+        agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
+        changes = changed_parts({} if agreement is None else agreement.parts, snapshot.parts, self._env)
+        lines = [heading(plugin, contents), f"It is {self._state(plugin)} ({plugin.scope}), in {root}. It brings:"]
+        lines += [*brings(plugin, contents, root), *notes(contents)]
+        if changes:
+            lines += ["Its files are not as you agreed to them:", *differences(changes)]
+        data = {**as_json(plugin, contents, root), "state": self._state(plugin), "path": str(root)}
+        return PluginReply(text="\n".join(lines), data=data)
+
+    async def _install(self, what: str, scope: str | None) -> PluginReply:
+        if not what:
+            return await self._install_wanted(scope)
+        origin, name = self._origin(what)
+        is_wanted = scope is None and isinstance(origin, MarketplaceOrigin) and self._is_wanted_here(what)
+        project = self._here if scope == "project" or is_wanted else ""
+        async with self._installer.candidate(origin, name, project) as candidate:
+            return self._decide(candidate)
+
+    async def _install_wanted(self, scope: str | None) -> PluginReply:
+        installed = {each.id for each in installed_for(self._store.read(), self._project)}
+        wanted = [each for each in self._wanted() if each not in installed]
+        if not wanted:
+            return PluginReply(text="This project wants no plugin that is not installed.", data=[])
+        return _joined([await self._install(each, scope) for each in wanted])
+
+    async def _update(self, name: str) -> PluginReply:
+        plugins = [self._installed(name)] if name else installed_for(self._store.read(), self._project)
+        return _joined([await self._update_one(plugin) for plugin in plugins])
+
+    async def _update_one(self, plugin: InstalledPlugin) -> PluginReply:
+        async with self._installer.candidate(plugin.origin, plugin.name, plugin.project) as candidate:
+            new = candidate.plugin
+            if is_older(new.version, plugin.version):
+                text = f"{plugin.id} stays at {plugin.version}: its source has {new.version}, which is older."
+                return PluginReply(text=text, data={"id": plugin.id, "updated": False})
+            if new.digest == plugin.digest and not candidate.changes:
+                self._installer.install(candidate)
+                return PluginReply(text=f"{plugin.id} is up to date.", data={"id": plugin.id, "updated": False})
+            return self._decide(candidate)
+
+    def _decide(self, candidate: Candidate) -> PluginReply:
+        """Install it if the person agrees to all that it brings."""
+        plugin = candidate.plugin
+        proposal = Proposal(text=_proposed(candidate), digest=plugin.digest)
+        data = as_json(plugin, candidate.contents, candidate.files)
+        if not self._agrees(proposal):
+            changed = [change.name for change in candidate.changes]
+            return PluginReply(
+                text=f"{plugin.id} was not installed. Nothing was changed.",
+                data={**data, "installed": False, "changed": changed},
+                waits_for=(proposal,),
+            )
+        self._installer.install(candidate)
+        verb = "installed" if candidate.replaces is None else "updated"
+        where = "for this project" if plugin.project else "for all your projects"
+        return PluginReply(text=f"{plugin.id} is {verb} {where}. {IN_EFFECT}", data={**data, "installed": True})
+
+    def _switch(self, plugin: InstalledPlugin, *, is_enabled: bool) -> PluginReply:
+        self._installer.enable(plugin, is_enabled=is_enabled)
+        text = f"{plugin.id} is {'enabled' if is_enabled else 'disabled'}. {IN_EFFECT}"
+        if is_enabled and self._settings.values.enabled_plugins.get(plugin.id) is False:
+            text = f"{plugin.id} stays off: {SETTING} in the settings says so."
+        return PluginReply(text=text, data={"id": plugin.id, "enabled": is_enabled})
+
+    def _origin(self, what: str) -> tuple[Origin, str | None]:
+        """Where a plugin is to come from, and its name there."""
+        place = typed_place(what, self._project)
+        if place is not None:
+            return place, None
+        name, _, marketplace = what.partition("@")
+        if marketplace:
+            return MarketplaceOrigin(marketplace=marketplace), name
+        offering = [
+            each.name for each in self._installer.marketplaces() if any(offer.name == name for offer in each.offered)
+        ]
+        if len(offering) == 1:
+            return MarketplaceOrigin(marketplace=offering[0]), name
+        if offering:
+            ids = ", ".join(f"{name}@{each}" for each in offering)
+            raise InvalidPlugin(f"several marketplaces offer it; say which: {ids}")
+        raise InvalidPlugin(
+            f"no marketplace offers {single_line(name)}; robota plugin marketplace list shows what there is"
+        )
+
+    def _installed(self, name: str) -> InstalledPlugin:
+        plugins = installed_for(self._store.read(), self._project)
+        found = [each for each in plugins if name in (each.id, each.name)]
+        if not found:
+            known = ", ".join(each.id for each in plugins) or "none"
+            raise InvalidPlugin(f"no plugin {single_line(name)} is installed here; there are: {known}")
+        return found[0]
+
+    def _wanted(self) -> list[str]:
+        return [each for each, is_on in self._settings.values.enabled_plugins.items() if is_on]
+
+    def _is_wanted_here(self, plugin: str) -> bool:
+        """Whether it is the project that wants it, and not the person's own settings."""
+        origin = self._settings.origin((SETTING, plugin))
+        return origin is not None and origin.layer in (Layer.CLAUDE, Layer.PROJECT, Layer.LOCAL)
+
+
+def _proposed(candidate: Candidate) -> str:
+    plugin, contents = candidate.plugin, candidate.contents
+    lines = [heading(plugin, contents), "It brings:", *brings(plugin, contents, candidate.files)]
+    lines += notes(contents, candidate.left_out)
+    if candidate.replaces is not None:
+        lines.append("What is different from what you agreed to:")
+        lines += differences(candidate.changes)
+    return "\n".join(lines)
+
+
+def _joined(replies: list[PluginReply]) -> PluginReply:
+    return PluginReply(
+        text="\n".join(each.text for each in replies) or "No plugin is installed.",
+        data=[each.data for each in replies],
+        waits_for=tuple(proposal for each in replies for proposal in each.waits_for),
+    )

@@ -1,0 +1,118 @@
+"""Carries out what is asked of marketplaces."""
+
+from pathlib import Path
+from typing import Any, assert_never
+
+import msgspec
+
+from robota.commands.plugins.orders import (
+    AddMarketplace,
+    ListMarketplaces,
+    MarketplaceOrder,
+    RemoveMarketplace,
+    UpdateMarketplace,
+)
+from robota.commands.plugins.reply import PluginReply
+from robota.config.settings.load import Settings
+from robota.extensions.plugins.installer import PluginInstaller
+from robota.extensions.plugins.manifest import InvalidPlugin
+from robota.extensions.plugins.origins import Place, typed_place, written_place
+from robota.extensions.plugins.store import KnownMarketplace
+from robota.text.visible import single_line
+
+
+class DeclaredMarketplaces(msgspec.Struct, frozen=True, kw_only=True):
+    """The marketplaces that the settings name, and what is wrong with others."""
+
+    places: dict[str, Place]
+    problems: tuple[str, ...] = ()
+
+
+def declared_marketplaces(settings: Settings, project: Path) -> DeclaredMarketplaces:
+    """Those of `extraKnownMarketplaces`; paths begin at the project."""
+    places: dict[str, Place] = {}
+    problems: list[str] = []
+    for name, entry in settings.values.extra_known_marketplaces.items():
+        try:
+            places[name] = written_place(entry.get("source"), project)
+        except InvalidPlugin as error:
+            problems.append(f"The marketplace {single_line(name)} of the settings is left out: {error}.")
+    return DeclaredMarketplaces(places=places, problems=tuple(problems))
+
+
+class MarketplaceDesk:
+    """The marketplaces that a person added, and those that a project names."""
+
+    def __init__(self, installer: PluginInstaller, project: Path, problems: tuple[str, ...]) -> None:
+        self._installer = installer
+        self._project = project
+        self._problems = problems
+
+    async def carry_out(self, order: MarketplaceOrder) -> PluginReply:
+        """Do what is asked. Raises `InvalidPlugin`, `ConfigError` or `OSError`."""
+        match order:
+            case ListMarketplaces():
+                return self._list()
+            case AddMarketplace(source):
+                return await self._add(source)
+            case UpdateMarketplace(name):
+                return await self._update(name)
+            case RemoveMarketplace(name):
+                return self._remove(name)
+            case _:
+                assert_never(order)
+
+    def _list(self) -> PluginReply:
+        known = self._installer.marketplaces()
+        lines = list(self._problems)
+        for each in known:
+            lines.append(f"{single_line(each.name)}  {single_line(each.place.label, 4096)}")
+            if not each.updated_ms:
+                lines.append(f"  not looked at yet: robota plugin marketplace update {single_line(each.name)}")
+            lines += [f"  {offer.name}@{each.name}  {offer.version}  {offer.description}" for offer in each.offered]
+            lines += [f"  Note: {problem}." for problem in each.problems]
+        nothing = "No marketplace is known. robota plugin marketplace add SOURCE"
+        return PluginReply(text="\n".join(lines) or nothing, data=[_as_json(each) for each in known])
+
+    async def _add(self, source: str) -> PluginReply:
+        place = typed_place(source, self._project)
+        if place is None:
+            raise InvalidPlugin(
+                f"{single_line(source)!r} is no path (./x), address (https://…) or owner/name of GitHub"
+            )
+        known = await self._installer.look_at_marketplace(place)
+        text = f"{known.name} is added. It offers {len(known.offered)} plugins: robota plugin marketplace list"
+        return PluginReply(text="\n".join((text, *(f"Note: {each}." for each in known.problems))), data=_as_json(known))
+
+    async def _update(self, name: str) -> PluginReply:
+        wanted = [self._known(name)] if name else list(self._installer.marketplaces())
+        looked = [await self._installer.look_at_marketplace(each.place, each.name) for each in wanted]
+        lines = [f"{each.name} offers {len(each.offered)} plugins." for each in looked]
+        return PluginReply(
+            text="\n".join(lines) or "No marketplace is known.", data=[_as_json(each) for each in looked]
+        )
+
+    def _remove(self, name: str) -> PluginReply:
+        removed = self._installer.remove_marketplace(self._known(name))
+        gone = f" With it went {', '.join(each.id for each in removed)}." if removed else ""
+        return PluginReply(
+            text=f"{name} is removed.{gone}", data={"name": name, "removed": [each.id for each in removed]}
+        )
+
+    def _known(self, name: str) -> KnownMarketplace:
+        known = self._installer.marketplaces()
+        found = next((each for each in known if each.name == name), None)
+        if found is None:
+            names = ", ".join(single_line(each.name) for each in known) or "none"
+            raise InvalidPlugin(f"there is no marketplace {single_line(name)}; there are: {names}")
+        return found
+
+
+def _as_json(known: KnownMarketplace) -> dict[str, Any]:
+    return {
+        "name": known.name,
+        "origin": known.place,
+        "commit": known.commit,
+        "plugins": known.offered,
+        "problems": known.problems,
+    }

@@ -1,0 +1,36 @@
+"""The skills and commands of a plugin, as files for those who read skills."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from robota.config.trust.sources import ConfigSource
+from robota.extensions.plugins.contents import PluginContents
+from robota.knowledge.skills.discovery import SkillPlace, SkillSource, read_skill
+from robota.knowledge.skills.skill import Skill, SkillKind, SkillScope
+
+
+def skill_files(
+    contents: PluginContents, name: str, root: Path
+) -> Iterator[tuple[SkillPlace, tuple[SkillSource, ...]]]:
+    """The places of a plugin's skills and commands, each with the very bytes that were looked at."""
+    for kind, found in ((SkillKind.SKILL, contents.skills), (SkillKind.COMMAND, contents.commands)):
+        yield (
+            SkillPlace(SkillScope.PLUGIN, str(root), kind, name),
+            tuple(
+                SkillSource(
+                    each.relative, str(root / each.source.path), each.source.digest, partial(_data, each.source)
+                )
+                for each in found
+            ),
+        )
+
+
+def skills_of(contents: PluginContents, name: str, root: Path) -> tuple[Skill, ...]:
+    """The skills and commands themselves, by the names that they will have."""
+    read = (read_skill(place, each) for place, found in skill_files(contents, name, root) for each in found)
+    return tuple(skill for skill in read if skill is not None)
+
+
+def _data(source: ConfigSource) -> bytes | None:
+    return source.data

@@ -1,0 +1,25 @@
+"""What changed in something that a person agreed to, as lines of a diff with nothing hidden in them."""
+
+from difflib import unified_diff
+from typing import Final
+
+from robota.config.trust.lock_file import ChangedPart
+from robota.text.visible import single_line
+
+LONGEST_DIFF: Final = 200
+LONGEST_LINE: Final = 500
+
+
+def change_lines(change: ChangedPart) -> list[str]:
+    """The name of the part and how it differs; of a long difference the beginning."""
+    before, after = _lines(change.before), _lines(change.after)
+    verb = "removed" if change.after is None else "new" if change.before is None else "changed"
+    diff = list(unified_diff(before, after, lineterm="", n=2))[2:]
+    lines = [f"  {single_line(line, LONGEST_LINE)}" for line in diff[:LONGEST_DIFF]]
+    if len(diff) > LONGEST_DIFF:
+        lines.append(f"  … and {len(diff) - LONGEST_DIFF} lines more")
+    return [f"{single_line(change.name, 200)}: {verb}", *lines]
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return [] if data is None else data.decode("utf-8", "backslashreplace").splitlines()

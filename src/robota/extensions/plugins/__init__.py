@@ -1,0 +1,1 @@
+"""Plugins: what they bring, where they come from, which are installed. Nothing of one runs before a person agreed."""

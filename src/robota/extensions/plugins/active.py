@@ -1,0 +1,116 @@
+"""The plugins of a session: installed, switched on, and exactly as the person agreed to them."""
+
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.config.trust.lock_file import AgreementKind, agreements
+from robota.config.trust.sources import snapshot_of_tree
+from robota.extensions.plugins.contents import PluginContents, read_contents
+from robota.extensions.plugins.manifest import InvalidPlugin
+from robota.extensions.plugins.store import InstalledPlugin, PluginState, PluginStore
+from robota.text.visible import single_line
+
+LONGEST_SERVER_NAME: Final = 32
+
+
+class ActivePlugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin whose parts a session uses."""
+
+    plugin: InstalledPlugin
+    contents: PluginContents
+    root: Path
+    data: Path
+
+    @property
+    def name(self) -> str:
+        return self.plugin.name
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What its hooks, servers and skills may name."""
+        return {
+            "CLAUDE_PLUGIN_ROOT": str(self.root),
+            "ROBOTA_PLUGIN_ROOT": str(self.root),
+            "CLAUDE_PLUGIN_DATA": str(self.data),
+            "ROBOTA_PLUGIN_DATA": str(self.data),
+        }
+
+    @property
+    def servers(self) -> dict[str, Any]:
+        """Its MCP servers, by names that no other plugin and no setting has."""
+        return {server_name(self.name, server): entry for server, entry in self.contents.servers.items()}
+
+
+class ActivePlugins(msgspec.Struct, frozen=True, kw_only=True):
+    """The plugins of a session, and lines for the person about those that are not used."""
+
+    plugins: tuple[ActivePlugin, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def active_plugins(project: Path, switched: Mapping[str, bool], env: Mapping[str, str]) -> ActivePlugins:
+    """The plugins for a project. `switched` are those that the settings switch off, or want."""
+    store = PluginStore(env)
+    try:
+        state = store.read()
+        agreed = agreements(AgreementKind.PLUGIN, env) if state.plugins else {}
+    except ConfigError as error:
+        return ActivePlugins(notices=(str(error),))
+    plugins: list[ActivePlugin] = []
+    notices: list[str] = []
+    for plugin in installed_for(state, project):
+        if not plugin.is_enabled or switched.get(plugin.id) is False or plugin.name in {each.name for each in plugins}:
+            continue
+        agreement = agreed.get(plugin.key)
+        found = _load(store, plugin, "" if agreement is None else agreement.digest)
+        if isinstance(found, ActivePlugin):
+            plugins.append(found)
+        else:
+            notices.append(found)
+    installed = {plugin.id for plugin in state.plugins if plugin.project in ("", os.path.realpath(project))}
+    notices += [_wanted_notice(each) for each, is_on in switched.items() if is_on and each not in installed]
+    return ActivePlugins(plugins=tuple(plugins), notices=tuple(notices))
+
+
+def installed_for(state: PluginState, project: Path) -> Sequence[InstalledPlugin]:
+    """What is installed for a project: its own first, which hide those of the person with the same name."""
+    here = os.path.realpath(project)
+    return sorted((each for each in state.plugins if each.project in ("", here)), key=lambda each: not each.project)
+
+
+def server_name(plugin: str, server: str) -> str:
+    """The name of a plugin's MCP server; a long one is cut and ends with a hash of the whole."""
+    name = f"plugin_{plugin}_{server}"
+    if len(name) <= LONGEST_SERVER_NAME:
+        return name
+    return f"{name[: LONGEST_SERVER_NAME - 9].rstrip('_-')}-{sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _load(store: PluginStore, plugin: InstalledPlugin, agreed: str) -> ActivePlugin | str:
+    """The plugin, or why it is not used."""
+    root = store.files_of(plugin)
+    snapshot = snapshot_of_tree(root)
+    if snapshot.problem is not None or not plugin.digest == agreed == snapshot.digest:
+        return (
+            f"The plugin {plugin.id} is not as you agreed to it, so nothing of it is used. "
+            f"robota plugin show {plugin.id} says what changed; robota plugin update {plugin.id} fetches it anew."
+        )
+    try:
+        contents = read_contents(snapshot, plugin.name)
+    except InvalidPlugin as error:
+        return f"The plugin {plugin.id} is not used: {error}."
+    return ActivePlugin(plugin=plugin, contents=contents, root=root, data=store.data_of(plugin))
+
+
+def _wanted_notice(plugin: str) -> str:
+    name = single_line(plugin)
+    return (
+        f"This project wants the plugin {name}, which is not installed: nothing of it runs. "
+        f"To see what it brings and decide: robota plugin install {name}"
+    )

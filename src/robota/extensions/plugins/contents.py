@@ -1,0 +1,217 @@
+"""What a plugin brings: skills, commands, hooks, MCP servers, read from a snapshot of its files.
+
+Hooks and servers come out in one plain form each. What a person is shown and what a session runs are both made from
+that form, so that nothing can run that was not shown.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.settings.json_text import NotAnObject, read_object
+from robota.config.trust.sources import ConfigSource, Snapshot
+from robota.extensions.plugins.manifest import MANIFEST_FILES, InvalidPlugin, PluginManifest, parse_manifest
+from robota.text.visible import single_line
+
+SKILL_FILE: Final = "SKILL.md"
+COMMAND_ENDINGS: Final = (".md", ".toml")
+HOOK_FILE: Final = "hooks/hooks.json"
+SERVER_FILE: Final = ".mcp.json"
+# What other agents find in a plugin and Robota does not use.
+UNUSED: Final = (
+    ("agents", "agents"),
+    ("workflows", "workflows"),
+    ("themes", "themes"),
+    ("monitors", "monitors"),
+    ("bin", "programs for the PATH"),
+    (".lsp.json", "language servers"),
+    ("settings.json", "settings"),
+)
+
+
+class ComponentFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a skill or a command. `relative` is the part of its path that names it."""
+
+    relative: str
+    source: ConfigSource
+
+
+class PluginHook(msgspec.Struct, frozen=True, kw_only=True):
+    """One handler for one event, as it is written."""
+
+    event: str
+    matcher: str
+    handler: dict[str, Any]
+
+    @property
+    def runs(self) -> str:
+        """What it runs, for a person; the whole handler where that is not plain."""
+        match self.handler:
+            case {"type": "command", "command": str(command), "args": list(words)}:
+                return " ".join((command, *map(str, words)))
+            case {"type": "command", "command": str(command)}:
+                return command
+            case {"type": "http", "url": str(url)}:
+                return f"POST {url}"
+        return msgspec.json.encode(self.handler).decode()
+
+
+class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a plugin brings. `unused` names what Robota does nothing with, `problems` what is wrong.
+
+    `other_files` are those that only its hooks, servers and skills use.
+    """
+
+    manifest: PluginManifest
+    skills: tuple[ComponentFile, ...] = ()
+    commands: tuple[ComponentFile, ...] = ()
+    output_styles: tuple[ComponentFile, ...] = ()
+    hooks: tuple[PluginHook, ...] = ()
+    servers: dict[str, Any] = {}
+    other_files: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def hook_settings(self) -> dict[str, list[dict[str, Any]]]:
+        """The hooks in the form that settings have."""
+        settings: dict[str, list[dict[str, Any]]] = {}
+        for hook in self.hooks:
+            settings.setdefault(hook.event, []).append({"matcher": hook.matcher, "hooks": [hook.handler]})
+        return settings
+
+
+def read_contents(snapshot: Snapshot, fallback_name: str) -> PluginContents:
+    """What the files of a plugin bring. Raises `InvalidPlugin` if it is none; lesser problems are named."""
+    if snapshot.problem is not None:
+        raise InvalidPlugin(snapshot.problem)
+    return _Reader(snapshot, fallback_name).contents()
+
+
+class _Reader:
+    """Reads the parts of one plugin and notes what is wrong with them."""
+
+    def __init__(self, snapshot: Snapshot, fallback_name: str) -> None:
+        self._sources = {source.path: source for source in snapshot.sources}
+        self._problems: list[str] = []
+        self._manifest = self._read_manifest(fallback_name)
+
+    def contents(self) -> PluginContents:
+        manifest = self._manifest
+        skills = tuple(self._skills(("skills", *manifest.skills)))
+        commands = tuple(self._files(("commands",) if manifest.commands is None else manifest.commands))
+        styles = ("output-styles",) if manifest.output_styles is None else manifest.output_styles
+        contents = PluginContents(
+            manifest=manifest,
+            skills=skills,
+            commands=tuple(each for each in commands if each.relative.endswith(COMMAND_ENDINGS)),
+            output_styles=tuple(each for each in self._files(styles) if each.relative.endswith(".md")),
+            hooks=tuple(self._hooks()),
+            servers=self._servers(),
+            unused=tuple(what for path, what in UNUSED if self._has(path)),
+        )
+        if not (contents.skills or contents.commands or contents.hooks or contents.servers or contents.output_styles):
+            self._problems.append("it brings nothing that Robota uses")
+        parts = (*contents.skills, *contents.commands, *contents.output_styles)
+        known = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in parts)}
+        return msgspec.structs.replace(
+            contents,
+            other_files=tuple(path for path in self._sources if path not in known),
+            problems=tuple(dict.fromkeys(self._problems)),
+        )
+
+    def _read_manifest(self, fallback_name: str) -> PluginManifest:
+        for path in MANIFEST_FILES:
+            if path in self._sources:
+                data = self._sources[path].data
+                if data is None:
+                    raise InvalidPlugin(f"{path} is not a plain file, or too long")
+                return parse_manifest(data, fallback_name)
+        return parse_manifest(b"{}", fallback_name)
+
+    def _has(self, path: str) -> bool:
+        return any(each == path or each.startswith(f"{path}/") for each in self._sources)
+
+    def _below(self, written: str) -> Iterator[ComponentFile]:
+        """The plain files at or below a path that the plugin names."""
+        top = self._path(written)
+        if top is None:
+            return
+        for path, source in self._sources.items():
+            if top not in ("", path) and not path.startswith(f"{top}/"):
+                continue
+            if source.data is None:
+                self._problems.append(f"{single_line(path, 200)} is a link, special or too long, and is not read")
+            else:
+                relative = path.rpartition("/")[2] if path == top else path[len(top) :].lstrip("/")
+                yield ComponentFile(relative=relative, source=source)
+
+    def _files(self, paths: Iterable[str]) -> Iterator[ComponentFile]:
+        found = {each.source.path: each for written in paths for each in self._below(written)}
+        return iter(found.values())
+
+    def _skills(self, paths: Iterable[str]) -> Iterator[ComponentFile]:
+        """A skill is named by the directory that it stands in."""
+        for each in self._files(paths):
+            *above, name = each.source.path.split("/")
+            if name == SKILL_FILE:
+                directory = above[-1] if above else self._manifest.name
+                yield ComponentFile(relative=f"{directory}/{SKILL_FILE}", source=each.source)
+
+    def _path(self, written: str) -> str | None:
+        """A path within the plugin; None, and a problem, for one that leads out of it."""
+        path = PurePosixPath(written)
+        if path.is_absolute() or ".." in path.parts or "\\" in written or not written.isprintable():
+            self._problems.append(f"{single_line(written, 200)!r} is no path within the plugin, and is left out")
+            return None
+        return "" if str(path) == "." else str(path)
+
+    def _hooks(self) -> Iterator[PluginHook]:
+        for written in (HOOK_FILE, *self._manifest.hooks):
+            for event, groups in self._section(written, "hooks", is_default=written == HOOK_FILE).items():
+                for group in groups if isinstance(groups, list) else [groups]:
+                    yield from self._handlers(event, group)
+
+    def _handlers(self, event: str, group: Any) -> Iterator[PluginHook]:
+        matcher = (group.get("matcher") or "") if isinstance(group, dict) else None
+        handlers = group.get("hooks") if isinstance(group, dict) else None
+        if not isinstance(matcher, str) or not isinstance(handlers, list):
+            self._problems.append(f"a hook for {single_line(event)} is not written as one, and is left out")
+            return
+        for handler in handlers:
+            if isinstance(handler, dict):
+                yield PluginHook(event=event, matcher=matcher, handler=handler)
+            else:
+                self._problems.append(f"a handler for {single_line(event)} is not written as one, and is left out")
+
+    def _servers(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for written in (SERVER_FILE, *self._manifest.servers):
+            found |= self._section(written, "mcpServers", is_default=written == SERVER_FILE)
+        return found
+
+    def _section(self, written: str | Mapping[str, Any], name: str, *, is_default: bool) -> dict[str, Any]:
+        """An object that stands in the manifest or in a file, alone or under its name."""
+        whole: Any = written
+        if isinstance(written, str):
+            path = self._path(written)
+            if path is None or (is_default and path not in self._sources):
+                return {}
+            whole = self._object(path)
+        inner = whole.get(name, whole)
+        if not isinstance(inner, dict):
+            self._problems.append(f"{name} is no object, and is left out")
+            return {}
+        return {key: value for key, value in inner.items() if key != "description" or isinstance(value, dict | list)}
+
+    def _object(self, path: str) -> dict[str, Any]:
+        source = self._sources.get(path)
+        try:
+            if source is None or source.data is None:
+                raise NotAnObject(1, "it is missing, a link, or too long")
+            return read_object(source.data.decode("utf-8-sig"))[0]
+        except (NotAnObject, UnicodeDecodeError) as error:
+            self._problems.append(f"{single_line(path, 200)} is left out: {error}")
+            return {}

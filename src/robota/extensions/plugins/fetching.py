@@ -1,0 +1,140 @@
+"""Bringing the files of a plugin or marketplace into a staging directory: plain files only, few and small enough."""
+
+import asyncio
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.extensions.plugins.manifest import InvalidPlugin
+from robota.extensions.plugins.marketplace import MARKETPLACE_FILES, Marketplace, parse_marketplace
+from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, Place
+from robota.workspace.git.remote_tree import DEEPEST, MOST_BYTES, MOST_FILES, FetchedCommit, fetch_commit
+from robota.workspace.git.run import GitError
+
+ABANDONED_S: Final = 24 * 3600.0
+LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """A place that can be read from now: a directory, or a commit that was fetched."""
+
+    directory: Path | None = None
+    fetched: FetchedCommit | None = None
+
+    @property
+    def commit(self) -> str:
+        return "" if self.fetched is None else self.fetched.commit
+
+    async def marketplace(self) -> Marketplace:
+        """What it offers. Raises `InvalidPlugin`."""
+        for path in MARKETPLACE_FILES:
+            data = await self._read(path)
+            if data is not None:
+                return parse_marketplace(data)
+        raise InvalidPlugin(f"it has no {MARKETPLACE_FILES[-1]}")
+
+    async def copy(self, path: str, into: Path) -> tuple[str, ...]:
+        """Write the files below a path of it into an empty directory; returns the paths that were left out."""
+        if self.fetched is not None:
+            return await self.fetched.write(path, into)
+        assert self.directory is not None
+        return await asyncio.to_thread(copy_files, self.directory, path, into)
+
+    async def _read(self, path: str) -> bytes | None:
+        if self.fetched is not None:
+            return await self.fetched.read(path)
+        assert self.directory is not None
+        with suppress(OSError):
+            return _read_plain(self.directory / path, MOST_BYTES)
+        return None
+
+
+@asynccontextmanager
+async def staging_directory(parent: Path) -> AsyncIterator[Path]:
+    """A directory of our own that is gone afterwards; what a killed process left there for a day goes, too."""
+    try:
+        directory = await asyncio.to_thread(_new_directory, parent)
+    except OSError as error:
+        raise ConfigError(f"{parent} cannot be used: {error.strerror}. Nothing was changed.") from error
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+async def open_place(place: Place, staging: Path, env: Mapping[str, str]) -> OpenPlace:
+    """Make a place readable. Raises `InvalidPlugin`."""
+    match place:
+        case DirectoryOrigin(path=path):
+            if not await asyncio.to_thread(Path(path).is_dir):
+                raise InvalidPlugin(f"there is no directory {path}")
+            return OpenPlace(directory=Path(path))
+        case GitOrigin(url=url, ref=ref, commit=commit):
+            try:
+                bare = Path(tempfile.mkdtemp(dir=staging))
+                return OpenPlace(fetched=await fetch_commit(url, commit or ref, bare, env))
+            except GitError as error:
+                raise InvalidPlugin(f"{place.label} cannot be fetched: {error}") from error
+
+
+def copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
+    """Copy the plain files below `root/path`, which must lie in `root` also by its links. Raises `InvalidPlugin`."""
+    top = (root / path).resolve()
+    if not top.is_relative_to(root.resolve()) or not top.is_dir():
+        raise InvalidPlugin(f"there is no directory {path or root} in {root}")
+    left_out: list[str] = []
+    count, size = 0, 0
+    for relative in _walk(top, "", left_out):
+        try:
+            data, mode = _read_plain(top / relative, MOST_BYTES), os.lstat(top / relative).st_mode
+        except OSError:
+            left_out.append(relative)
+            continue
+        count, size = count + 1, size + len(data)
+        if count > MOST_FILES or size > MOST_BYTES:
+            raise InvalidPlugin(f"it has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB")
+        target = into / relative
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        target.write_bytes(data)
+        target.chmod(0o700 if mode & stat.S_IXUSR else 0o600)
+    return tuple(left_out)
+
+
+def _walk(top: Path, below: str, left_out: list[str]) -> Iterator[str]:
+    for entry in sorted(os.scandir(top / below), key=lambda each: each.name):
+        relative = f"{below}/{entry.name}".lstrip("/")
+        if entry.name.lower() == ".git":
+            continue
+        if entry.is_symlink() or not entry.name.isprintable() or relative.count("/") >= DEEPEST:
+            left_out.append(relative)
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _walk(top, relative, left_out)
+        elif entry.is_file(follow_symlinks=False):
+            yield relative
+        else:
+            left_out.append(relative)
+
+
+def _read_plain(path: Path, most: int) -> bytes:
+    with os.fdopen(os.open(path, LOOK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError("not a plain file")
+        return file.read(most + 1)
+
+
+def _new_directory(parent: Path) -> Path:
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for entry in os.scandir(parent):
+        with suppress(OSError):
+            if entry.stat(follow_symlinks=False).st_mtime < time.time() - ABANDONED_S:
+                shutil.rmtree(entry.path, ignore_errors=True)
+    return Path(tempfile.mkdtemp(dir=parent))

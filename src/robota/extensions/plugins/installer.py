@@ -1,0 +1,271 @@
+"""Installing, updating and removing plugins, and knowing marketplaces.
+
+A plugin is fetched into a staging directory and looked at there; what was looked at is moved into place, nothing else.
+"""
+
+import shutil
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from robota.config.durable_file import replace_file
+from robota.config.errors import ConfigError
+from robota.config.trust.lock_file import (
+    Agreement,
+    AgreementKind,
+    ChangedPart,
+    agree,
+    agreements,
+    changed_parts,
+    forget_agreement,
+)
+from robota.config.trust.sources import Snapshot, snapshot_of_tree
+from robota.extensions.plugins.contents import PluginContents, read_contents
+from robota.extensions.plugins.fetching import OpenPlace, open_place, staging_directory
+from robota.extensions.plugins.manifest import MANIFEST_FILES, InvalidPlugin
+from robota.extensions.plugins.marketplace import Marketplace, MarketplaceEntry, PathInMarketplace
+from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, MarketplaceOrigin, Origin, Place
+from robota.extensions.plugins.store import (
+    FROM_DIRECTORY,
+    FROM_GIT,
+    InstalledPlugin,
+    KnownMarketplace,
+    OfferedPlugin,
+    PluginState,
+    PluginStore,
+)
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin that was fetched and is not installed yet.
+
+    `replaces` is what is installed of it now, `changes` what is different from what the person agreed to there.
+    """
+
+    plugin: InstalledPlugin
+    files: Path
+    snapshot: Snapshot
+    contents: PluginContents
+    left_out: tuple[str, ...] = ()
+    replaces: InstalledPlugin | None = None
+    changes: tuple[ChangedPart, ...] = ()
+
+
+class _Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    place: OpenPlace
+    path: str = ""
+    entry: MarketplaceEntry | None = None
+
+
+class PluginInstaller:
+    """Changes what is installed for the person, or for one project of theirs."""
+
+    def __init__(self, store: PluginStore, declared: Mapping[str, Place], env: Mapping[str, str]) -> None:
+        """`declared` are marketplaces that the settings name; one that the person added has its name first."""
+        self._store = store
+        self._declared = declared
+        self._env = env
+
+    def marketplaces(self) -> tuple[KnownMarketplace, ...]:
+        """Those that the person added, and those of the settings."""
+        known = {each.name: each for each in self._store.read().marketplaces}
+        declared = (KnownMarketplace(name=name, place=place) for name, place in self._declared.items())
+        return (*known.values(), *(each for each in declared if each.name not in known))
+
+    @asynccontextmanager
+    async def candidate(self, origin: Origin, name: str | None, project: str) -> AsyncIterator[Candidate]:
+        """Fetch a plugin to look at it. Raises `InvalidPlugin` or `ConfigError`; nothing is installed."""
+        async with staging_directory(self._store.staging) as staging:
+            files = staging / "files"
+            files.mkdir(mode=0o700)
+            found = await self._open(origin, name, staging)
+            left_out = await found.place.copy(found.path, files)
+            if found.entry is not None:
+                _add_manifest(files, found.entry)
+            snapshot = snapshot_of_tree(files)
+            contents = read_contents(snapshot, name or _name_of(origin))
+            plugin = InstalledPlugin(
+                name=contents.manifest.name if found.entry is None else found.entry.name,
+                marketplace=_marketplace_of(origin),
+                origin=origin,
+                digest=snapshot.digest,
+                project=project,
+                version=contents.manifest.version or (found.entry.version if found.entry else ""),
+                commit=found.place.commit,
+                installed_ms=_now_ms(),
+            )
+            before = next((each for each in self._store.read().plugins if each.key == plugin.key), None)
+            agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
+            changes = changed_parts(agreement.parts, snapshot.parts, self._env) if before and agreement else ()
+            yield Candidate(
+                plugin=plugin,
+                files=files,
+                snapshot=snapshot,
+                contents=contents,
+                left_out=left_out,
+                replaces=before,
+                changes=tuple(changes),
+            )
+
+    def install(self, candidate: Candidate) -> InstalledPlugin:
+        """Move a candidate into place, as it was looked at, and remember that the person agreed to it."""
+        plugin, before = candidate.plugin, candidate.replaces
+        self._refuse_second_of_name(plugin, self._store.read())
+        if before is not None:
+            plugin = msgspec.structs.replace(plugin, is_enabled=before.is_enabled)
+        parts = candidate.snapshot.parts
+        agreement = Agreement(
+            said="yes",
+            digest=plugin.digest,
+            given_ms=plugin.installed_ms,
+            parts={part.name: part.digest for part in parts},
+        )
+        try:
+            self._move_into_place(candidate)
+            self._store.data_of(plugin).mkdir(parents=True, exist_ok=True, mode=0o700)
+            agree(AgreementKind.PLUGIN, plugin.key, agreement, parts, self._env)
+            self._store.change(lambda state: state.with_plugin(self._refuse_second_of_name(plugin, state)))
+        except OSError as error:
+            raise ConfigError(f"The plugin cannot be kept: {error}. What was installed before still is.") from error
+        self._remove_versions(plugin, keep=before)
+        return plugin
+
+    def uninstall(self, plugin: InstalledPlugin) -> None:
+        """Remove a plugin and the agreement about it. What it kept for itself goes with the last of it."""
+        self._store.change(lambda state: state.without_plugin(plugin))
+        forget_agreement(AgreementKind.PLUGIN, plugin.key, self._env)
+        if not any(each.id == plugin.id for each in self._store.read().plugins):
+            shutil.rmtree(self._store.versions_of(plugin), ignore_errors=True)
+            shutil.rmtree(self._store.data_of(plugin), ignore_errors=True)
+
+    def enable(self, plugin: InstalledPlugin, *, is_enabled: bool) -> None:
+        """Switch a plugin on or off; it stays installed."""
+        self._store.change(lambda state: state.with_plugin(msgspec.structs.replace(plugin, is_enabled=is_enabled)))
+
+    async def look_at_marketplace(self, place: Place, name: str | None = None) -> KnownMarketplace:
+        """Read a marketplace and remember it. One with another name than `name` is refused."""
+        async with staging_directory(self._store.staging) as staging:
+            opened = await open_place(place, staging, self._env)
+            marketplace = await opened.marketplace()
+            _refuse_other_name(marketplace, name)
+            known = KnownMarketplace(
+                name=marketplace.name,
+                place=place,
+                commit=opened.commit,
+                updated_ms=_now_ms(),
+                offered=tuple(
+                    OfferedPlugin(name=each.name, version=each.version, description=each.description)
+                    for each in marketplace.entries
+                ),
+                problems=marketplace.problems,
+            )
+        for other in self.marketplaces():
+            if other.name == known.name and other.place != place:
+                raise InvalidPlugin(
+                    f"there is a marketplace {known.name} already, from {other.place.label}; remove that one first"
+                )
+        self._store.change(lambda state: state.with_marketplace(known))
+        return known
+
+    def remove_marketplace(self, known: KnownMarketplace) -> tuple[InstalledPlugin, ...]:
+        """Forget a marketplace and remove the plugins that came from it; returns these."""
+        removed = tuple(each for each in self._store.read().plugins if each.marketplace == known.name)
+        for plugin in removed:
+            self.uninstall(plugin)
+        self._store.change(lambda state: state.without_marketplace(known.name))
+        return removed
+
+    async def _open(self, origin: Origin, name: str | None, staging: Path) -> _Fetched:
+        match origin:
+            case DirectoryOrigin():
+                return _Fetched(place=await open_place(origin, staging, self._env))
+            case GitOrigin(path=path):
+                return _Fetched(place=await open_place(origin, staging, self._env), path=path)
+            case MarketplaceOrigin(marketplace=marketplace):
+                return await self._open_from_marketplace(marketplace, name or "", staging)
+
+    async def _open_from_marketplace(self, wanted: str, name: str, staging: Path) -> _Fetched:
+        known = next((each for each in self.marketplaces() if each.name == wanted), None)
+        if known is None:
+            raise InvalidPlugin(f"there is no marketplace {wanted}; add it with: robota plugin marketplace add SOURCE")
+        opened = await open_place(known.place, staging, self._env)
+        marketplace = await opened.marketplace()
+        _refuse_other_name(marketplace, wanted)
+        entry = marketplace.entry(name)
+        if entry is None:
+            offered = ", ".join(each.name for each in marketplace.entries) or "nothing"
+            raise InvalidPlugin(f"the marketplace {wanted} has no plugin {name}; it offers {offered}")
+        match entry.origin:
+            case PathInMarketplace(path=path):
+                return _Fetched(place=opened, path=path, entry=entry)
+            case DirectoryOrigin() as place:
+                return _Fetched(place=await open_place(place, staging, self._env), entry=entry)
+            case GitOrigin(path=path) as place:
+                return _Fetched(place=await open_place(place, staging, self._env), path=path, entry=entry)
+
+    def _refuse_second_of_name(self, plugin: InstalledPlugin, state: PluginState) -> InstalledPlugin:
+        """`name:command` must mean one plugin."""
+        for other in state.plugins:
+            if (other.name, other.project) == (plugin.name, plugin.project) and other.id != plugin.id:
+                raise InvalidPlugin(
+                    f"{other.id} is installed, which has the same name; "
+                    f"remove it first: robota plugin uninstall {other.id}"
+                )
+        return plugin
+
+    def _move_into_place(self, candidate: Candidate) -> None:
+        target = self._store.files_of(candidate.plugin)
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if target.exists() and snapshot_of_tree(target).digest != candidate.plugin.digest:
+            shutil.rmtree(target)
+        if not target.exists():
+            candidate.files.rename(target)
+
+    def _remove_versions(self, plugin: InstalledPlugin, keep: InstalledPlugin | None) -> None:
+        """Sessions that run may still use what was just replaced; what is older goes."""
+        installed = (each for each in self._store.read().plugins if each.id == plugin.id)
+        used = {self._store.files_of(each) for each in (*installed, plugin, keep or plugin)}
+        with suppress(OSError):
+            for version in self._store.versions_of(plugin).iterdir():
+                if version not in used:
+                    shutil.rmtree(version, ignore_errors=True)
+
+
+def _refuse_other_name(marketplace: Marketplace, name: str | None) -> None:
+    if name is not None and marketplace.name != name:
+        raise InvalidPlugin(f"the marketplace calls itself {marketplace.name} and not {name}, so it is not used")
+
+
+def _add_manifest(files: Path, entry: MarketplaceEntry) -> None:
+    """A plugin without a plugin.json is what its entry in the marketplace says."""
+    if not any((files / path).exists() for path in MANIFEST_FILES):
+        target = files / MANIFEST_FILES[0]
+        target.parent.mkdir(exist_ok=True, mode=0o700)
+        replace_file(target, msgspec.json.encode(entry.manifest))
+
+
+def _name_of(origin: Origin) -> str:
+    match origin:
+        case DirectoryOrigin(path=path):
+            return Path(path).name
+        case GitOrigin(url=url, path=path):
+            return (path or url.removesuffix("/").removesuffix(".git")).rpartition("/")[2]
+        case MarketplaceOrigin(marketplace=marketplace):
+            return marketplace
+
+
+def _marketplace_of(origin: Origin) -> str:
+    match origin:
+        case DirectoryOrigin():
+            return FROM_DIRECTORY
+        case GitOrigin():
+            return FROM_GIT
+        case MarketplaceOrigin(marketplace=marketplace):
+            return marketplace
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

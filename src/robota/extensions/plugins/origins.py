@@ -1,0 +1,98 @@
+"""Where plugins and marketplaces come from: a directory, a git repository, or an entry of a marketplace."""
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import msgspec
+
+from robota.extensions.plugins.manifest import InvalidPlugin
+from robota.text.visible import single_line
+from robota.workspace.git.remote_tree import is_address, is_revision
+
+GITHUB: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
+LOCAL_MARKS: Final = ("/", "./", "../", "~/")
+
+
+class DirectoryOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="directory", tag_field="kind"):
+    """A directory of this machine."""
+
+    path: str
+
+    @property
+    def label(self) -> str:
+        return self.path
+
+
+class GitOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="git", tag_field="kind"):
+    """A repository, or a directory (`path`) in it. `commit` is one that must be had, and no other."""
+
+    url: str
+    ref: str = ""
+    commit: str = ""
+    path: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.url}{f'#{self.ref}' if self.ref else ''}{f' in {self.path}' if self.path else ''}"
+
+
+class MarketplaceOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="marketplace", tag_field="kind"):
+    """What a marketplace says, each time anew."""
+
+    marketplace: str
+
+    @property
+    def label(self) -> str:
+        return f"the marketplace {self.marketplace}"
+
+
+Place = DirectoryOrigin | GitOrigin
+Origin = DirectoryOrigin | GitOrigin | MarketplaceOrigin
+
+
+def typed_place(text: str, here: Path) -> Place | None:
+    """What a person typed, if it is a path (`./x`), an address (`https://…#ref`) or `owner/name` of GitHub."""
+    if text in (".", "..", "~") or text.startswith(LOCAL_MARKS):
+        return DirectoryOrigin(path=str((here / Path(text).expanduser()).resolve()))
+    address, _, ref = text.partition("#")
+    if GITHUB.fullmatch(address):
+        return _git({"url": f"https://github.com/{address}.git", "ref": ref})
+    if "://" in address or re.match(r"[\w.-]+@[\w.-]+:", address):
+        return _git({"url": address, "ref": ref})
+    return None
+
+
+def written_place(written: Any, here: Path) -> Place:
+    """A source as Claude Code writes it into settings and marketplaces. Raises `InvalidPlugin`."""
+    match written:
+        case {"source": "github", "repo": str(repo)} if GITHUB.fullmatch(repo):
+            return _git({**written, "url": f"https://github.com/{repo}.git"})
+        case {"source": "git" | "url" | "git-subdir", "url": str()}:
+            return _git(written)
+        case {"source": "directory" | "local", "path": str(path)}:
+            return DirectoryOrigin(path=str((here / Path(path).expanduser()).resolve()))
+        case {"source": str(kind)}:
+            raise InvalidPlugin(f"its source {single_line(kind)!r} is not supported, or not written as it should be")
+    raise InvalidPlugin("its source is not written as one")
+
+
+def path_within(written: str) -> str:
+    """A path below a directory, without any way out of it. Raises `InvalidPlugin`."""
+    path = PurePosixPath(written)
+    if path.is_absolute() or ".." in path.parts or "\\" in written or not written.isprintable():
+        raise InvalidPlugin(f"its path {single_line(written, 200)!r} leads out of where it may be")
+    return "" if str(path) == "." else str(path)
+
+
+def _git(written: dict[str, Any]) -> GitOrigin:
+    url, ref, commit, path = (written.get(key) or "" for key in ("url", "ref", "sha", "path"))
+    if not all(isinstance(each, str) for each in (url, ref, commit, path)):
+        raise InvalidPlugin("its source is not written as one")
+    if not is_address(url):
+        raise InvalidPlugin(f"{single_line(url, 200)!r} is no address that git may fetch from: https, ssh or file")
+    if re.match(r"\w+://[^/]*:[^/]*@", url):
+        raise InvalidPlugin("its address has a password in it; let git ask your credential helper instead")
+    if not all(is_revision(each) for each in (ref, commit) if each):
+        raise InvalidPlugin(f"{single_line(ref or commit)!r} is no branch, tag or commit")
+    return GitOrigin(url=url, ref=ref, commit=commit, path=path_within(path))

@@ -1,0 +1,135 @@
+"""Which plugins are installed and which marketplaces are known: one file of the person's, and directories beside it.
+
+The files of a plugin lie in a directory named by their digest, which is never changed. An update is another directory;
+what is used changes with the one file, so that a reader sees the old plugin or the new one.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.config.durable_file import only_writer, read_file, replace_file
+from robota.config.errors import ConfigError
+from robota.config.paths import user_directory
+from robota.extensions.plugins.origins import Origin, Place
+
+DIRECTORY: Final = "plugins"
+STATE_FILE: Final = "plugins.json"
+DIGEST_SHOWN: Final = 12
+DIRECTORY_DIGEST: Final = 16
+# What stands behind the @ of plugins that came from no marketplace.
+FROM_DIRECTORY: Final = "local"
+FROM_GIT: Final = "git"
+
+
+class InstalledPlugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A plugin that a person agreed to, for all their projects or for one (`project` is its path)."""
+
+    name: str
+    marketplace: str
+    origin: Origin
+    digest: str
+    project: str = ""
+    version: str = ""
+    commit: str = ""
+    is_enabled: bool = True
+    installed_ms: int = 0
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}@{self.marketplace}"
+
+    @property
+    def key(self) -> str:
+        """What its agreement is kept under."""
+        return f"{self.id} in {self.project}" if self.project else self.id
+
+    @property
+    def scope(self) -> str:
+        return "project" if self.project else "user"
+
+
+class OfferedPlugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin of a marketplace as it was when somebody last looked."""
+
+    name: str
+    version: str = ""
+    description: str = ""
+
+
+class KnownMarketplace(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A marketplace that the person added, or that the settings name (then nobody has looked at it yet)."""
+
+    name: str
+    place: Place
+    commit: str = ""
+    updated_ms: int = 0
+    offered: tuple[OfferedPlugin, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class PluginState(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is installed and known."""
+
+    version: int = 1
+    plugins: tuple[InstalledPlugin, ...] = ()
+    marketplaces: tuple[KnownMarketplace, ...] = ()
+
+    def with_plugin(self, plugin: InstalledPlugin) -> "PluginState":
+        others = tuple(each for each in self.plugins if each.key != plugin.key)
+        return msgspec.structs.replace(self, plugins=(*others, plugin))
+
+    def without_plugin(self, plugin: InstalledPlugin) -> "PluginState":
+        return msgspec.structs.replace(self, plugins=tuple(each for each in self.plugins if each.key != plugin.key))
+
+    def with_marketplace(self, known: KnownMarketplace) -> "PluginState":
+        others = tuple(each for each in self.marketplaces if each.name != known.name)
+        return msgspec.structs.replace(self, marketplaces=(*others, known))
+
+    def without_marketplace(self, name: str) -> "PluginState":
+        return msgspec.structs.replace(
+            self, marketplaces=tuple(each for each in self.marketplaces if each.name != name)
+        )
+
+
+class PluginStore:
+    """Reads and changes what is installed; two processes do not lose one another's changes."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.directory = user_directory(env) / DIRECTORY
+        self._path = self.directory / STATE_FILE
+
+    def read(self) -> PluginState:
+        """Raises `ConfigError` if the file cannot be read."""
+        try:
+            return msgspec.json.decode(read_file(self._path), type=PluginState)
+        except FileNotFoundError:
+            return PluginState()
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"{self._path}, which says what plugins are installed, cannot be read ({error}), so none is used. "
+                "It was left as it is. Correct or remove it."
+            ) from error
+
+    def change(self, changed: Callable[[PluginState], PluginState]) -> None:
+        """Replace the state by what `changed` makes of the newest one. Raises `ConfigError` or `OSError`."""
+        with only_writer(self.directory):
+            state = changed(self.read())
+            replace_file(self._path, msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
+
+    def files_of(self, plugin: InstalledPlugin) -> Path:
+        """Where the files of a plugin lie."""
+        return self.versions_of(plugin) / plugin.digest[:DIRECTORY_DIGEST]
+
+    def versions_of(self, plugin: InstalledPlugin) -> Path:
+        return self.directory / "cache" / plugin.marketplace / plugin.name
+
+    def data_of(self, plugin: InstalledPlugin) -> Path:
+        """Where a plugin may keep something over its updates."""
+        return self.directory / "data" / f"{plugin.name}-{plugin.marketplace}"
+
+    @property
+    def staging(self) -> Path:
+        return self.directory / "staging"

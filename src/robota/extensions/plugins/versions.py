@@ -1,0 +1,32 @@
+"""The order of versions, as semver.org defines it."""
+
+import re
+from typing import Final
+
+VERSION: Final = re.compile(
+    r"v?(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17})(?:-([0-9A-Za-z.-]{1,200}))?(?:\+[0-9A-Za-z.-]{1,200})?",
+    re.ASCII,
+)
+
+_Identifier = tuple[bool, int, str]
+_Key = tuple[int, int, int, bool, tuple[_Identifier, ...]]
+
+
+def is_older(version: str, other: str) -> bool:
+    """Whether a version comes before another. What is no semantic version has no order, and is never older."""
+    one, two = _key(version), _key(other)
+    return one is not None and two is not None and one < two
+
+
+def _key(version: str) -> _Key | None:
+    found = VERSION.fullmatch(version.strip())
+    if found is None:
+        return None
+    major, minor, patch, pre = found.groups()
+    identifiers = () if pre is None else tuple(map(_identifier, pre.split(".")))
+    # A release comes after its pre-releases; of these, numbers come before words.
+    return int(major), int(minor), int(patch), pre is None, identifiers
+
+
+def _identifier(text: str) -> _Identifier:
+    return (False, int(text), "") if text.isdecimal() else (True, 0, text)

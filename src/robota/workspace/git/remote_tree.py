@@ -1,0 +1,166 @@
+"""The files of a commit in a repository elsewhere, fetched and written without ever checking it out.
+
+Only objects are fetched, into a bare repository of ours: no hook, filter, submodule or setting of the other side can
+run. Files are written from the objects, plain ones only, and only if all of them are few and small enough.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import msgspec
+
+from robota.workspace.git.run import Git, GitError, GitFailed, GitStopped, open_git
+
+FETCH_LIMIT_S: Final = 120.0
+LARGEST_FETCH: Final = 512 * 1024 * 1024
+LOOK_S: Final = 0.5
+MOST_FILES: Final = 2_000
+MOST_BYTES: Final = 12 * 1024 * 1024
+DEEPEST: Final = 12
+REF: Final = re.compile(r"(?!.*(?:\.\.|//|@\{))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}")
+COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# Each with what may follow: nothing that git reads as an option, a transport helper or a second word.
+ADDRESS: Final = re.compile(
+    r"(?:https://|ssh://|file:///)[^\s\x00-\x1f-][^\s\x00-\x1f]*|[\w.-]+@[\w.-]+:[^\s\x00-\x1f:-][^\s\x00-\x1f]*"
+)
+PROTOCOLS: Final = "https:ssh:file"
+SETTINGS: Final = (
+    "http.followRedirects=false",
+    "transfer.fsckObjects=true",
+    "fetch.recurseSubmodules=false",
+    "credential.interactive=false",
+)
+NOT_OURS: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM")
+PLAIN: Final = {"100644": 0o600, "100755": 0o700}
+
+
+class TreeTooLarge(GitError):
+    """There are more files or bytes than may be written."""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    mode: str
+    object: str
+    size: int
+    path: str
+
+
+class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit that is here now."""
+
+    git: Git
+    commit: str
+
+    async def read(self, path: str) -> bytes | None:
+        """A plain file of the commit; None if there is none, or it is too large."""
+        listed = await self.git.run("ls-tree", "-z", "-l", "--full-tree", self.commit, "--", path)
+        found = [_entry(line) for line in listed.split("\0") if line]
+        if len(found) != 1 or found[0].mode not in PLAIN or found[0].size > MOST_BYTES:
+            return None
+        return next(await self._contents(found))
+
+    async def write(self, path: str, into: Path) -> tuple[str, ...]:
+        """Write what is below a path of the commit into an empty directory; returns what was left out, and why."""
+        entries = await self._entries(path)
+        plain = [each for each in entries if each.mode in PLAIN and _is_writable(each.path)]
+        if len(plain) > MOST_FILES or sum(each.size for each in plain) > MOST_BYTES:
+            raise TreeTooLarge(f"there are more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB")
+        for entry, data in zip(plain, await self._contents(plain), strict=True):
+            target = into / entry.path
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PLAIN[entry.mode])
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+        written = {each.path for each in plain}
+        return tuple(each.path for each in entries if each.path not in written)
+
+    async def _entries(self, path: str) -> list[_Entry]:
+        try:
+            listed = await self.git.run("ls-tree", "-r", "-z", "-l", "--full-tree", f"{self.commit}:{path}")
+        except GitFailed as error:
+            raise GitFailed(f"there is no directory {path or '.'} in the commit {self.commit[:12]}", 1) from error
+        return [_entry(line) for line in listed.split("\0") if line]
+
+    async def _contents(self, entries: list[_Entry]) -> Iterator[bytes]:
+        wanted = "".join(f"{entry.object}\n" for entry in entries).encode()
+        printed = os.fsencode(await self.git.run("cat-file", "--batch", stdin=wanted))
+        return _blobs(printed, entries)
+
+
+def is_address(text: str) -> bool:
+    """Whether git may be told to fetch from there: https, ssh, or a repository on this machine."""
+    return ADDRESS.fullmatch(text) is not None
+
+
+def is_revision(text: str) -> bool:
+    """Whether it can be the name of a branch, a tag or a commit."""
+    return REF.fullmatch(text) is not None
+
+
+async def fetch_commit(address: str, revision: str, directory: Path, env: Mapping[str, str]) -> FetchedCommit:
+    """Fetch one commit into an empty directory; `revision` may be empty for the default branch. Raises `GitError`."""
+    if not is_address(address) or (revision and not is_revision(revision)):
+        raise GitFailed(f"{address!r} {revision!r} is not an address (https, ssh, file) and a revision", 1)
+    git = await open_git(directory, env)
+    await git.run("init", "--quiet", "--bare", "--template=", str(directory))
+    at_home = {**git.environment, "GIT_DIR": str(directory)}
+    git = msgspec.structs.replace(git, environment=at_home, settings=(*git.settings, *SETTINGS))
+    # The person's own settings know their proxies and how to sign in.
+    outward = {name: value for name, value in at_home.items() if name not in NOT_OURS}
+    fetching = msgspec.structs.replace(git, environment={**outward, "GIT_ALLOW_PROTOCOL": PROTOCOLS})
+    await _fetch_within_limits(fetching, address, revision or "HEAD", directory)
+    commit = await git.line("rev-parse", "--verify", "FETCH_HEAD^{commit}")
+    if COMMIT.fullmatch(revision) and commit != revision:
+        raise GitFailed(f"the repository gave the commit {commit} instead of {revision}", 1)
+    return FetchedCommit(git=git, commit=commit)
+
+
+async def _fetch_within_limits(git: Git, address: str, revision: str, directory: Path) -> None:
+    fetch = asyncio.ensure_future(
+        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--", address, revision, timeout_s=FETCH_LIMIT_S)
+    )
+    try:
+        while not fetch.done():
+            await asyncio.wait((fetch,), timeout=LOOK_S)
+            if await asyncio.to_thread(_size_of, directory) > LARGEST_FETCH:
+                raise GitStopped(f"the repository is larger than {LARGEST_FETCH >> 20} MiB")
+        await fetch
+    finally:
+        if not fetch.done():
+            fetch.cancel()
+            with suppress(asyncio.CancelledError):
+                await fetch
+
+
+def _size_of(directory: Path) -> int:
+    total = 0
+    for top, _, names in os.walk(directory):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(f"{top}/{name}").st_size
+    return total
+
+
+def _entry(line: str) -> _Entry:
+    head, _, path = line.partition("\t")
+    mode, _, name, size = head.split()
+    return _Entry(mode, name, int(size) if size.isdecimal() else 0, path)
+
+
+def _is_writable(path: str) -> bool:
+    """Git names no path outside, but a name of its own or one that nobody can read is none for a file of ours."""
+    steps = PurePosixPath(path).parts
+    return path.isprintable() and len(steps) <= DEEPEST and not any(step.lower() == ".git" for step in steps)
+
+
+def _blobs(printed: bytes, entries: list[_Entry]) -> Iterator[bytes]:
+    place = 0
+    for entry in entries:
+        begin = printed.index(b"\n", place) + 1
+        place = begin + entry.size + 1
+        yield printed[begin : begin + entry.size]

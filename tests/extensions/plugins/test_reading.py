@@ -1,0 +1,171 @@
+"""What plugins and marketplaces say: whatever their files hold, reading them ends with contents or a plain refusal."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.config.trust.sources import ConfigSource, Snapshot
+from robota.extensions.plugins.contents import PluginContents, read_contents
+from robota.extensions.plugins.manifest import InvalidPlugin, parse_manifest
+from robota.extensions.plugins.marketplace import parse_marketplace
+from robota.extensions.plugins.origins import GitOrigin, typed_place
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+PATHS = st.sampled_from(
+    ["skills/a/SKILL.md", "SKILL.md", "commands/c.md", "commands/d/e.toml", "output-styles/s.md", "x"]
+)
+COMPONENTS = (
+    st.sampled_from(["./", "skills", "./commands", "../out", "/etc", "a\\b", "x", "hooks/hooks.json"]) | st.text()
+)
+MANIFEST = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["lint", "mcp", "a b"]) | st.text(max_size=5),
+        "version": st.text(max_size=5) | st.integers(),
+        "skills": COMPONENTS | st.lists(COMPONENTS, max_size=2),
+        "commands": COMPONENTS | JSON,
+        "hooks": COMPONENTS | st.dictionaries(st.sampled_from(["hooks", "Stop"]), JSON, max_size=2) | JSON,
+        "mcpServers": COMPONENTS | JSON,
+    },
+)
+
+
+def snapshot(files: dict[str, Any]) -> Snapshot:
+    sources = [
+        ConfigSource(path=path, digest=str(place), data=data if isinstance(data, bytes) else json.dumps(data).encode())
+        for place, (path, data) in enumerate(files.items())
+    ]
+    return Snapshot(root=Path("/p"), sources=tuple(sources))
+
+
+def contents(**files: Any) -> PluginContents:
+    return read_contents(snapshot({path.replace("__", "/"): data for path, data in files.items()}), "lint")
+
+
+@given(MANIFEST | JSON, JSON, JSON, st.dictionaries(PATHS, st.binary(max_size=40), max_size=4))
+def test_any_files_are_contents_or_refused(manifest: Any, hooks: Any, servers: Any, files: dict[str, bytes]) -> None:
+    named = {".claude-plugin/plugin.json": manifest, "hooks/hooks.json": hooks, ".mcp.json": servers}
+    try:
+        found = read_contents(snapshot({**named, **files}), "lint")
+    except InvalidPlugin:
+        return
+    in_settings = [
+        (event, group["matcher"], handler)
+        for event, groups in found.hook_settings.items()
+        for group in groups
+        for handler in group["hooks"]
+    ]
+    shown = [(hook.event, hook.matcher, hook.handler) for hook in found.hooks]
+    assert sorted(map(repr, in_settings)) == sorted(map(repr, shown)), "what runs is what is shown"
+    assert all(hook.runs for hook in found.hooks if hook.handler.get("command"))
+    assert {each.source.path for each in (*found.skills, *found.commands)} <= set(files) | set(named)
+
+
+@given(st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_bytes_are_a_manifest_or_refused(data: bytes) -> None:
+    try:
+        assert parse_manifest(data, "lint").name
+    except InvalidPlugin as refused:
+        assert str(refused)
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "name": st.just("team"),
+            "plugins": st.lists(st.fixed_dictionaries({"name": st.text(max_size=4), "source": JSON})),
+        }
+    )
+    | JSON
+)
+def test_any_json_is_a_marketplace_or_refused(value: Any) -> None:
+    try:
+        marketplace = parse_marketplace(json.dumps(value).encode())
+    except InvalidPlugin:
+        return
+    assert len(marketplace.entries) + len(marketplace.problems) == len(value["plugins"])
+
+
+@pytest.mark.parametrize("bomb", [b"[" * 100_000, b'{"a":' * 50_000 + b"1" + b"}" * 50_000, b"\xff\xfe", b"{" * 9])
+def test_bombs_are_refused(bomb: bytes) -> None:
+    for read in (lambda: parse_manifest(bomb, "lint"), lambda: parse_marketplace(bomb)):
+        with pytest.raises(InvalidPlugin):
+            read()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../up", "a/b", "a b", "a:b", "a@b", "mcp", "MCP", "a__b", "-a", "a\n", "ä", "x" * 65]
+)
+def test_names_that_could_mean_something_else_are_refused(name: str) -> None:
+    with pytest.raises(InvalidPlugin, match="cannot be its name"):
+        parse_manifest(json.dumps({"name": name}).encode(), name)
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    manifest = parse_manifest(
+        json.dumps({"name": "a", "description": "\x1b[2Jnice\u202e", "version": "\x07"}).encode(), ""
+    )
+    assert manifest.description.isprintable() and manifest.version.isprintable()
+
+
+def test_paths_that_lead_out_are_left_out_and_named() -> None:
+    manifest = {"name": "lint", "skills": ["../other", "/etc"], "hooks": "../hooks.json", "commands": "c\\d"}
+    found = contents(**{".claude-plugin/plugin.json": manifest})
+    assert not (found.skills or found.commands or found.hooks)
+    assert all(any(repr(path) in each for each in found.problems) for path in ("../other", "/etc", "../hooks.json"))
+
+
+def test_our_own_manifest_comes_first_and_both_forms_of_hooks_are_read() -> None:
+    hook = {"type": "command", "command": "true"}
+    found = contents(
+        **{
+            ".robota-plugin/plugin.json": {"name": "ours", "hooks": {"Stop": [{"hooks": [hook]}]}},
+            ".claude-plugin/plugin.json": {"name": "theirs"},
+            "hooks/hooks.json": {"description": "words", "hooks": {"PreToolUse": {"matcher": "Bash", "hooks": [hook]}}},
+        }
+    )
+    assert found.manifest.name == "ours"
+    assert [(each.event, each.matcher, each.runs) for each in found.hooks] == [
+        ("PreToolUse", "Bash", "true"),
+        ("Stop", "", "true"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "ext::sh -c touch% x",
+        "https://-x",
+        "http://plain.example/x",
+        "file://relative",
+        "ssh://-oProxyCommand=x/y",
+        "-u",
+        "https://a b",
+    ],
+)
+def test_addresses_that_trick_git_are_none(typed: str) -> None:
+    try:
+        assert typed_place(typed, Path("/")) is None
+    except InvalidPlugin:
+        return
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("owner/name", GitOrigin(url="https://github.com/owner/name.git")),
+        ("owner/name#v1", GitOrigin(url="https://github.com/owner/name.git", ref="v1")),
+        ("https://host/x.git#main", GitOrigin(url="https://host/x.git", ref="main")),
+        ("git@host:x/y.git", GitOrigin(url="git@host:x/y.git")),
+    ],
+)
+def test_addresses_that_people_type(typed: str, meant: GitOrigin) -> None:
+    assert typed_place(typed, Path("/")) == meant
