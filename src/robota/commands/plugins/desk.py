@@ -27,7 +27,7 @@ from robota.config.trust.lock_file import AgreementKind, agreements, changed_par
 from robota.config.trust.sources import snapshot_of_tree
 from robota.extensions.plugins.active import installed_for
 from robota.extensions.plugins.contents import read_contents
-from robota.extensions.plugins.installer import Candidate, PluginInstaller
+from robota.extensions.plugins.installer import PluginCandidate, PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.origins import MarketplaceOrigin, Origin, typed_place
 from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin, PluginStore
@@ -156,7 +156,7 @@ class PluginDesk:
                 return PluginReply(text=f"{plugin.id} is up to date.", data={"id": plugin.id, "updated": False})
             return self._decide(candidate)
 
-    def _decide(self, candidate: Candidate) -> PluginReply:
+    def _decide(self, candidate: PluginCandidate) -> PluginReply:
         """Install it if the person agrees to all that it brings."""
         plugin = candidate.plugin
         proposal = Proposal(text=_proposed(candidate), digest=plugin.digest)
@@ -217,7 +217,7 @@ class PluginDesk:
         return origin is not None and origin.layer in (Layer.CLAUDE, Layer.PROJECT, Layer.LOCAL)
 
 
-def _proposed(candidate: Candidate) -> str:
+def _proposed(candidate: PluginCandidate) -> str:
     plugin, contents = candidate.plugin, candidate.contents
     lines = [heading(plugin, contents), "It brings:", *brings(plugin, contents, candidate.files)]
     lines += notes(contents, candidate.left_out)

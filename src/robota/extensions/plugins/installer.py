@@ -39,7 +39,7 @@ from robota.extensions.plugins.store import (
 )
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+class PluginCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A plugin that was fetched and is not installed yet.
 
     `replaces` is what is installed of it now, `changes` what is different from what the person agreed to there.
@@ -76,7 +76,7 @@ class PluginInstaller:
         return (*known.values(), *(each for each in declared if each.name not in known))
 
     @asynccontextmanager
-    async def candidate(self, origin: Origin, name: str | None, project: str) -> AsyncIterator[Candidate]:
+    async def candidate(self, origin: Origin, name: str | None, project: str) -> AsyncIterator[PluginCandidate]:
         """Fetch a plugin to look at it. Raises `InvalidPlugin` or `ConfigError`; nothing is installed."""
         async with staging_directory(self._store.staging) as staging:
             files = staging / "files"
@@ -100,7 +100,7 @@ class PluginInstaller:
             before = next((each for each in self._store.read().plugins if each.key == plugin.key), None)
             agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
             changes = changed_parts(agreement.parts, snapshot.parts, self._env) if before and agreement else ()
-            yield Candidate(
+            yield PluginCandidate(
                 plugin=plugin,
                 files=files,
                 snapshot=snapshot,
@@ -110,7 +110,7 @@ class PluginInstaller:
                 changes=tuple(changes),
             )
 
-    def install(self, candidate: Candidate) -> InstalledPlugin:
+    def install(self, candidate: PluginCandidate) -> InstalledPlugin:
         """Move a candidate into place, as it was looked at, and remember that the person agreed to it."""
         plugin, before = candidate.plugin, candidate.replaces
         self._refuse_second_of_name(plugin, self._store.read())
@@ -216,7 +216,7 @@ class PluginInstaller:
                 )
         return plugin
 
-    def _move_into_place(self, candidate: Candidate) -> None:
+    def _move_into_place(self, candidate: PluginCandidate) -> None:
         target = self._store.files_of(candidate.plugin)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if target.exists() and snapshot_of_tree(target).digest != candidate.plugin.digest:
