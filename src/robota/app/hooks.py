@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.app.plugins import session_plugins
+from robota.app.extensions import session_plugins
 from robota.app.sandbox import withheld_variables
 from robota.config.settings.load import Settings, load_settings
 from robota.contracts.hook import LifecycleHooks, SessionHooks

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.app.checkpoints import session_checkpoints, session_rewinder
+from robota.app.extensions import configured_servers, server_prompts, session_plugins
 from robota.app.hooks import hooks_of_session
 from robota.app.knowledge import session_instructions, session_knowledge
-from robota.app.mcp import configured_servers, server_prompts
 from robota.app.modes import task_modes
 from robota.app.options import session_options
-from robota.app.plugins import session_plugins
 from robota.app.policy import session_policy
 from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
 from robota.app.sandbox import session_sandbox, withheld_variables

@@ -28,8 +28,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    from robota.app.mcp import configured_servers
-    from robota.app.plugins import session_plugins
+    from robota.app.extensions import configured_servers, session_plugins
 
     root: Path = options.root
     settings = load_settings(root, os.environ)

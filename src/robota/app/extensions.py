@@ -1,10 +1,12 @@
-"""The MCP servers of a session; nothing of MCP is imported where none is configured."""
+"""The plugins and MCP servers of a session; nothing about them is imported where there are none."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from robota.app.sandbox import withheld_variables
+from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
 
 if TYPE_CHECKING:
@@ -14,6 +16,20 @@ if TYPE_CHECKING:
 
 WORKSPACE_SERVERS: Final = frozenset({".mcp.json", ".robota/mcp.json"})
 NEUTRAL_PLACE: Final = Path("/")
+INSTALLED: Final = "plugins/plugins.json"
+
+
+def session_plugins(
+    settings: Settings, project: Path, env: Mapping[str, str]
+) -> "tuple[tuple[ActivePlugin, ...], tuple[str, ...]]":
+    """The plugins for a project that are switched on and as the person agreed to them; lines about the others."""
+    wanted = settings.values.enabled_plugins
+    if not wanted and not os.path.lexists(user_directory(env) / INSTALLED):
+        return (), ()
+    from robota.extensions.plugins.active import active_plugins
+
+    found = active_plugins(project, wanted, env)
+    return found.plugins, found.notices
 
 
 def configured_servers(
