@@ -34,3 +34,21 @@ def test_a_long_task_is_condensed_by_the_servers_own_count(tmp_path: Path, diale
     check_valid(history)
     assert "Do it." in words(history[:1]) and SUMMARY in words(history[:1])
     assert len(task.turns) == 1 + 2 * (len(FILES) + 1)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_r14_a_413_makes_the_conversation_shorter_and_the_task_goes_on(tmp_path: Path, dialect: str) -> None:
+    """A proxy that finds a request too large says 413 and no more."""
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    (workspace / "file.txt").write_text(f"{'.' * 90}\n" * 200)
+    script = tmp_path / "story.json"
+    read = {"calls": [{"name": "read_file", "args": {"path": "file.txt"}}]}
+    script.write_text(json.dumps([read, read, read, {"fault": "413"}]))
+    with running(f"script:{script}", workdir=str(tmp_path / "unused")) as fake:
+        options = {"contextWindow": 200_000, "maxOutputTokens": 4_000, "retry": {"baseMs": 1}}
+        task = asyncio.run(told(profile_of(dialect, fake.url, options=options), workspace))
+        sizes = {record["status"]: record["body_bytes"] for record in fake.records if record.get("kind") == "main"}
+        refused = [record["body_bytes"] for record in fake.records if record.get("status") == 413]
+    assert len(refused) == 1 and sizes[200] < refused[0]
+    assert task.messages[-1].ask == "completion_result"

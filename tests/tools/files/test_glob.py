@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,16 @@ def test_strange_names_are_shown_escaped_p20(bench: Workbench, tmp_path: Path) -
 def test_the_ask_names_pattern_and_place(bench: Workbench) -> None:
     text = bench.preview("glob", pattern="*.py", path="src").text
     assert json.loads(text) == {"tool": "listFilesRecursive", "path": "src", "content": "*.py"}
+
+
+def test_r14_a_file_whose_path_is_too_long_to_be_opened_does_not_hide_the_others(
+    bench: Workbench, tmp_path: Path
+) -> None:
+    """Such a path can be made step by step, and was once a reason to find nothing at all."""
+    make(tmp_path, "near.txt")
+    step = "d" * 250
+    deep = f"for step in {{1..20}}; do mkdir {step} && cd -P {step}; done; echo x > far.txt"
+    subprocess.run(["/bin/bash", "-ec", deep], cwd=tmp_path, check=True)
+    assert "near.txt" in found(bench, "**/*.txt")
+    assert "near.txt" in bench.call("list_files", path=".", recursive=True).content
+    assert "near.txt" in bench.call("search_files", path=".", regex="x").content
