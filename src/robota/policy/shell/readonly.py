@@ -42,7 +42,10 @@ MORE_VERSIONS: Final = frozenset(
 )
 NO_PROGRAMS: Final = frozenset({"--no-ext-diff", "--no-textconv"})
 GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
-OBJECT: Final = re.compile(r"[0-9a-f]{4,}", re.IGNORECASE)
+# These show what a name stands for, which need not be a commit.
+SHOWING_OBJECTS: Final = frozenset({"show", "cat-file"})
+ONLY_ABOUT_OBJECTS: Final = frozenset({"-t", "-s", "-e"})
+COMMIT: Final = re.compile(r"(?:HEAD|@)(?:[~^][0-9]*)*(?:\^\{(?:commit|tree)\})?")
 # git has patterns and signs of its own in paths.
 SIGNS_OF_GIT: Final = frozenset("*?[\\")
 HIDDEN_TOO: Final = frozenset({"--hidden", "-.", "-u"})
@@ -339,14 +342,10 @@ def _search_of_git(definition: ReadOnlyCommand, subcommand: str, words: SortedWo
         return None
     operands = [word.text for word in words.operands]
     before = operands[: len(operands) - len(words.after_dashes or ())]
-    may_be_object = subcommand in {"show", "cat-file"} and any(OBJECT.fullmatch(word) for word in before)
-    if not _prints(definition.content, subcommand, words.flags) and not (may_be_object and subcommand == "show"):
+    is_of_objects = subcommand in SHOWING_OBJECTS
+    if is_of_objects and not _shows_files(subcommand, words.flags, before):
         return None
-    names_only_files = bool(before) and all(map(_names_a_file, before)) and MORE_VERSIONS.isdisjoint(words.flags)
-    if subcommand in {"show", "cat-file"} and names_only_files:
-        return None
-    if subcommand == "cat-file" and not may_be_object:
-        # A commit or a tag, of which no file is shown.
+    if not is_of_objects and not _prints(definition.content, subcommand, words.flags):
         return None
     after = words.after_dashes or []
     if subcommand == "grep" and not before and definition.pattern_flags.isdisjoint(words.flags):
@@ -358,6 +357,23 @@ def _search_of_git(definition: ReadOnlyCommand, subcommand: str, words: SortedWo
         tracked="--untracked" not in words.flags,
         history=not _looks_at_present(subcommand, words.flags, before),
     )
+
+
+def _shows_files(subcommand: str, flags: list[str], before: list[str]) -> bool:
+    """Whether git may show the content of files that are not named; any name may stand for one, as a tag can."""
+    names_only_files = bool(before) and all(map(_names_a_file, before))
+    has_more = not MORE_VERSIONS.isdisjoint(flags)
+    if names_only_files and not has_more:
+        return False
+    if subcommand == "cat-file":
+        # Without a flag the first word is the kind of object that is wanted.
+        objects = before if flags else before[1:]
+        return ONLY_ABOUT_OBJECTS.isdisjoint(flags) and not all(map(_names_a_commit, objects))
+    return has_more or _prints(Content.BY_DEFAULT, subcommand, flags) or not all(map(_names_a_commit, before))
+
+
+def _names_a_commit(word: str) -> bool:
+    return all(not part or COMMIT.fullmatch(part) for part in re.split(r"\.{2,3}", word.removeprefix("^")))
 
 
 def _looks_at_present(subcommand: str, flags: list[str], before: list[str]) -> bool:
