@@ -12,6 +12,7 @@ import msgspec
 from robota.app.checkpoints import session_checkpoints, session_rewinder
 from robota.app.extensions import configured_servers, server_prompts, session_plugins
 from robota.app.hooks import hooks_of_session
+from robota.app.intents import session_intents
 from robota.app.knowledge import session_instructions, session_knowledge
 from robota.app.modes import task_modes
 from robota.app.options import session_options
@@ -231,15 +232,17 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         withheld=withheld_variables(settings),
         ports=lambda: None if sandbox is None else sandbox.ports,
     )
+    required = settings.values.require_intent
+    intents = session_intents(choices.root, options, new.log, choices.policy, required=required)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
     knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables)
     services = SessionServices(
         log=new.log,
         model=choices.model,
-        tools=session_tools(choices.servers, has_skills=knowledge is not None),
+        tools=session_tools(choices.servers, intents.tools, has_skills=knowledge is not None),
         policy=choices.policy,
         modes=choices.modes,
-        hooks=hooks,
+        hooks=intents.around(hooks),
         checkpoint=session_checkpoints(settings.values.checkpoints, choices.root, env, new.log),
         mentions=_mentions(choices, new, processes, env),
         rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),

@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from robota.extensions.mcp.servers import McpServers
 
 
-def session_tools(servers: "McpServers | None", *, has_skills: bool = False) -> "SessionTools":
-    """The built-in tools; `servers` bring more when they are gathered."""
+def session_tools(
+    servers: "McpServers | None", more: Sequence[AnyTool] = (), *, has_skills: bool = False
+) -> "SessionTools":
+    """The built-in tools and `more`; `servers` bring others when they are gathered."""
     if not has_skills:
-        return SessionTools(builtin_tools(), servers)
+        return SessionTools((*builtin_tools(), *more), servers)
     from robota.tools.task import skill
 
-    return SessionTools((*builtin_tools(), skill.TOOL), servers)
+    return SessionTools((*builtin_tools(), skill.TOOL, *more), servers)
 
 
 class SessionTools:

@@ -32,6 +32,25 @@ def read_yaml(text: str) -> Any:
         raise YamlProblem(f"a value in it cannot be read ({error})") from error
 
 
+def read_yaml_without_repeats(text: str) -> Any:
+    """The same for a file that decides about something: a key that it has twice is a mistake, not an override."""
+    document = read_yaml(text)
+    import yaml
+
+    nodes = [yaml.compose(text, Loader=yaml.SafeLoader)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+        elif isinstance(node, yaml.MappingNode):
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(set(keys)) < len(keys):
+                repeated = next(key for place, key in enumerate(keys) if key in keys[:place])
+                raise YamlProblem(f"it has the key {repeated[:40]} twice in one place")
+            nodes += [value for _, value in node.value]
+    return document
+
+
 def _check(yaml: Any, text: str) -> None:
     """Look at the text piece by piece before anything is made of it. Raises `YamlProblem`."""
     depth = 0

@@ -19,6 +19,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     permission_mode: PermissionMode
+    task_id: str = ""
     agent_id: str | None = None
     agent_type: str | None = None
     prompt_id: str | None = None
@@ -29,12 +30,14 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
     """Go on; `input` replaces the arguments if given and is validated again.
 
     `approved_by` says who approves the call. That spares the person a question that only the mode would raise; a rule
-    that asks or denies is not moved by it. `ask_reason` makes the person be asked even where nothing else would.
+    that asks or denies is not moved by it. `ask_reason` makes the person be asked even where nothing else would, and
+    `refusal` is what the model is told if they say no.
     """
 
     input: dict[str, Any] | None = None
     approved_by: str | None = None
     ask_reason: str | None = None
+    refusal: str = ""
     context: str = ""
 
 

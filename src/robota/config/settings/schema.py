@@ -106,6 +106,9 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         Annotated[int, Meta(ge=0)] | None,
         Meta(description="How many bytes of long outputs of commands a session keeps; the oldest go first."),
     ] = None
+    require_intent: Annotated[
+        bool, Meta(description="Whether nothing may be changed without an intent, also where a workspace has none.")
+    ] = False
     update_check: UpdateCheck = UpdateCheck()
 
 

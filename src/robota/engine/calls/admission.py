@@ -176,15 +176,17 @@ class Admission:
             return msgspec.structs.replace(admitted, hook_context=said.context)
         if remark:
             verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
-        approved = await self._approved(tool, call, admitted, verdict)
+        approved = await self._approved(tool, call, admitted, verdict, said.refusal)
         return msgspec.structs.replace(approved, hook_context=said.context)
 
-    async def _approved(self, tool: AnyTool, call: ToolCall, admitted: Admitted, verdict: Verdict) -> Admitted:
+    async def _approved(
+        self, tool: AnyTool, call: ToolCall, admitted: Admitted, verdict: Verdict, refusal: str
+    ) -> Admitted:
         """The call as a person wants it; raises if they do not."""
         from robota.engine.calls.approval import ApprovedCall, ChangedCall
 
         title = call_title(tool, call.name, call.input)
-        match await self._approval.ask(tool, call, admitted.prepared, verdict, title):
+        match await self._approval.ask(tool, call, admitted.prepared, verdict, title, refusal):
             case ApprovedCall(prepared=prepared, feedback=feedback):
                 return msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback)
             case ChangedCall() as changed:
@@ -236,7 +238,8 @@ class Admission:
             said = Proceed(
                 input=outcome.input if outcome.input is not None else said.input,
                 approved_by=outcome.approved_by or said.approved_by,
-                ask_reason=outcome.ask_reason or said.ask_reason,
+                ask_reason=_both(said.ask_reason, outcome.ask_reason),
+                refusal=said.refusal or outcome.refusal,
                 context="\n".join(part for part in (said.context, outcome.context) if part),
             )
         return said
@@ -269,7 +272,7 @@ class Admission:
             verdict = self._declined(verdict, tool, params, context)
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
-            raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
+            raise CallStopped("denied", verdict.reason, said.refusal or denied(message=verdict.reason))
         return verdict, call, params
 
     def _judged(self, tool: AnyTool, params: Any, context: CallContext) -> Verdict:
@@ -441,12 +444,21 @@ def _not_judged(error: Exception) -> Verdict:
 
 
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
-    if verdict.decision is Decision.ALLOW and said.ask_reason is not None:
+    if said.ask_reason is not None and verdict.decision is Decision.ALLOW:
         return Verdict(decision=Decision.ASK, reason=said.ask_reason, rule="hook")
-    is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict) and said.ask_reason is None
+    if said.ask_reason is not None and verdict.decision is Decision.ASK:
+        # The rule keeps a hook from answering; a rule that would stop policy's question does not stop this one.
+        reason, rule = f"{said.ask_reason} {verdict.reason}", verdict.rule or "hook"
+        return msgspec.structs.replace(verdict, reason=reason, rule=rule, suggestions=())
+    is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict)
     if is_free and said.approved_by is not None:
         return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.approved_by}")
     return verdict
+
+
+def _both(first: str | None, second: str | None) -> str | None:
+    """The reasons of two hooks, each a sentence."""
+    return f"{first} {second}" if first and second else first or second
 
 
 def _is_asked_by_rule(verdict: Verdict) -> bool:

@@ -50,9 +50,9 @@ class Approval:
         self._runtime = runtime
 
     async def ask(
-        self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict, title: str
+        self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict, title: str, refusal: str
     ) -> ApprovedCall | ChangedCall:
-        """Ask. A no stops the call, and what was planned after it in the same reply."""
+        """Ask. A no stops the call, and what was planned after it in the same reply; `refusal` tells the model."""
         preview = prepared.preview
         shown = visible_with_warnings(preview.text)
         is_command = preview.ask == "command"
@@ -80,7 +80,7 @@ class Approval:
             case ApproveHunks():
                 return _with_chosen_hunks(prepared, answer.hunks)
             case Reject() | Say():
-                raise self._stopped(answer)
+                raise self._stopped(answer, refusal)
             case never:
                 assert_never(never)
 
@@ -99,10 +99,11 @@ class Approval:
             raise self._stopped(answer)
         self._say(answer)
 
-    def _stopped(self, answer: Answer) -> CallStopped:
+    def _stopped(self, answer: Answer, refusal: str = "") -> CallStopped:
         self._say(answer)
         said = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
-        return CallStopped("denied", "The user said no.", denied(**said), closes_reply=REJECTED)
+        told = "\n".join(part for part in (refusal, denied(**said) if answer.text or not refusal else "") if part)
+        return CallStopped("denied", "The user said no.", told, closes_reply=REJECTED)
 
     def _say(self, answer: Answer) -> None:
         if answer.has_words:

@@ -192,6 +192,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         """What hooks are told of this task as it is now."""
         return HookContext(
             permission_mode=self.permission_mode,
+            task_id=self.task_id,
             agent_id=None if self.agent_type is None else self.task_id,
             agent_type=self.agent_type,
             prompt_id=self.prompt_id,

@@ -1,0 +1,132 @@
+"""An intent as `.orchestration/active_intents.yaml` describes it, and how that file is read."""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.yaml_document import YamlProblem, read_yaml_without_repeats
+from robota.intents.scope import Scope, ScopeProblem
+
+ID: Final = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)+")
+LONGEST_ID: Final = 64
+LONGEST_TEXT: Final = 4_000
+MOST_INTENTS: Final = 500
+ROOT_KEY: Final = "active_intents"
+
+
+class IntentStatus(StrEnum):
+    """How far an intent is. Only one that is in progress can be selected."""
+
+    PENDING = "PENDING"
+    IN_PROGRESS = "IN_PROGRESS"
+    BLOCKED = "BLOCKED"
+    COMPLETED = "COMPLETED"
+    ABANDONED = "ABANDONED"
+
+
+# Words that teams and other tools write for the same.
+SPELLINGS: Final = {
+    "PLANNED": IntentStatus.PENDING,
+    "DRAFT": IntentStatus.PENDING,
+    "NOT_STARTED": IntentStatus.PENDING,
+    "ACTIVE": IntentStatus.IN_PROGRESS,
+    "COMPLETE": IntentStatus.COMPLETED,
+    "DONE": IntentStatus.COMPLETED,
+}
+
+
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of work that a person agreed on, and the files that belong to it."""
+
+    id: str
+    name: str
+    status: IntentStatus
+    owned_scope: tuple[str, ...]
+    scope: Scope
+    description: str = ""
+    constraints: tuple[str, ...] = ()
+    acceptance_criteria: tuple[str, ...] = ()
+
+
+class IntentProblem(Exception):
+    """The file cannot be used. The message says what is wrong with it, without a full stop."""
+
+
+def read_intents(text: str) -> tuple[Intent, ...]:
+    """All intents of a file. One that is wrong makes the whole file unusable: what it owns would be a guess."""
+    try:
+        document = read_yaml_without_repeats(text)
+    except YamlProblem as problem:
+        raise IntentProblem(str(problem)) from problem
+    listed = document.get(ROOT_KEY) if isinstance(document, dict) else None
+    if not isinstance(listed, list):
+        raise IntentProblem(f"it has no list {ROOT_KEY}")
+    if len(listed) > MOST_INTENTS:
+        raise IntentProblem(f"it lists more than {MOST_INTENTS} intents")
+    intents = tuple(_intent(entry, number) for number, entry in enumerate(listed, 1))
+    seen: set[str] = set()
+    for intent in intents:
+        if intent.id in seen:
+            raise IntentProblem(f"it has two intents with the id {intent.id}")
+        seen.add(intent.id)
+    return intents
+
+
+def _intent(entry: Any, number: int) -> Intent:
+    if not isinstance(entry, dict):
+        raise IntentProblem(f"intent number {number} is not a mapping with id, name, status and owned_scope")
+    id = entry.get("id")
+    if not isinstance(id, str) or len(id) > LONGEST_ID or not ID.fullmatch(id):
+        raise IntentProblem(f"intent number {number} needs an id such as INT-001")
+    patterns = _texts(entry, "owned_scope", id)
+    if patterns is None:
+        raise IntentProblem(f"{id} needs owned_scope, a list of patterns such as src/auth/**")
+    try:
+        scope = Scope(patterns)
+    except ScopeProblem as problem:
+        raise IntentProblem(f"the owned_scope of {id} cannot be used: {problem}") from problem
+    return Intent(
+        id=id,
+        name=_text(entry, "name", id) or id,
+        status=_status(entry.get("status"), id),
+        owned_scope=patterns,
+        scope=scope,
+        description=_text(entry, "description", id),
+        constraints=_texts(entry, "constraints", id) or (),
+        acceptance_criteria=_texts(entry, "acceptance_criteria", id) or (),
+    )
+
+
+def _status(written: Any, id: str) -> IntentStatus:
+    word = written.strip().upper().replace(" ", "_").replace("-", "_") if isinstance(written, str) else ""
+    if word in SPELLINGS:
+        return SPELLINGS[word]
+    try:
+        return IntentStatus(word)
+    except ValueError:
+        raise IntentProblem(f"the status of {id} is none of {', '.join(IntentStatus)}") from None
+
+
+def _text(entry: dict[Any, Any], key: str, id: str) -> str:
+    value = entry.get(key, "")
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        raise IntentProblem(f"{key} of {id} is not a text of at most {LONGEST_TEXT:,} characters")
+    return value
+
+
+def _texts(entry: dict[Any, Any], key: str, id: str) -> tuple[str, ...] | None:
+    """The texts of a list; None if it is not there. A single text is not taken for a list: it may be a mistake."""
+    value = entry.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(each, str) and len(each) <= LONGEST_TEXT for each in value):
+        raise IntentProblem(f"{key} of {id} is not a list of texts")
+    return tuple(value)
+
+
+def selectable(intents: Sequence[Intent]) -> tuple[Intent, ...]:
+    """Those that work can be done on now."""
+    return tuple(intent for intent in intents if intent.status is IntentStatus.IN_PROGRESS)

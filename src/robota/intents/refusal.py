@@ -1,0 +1,35 @@
+"""What the model is told when the intent layer refuses a call: an object with the codes of the reference design."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class RefusalKind(StrEnum):
+    """Why a call is refused. `code` is the number that other tools know it by."""
+
+    SCOPE_VIOLATION = "scope_violation"
+    UNKNOWN_TARGETS = "unknown_targets"
+    INTENT_MISMATCH = "intent_mismatch"
+    MISSING_INTENT = "missing_intent"
+    INVALID_INTENT = "invalid_intent"
+
+    @property
+    def code(self) -> str:
+        return CODES[self]
+
+
+CODES = {
+    RefusalKind.SCOPE_VIOLATION: "REQ-001",
+    RefusalKind.UNKNOWN_TARGETS: "REQ-002",
+    RefusalKind.INTENT_MISMATCH: "REQ-004",
+    RefusalKind.MISSING_INTENT: "HOOK-INT-001",
+    RefusalKind.INVALID_INTENT: "HOOK-INT-002",
+}
+
+
+def refusal(kind: RefusalKind, message: str, intent_id: str | None, **more: Any) -> str:
+    """The object as JSON, with the fields that are given."""
+    told = {"error_type": kind, "code": kind.code, "intent_id": intent_id, "message": message, **more}
+    return msgspec.json.encode({"status": "denied", **told}).decode()

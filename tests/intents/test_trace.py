@@ -1,0 +1,143 @@
+"""The trace: one record for each file that a call changed, in a chain, and no changes without it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.intents.trace_file import TraceFile, history_of
+from robota.intents.trace_record import FIRST, VENDOR, TracedChange, TraceOrigin, changed_between, content_hash
+from tests.engine.stage import Stage, call, play
+from tests.intents.project import SELECT, intents, results, told, traced, turns, write
+
+ORIGIN = TraceOrigin(
+    session_id="s", log_url="file:///log", model="m", call_id="c", tool="t", intent_id="INT-001", approval="in_scope"
+)
+CHANGE = TracedChange(path="a.py", before_hash=None, after_hash="sha256:0", start_line=1, end_line=1)
+
+
+def test_each_change_is_a_record_of_agent_trace_that_names_intent_call_and_lines(workspace: Path) -> None:
+    """I31."""
+    intents(workspace)
+    results(workspace, SELECT, write("src/auth/a.py", "one\ntwo\nthree\n"), write("src/auth/a.py", "one\n2\nthree\n"))
+    made, edited = traced(workspace)
+    for record in (made, edited):
+        assert set(record) == {"version", "id", "timestamp", "tool", "files", "metadata"}
+        assert record["version"] == "0.1.0" and record["tool"]["name"] == "robota"
+        assert [file["path"] for file in record["files"]] == ["src/auth/a.py"]
+        assert record["files"][0]["conversations"][0]["related"][0]["url"] == "urn:intent:INT-001"
+    assert made["files"][0]["conversations"][0]["ranges"][0]["end_line"] == 3
+    lines = edited["files"][0]["conversations"][0]["ranges"][0]
+    assert (lines["start_line"], lines["end_line"], lines["content_hash"]) == (2, 2, content_hash(b"2\n"))
+    ours = edited["metadata"][VENDOR]
+    assert (ours["intent_id"], ours["op"], ours["approval"]) == ("INT-001", "edit", "in_scope")
+    assert ours["before_hash"] == made["metadata"][VENDOR]["after_hash"] == content_hash(b"one\ntwo\nthree\n")
+
+
+def test_the_records_of_all_sessions_are_one_chain(workspace: Path) -> None:
+    intents(workspace)
+    for name in ("a", "b", "c"):
+        results(workspace, SELECT, write(f"src/auth/{name}.py"))
+    lines = (workspace / ".orchestration/agent_trace.jsonl").read_bytes().splitlines()
+    previous = [json.loads(line)["metadata"][VENDOR]["prev_record_hash"] for line in lines]
+    assert previous == [FIRST, *(content_hash(line) for line in lines[:-1])]
+
+
+def test_sessions_that_write_at_once_leave_one_chain(tmp_path: Path) -> None:
+    (tmp_path / ".orchestration").mkdir()
+    code = (
+        "import sys; from pathlib import Path; from tests.intents.test_trace import CHANGE, ORIGIN, TraceFile\n"
+        "trace = TraceFile(Path(sys.argv[1]), lambda: 'now')\n"
+        "for _ in range(50): trace.append(CHANGE, ORIGIN)"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(4)]
+    assert [process.wait() for process in running] == [0] * 4
+    lines = (tmp_path / ".orchestration/agent_trace.jsonl").read_bytes().splitlines()
+    previous = [json.loads(line)["metadata"][VENDOR]["prev_record_hash"] for line in lines]
+    assert len(lines) == 200 and previous == [FIRST, *(content_hash(line) for line in lines[:-1])]
+
+
+def test_a_line_that_a_killed_writer_left_harms_no_later_one(tmp_path: Path) -> None:
+    """I26."""
+    (tmp_path / ".orchestration").mkdir()
+    trace = TraceFile(tmp_path, lambda: "now")
+    trace.append(CHANGE, ORIGIN)
+    with trace.path.open("ab") as file:
+        file.write(b'{"version":"0.1.0","id":"torn')
+    trace.append(CHANGE, ORIGIN)
+    lines = trace.path.read_bytes().splitlines()
+    assert len(lines) == 3 and json.loads(lines[2])["metadata"][VENDOR]["prev_record_hash"] == content_hash(lines[1])
+
+
+def test_what_other_tools_wrote_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+    """I27."""
+    (tmp_path / ".orchestration").mkdir()
+    trace = TraceFile(tmp_path, lambda: "now")
+    foreign = {"id": "1", "timestamp": "t", "intent_id": "INT-001", "files": [{"relative_path": "b.py"}, 7, None]}
+    lines = ["", "{}", "[]", "not json", '{"files": 3}', json.dumps(foreign), '{"a":1}{"b":2}', '{"half": ']
+    trace.path.write_text("\n".join(lines))
+    trace.append(CHANGE, ORIGIN)
+    assert history_of(trace, "INT-001") == ["t edit b.py", "now create a.py"]
+
+
+def test_nothing_more_is_changed_when_the_trace_cannot_be_written(workspace: Path, tmp_path: Path) -> None:
+    """I25."""
+    directory = intents(workspace)
+    (directory / "agent_trace.jsonl").symlink_to(tmp_path / "elsewhere")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+
+    play(
+        workspace,
+        turns(SELECT, write("src/auth/a.py"), write("src/auth/b.py")),
+        story,
+        permission_mode="bypassPermissions",
+        attended=False,
+    )
+    assert (workspace / "src/auth/a.py").exists() and not (workspace / "src/auth/b.py").exists()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_change_that_a_person_let_through_says_so(workspace: Path) -> None:
+    intents(workspace)
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+
+    play(workspace, turns(SELECT, write("other.py")), story, permission_mode="bypassPermissions")
+    assert [record["metadata"][VENDOR]["approval"] for record in traced(workspace)] == ["user"]
+
+
+def test_the_model_is_told_what_was_done_for_its_intent_before(workspace: Path) -> None:
+    intents(workspace)
+    results(workspace, SELECT, write("src/auth/a.py"))
+    assert "create src/auth/a.py</change>" in results(workspace, SELECT)[0]
+
+
+def test_a_call_that_changed_nothing_leaves_no_record(workspace: Path) -> None:
+    intents(workspace)
+    refused = results(workspace, SELECT, write("README.md"), call("read_file", path="nothing.txt"))[1]
+    assert told(refused)["code"] == "REQ-001" and traced(workspace) == []
+
+
+@given(st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d"])), st.lists(st.sampled_from([b"a\n", b"b\n", b"e"])))
+def test_the_lines_of_a_record_hold_every_difference(old: list[bytes], new: list[bytes]) -> None:
+    before, after = b"".join(old), b"".join(new)
+    change = changed_between("x", before, after)
+    if before == after or not after:
+        assert change is None or change.start_line == 0
+        return
+    assert change is not None
+    lines = after.splitlines(keepends=True)
+    assert 1 <= change.start_line <= change.end_line <= len(lines)
+    head, tail = lines[: change.start_line - 1], lines[change.end_line :]
+    assert before.startswith(b"".join(head)) and before.endswith(b"".join(tail))
+    assert change.range_hash == content_hash(b"".join(lines[change.start_line - 1 : change.end_line]))
