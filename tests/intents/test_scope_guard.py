@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from robota.protocol.asks.ask import ApprovalAsk
+from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.message import Message
 from tests.cli.scripts import script
 from tests.engine.stage import Stage, call, play, tool_results
@@ -75,8 +77,8 @@ def test_a_person_who_says_no_to_a_violation_is_the_end_of_it(workspace: Path) -
     """I04: the seed's second diagram."""
     intents(workspace)
     row, said = asked(workspace, "noButtonClicked", write("other/a.py"))
-    assert row.asked is not None and "INT-001" in row.asked.verdict.reason  # type: ignore[union-attr]
-    assert "other/a.py" in row.asked.verdict.reason  # type: ignore[union-attr]
+    assert isinstance(row.asked, ApprovalAsk)
+    assert "INT-001" in row.asked.verdict.reason and "other/a.py" in row.asked.verdict.reason
     assert told(said[1])["error_type"] == "scope_violation"
     assert not (workspace / "other/a.py").exists()
 
@@ -238,7 +240,7 @@ def test_a_subtask_works_on_the_intent_of_its_task(workspace: Path) -> None:
             for task in logged.tasks.values()
             for turn in task.turns
             for block in turn.content
-            if hasattr(block, "tool_use_id")
+            if isinstance(block, ToolResultBlock)
         )
 
     script = [

@@ -38,13 +38,13 @@ def session_intents(
     from robota.intents.intent_files import IntentFiles, has_intents
     from robota.intents.scope_guard import ScopeGuard
     from robota.intents.select_active_intent import select_tool
-    from robota.intents.selection import Selection
+    from robota.intents.selection import IntentSelection
     from robota.intents.trace_file import TraceFile
     from robota.intents.trace_writer import TracedSession, TraceWriter
 
     if not required and not has_intents(root):
         return SessionIntents()
-    selection = Selection(IntentFiles(root))
+    selection = IntentSelection(IntentFiles(root))
     guard = ScopeGuard(selection, _looks_only(policy))
     trace = TraceFile(root, lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
     session = TracedSession(id=options.session_id, log_url=log.path.as_uri(), model=options.model)

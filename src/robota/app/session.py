@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.checkpoints import session_checkpoints, session_rewinder
 from robota.app.extensions import configured_servers, server_prompts, session_plugins
 from robota.app.hooks import hooks_of_session
 from robota.app.intents import session_intents
@@ -18,6 +17,7 @@ from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
 from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
+from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
 from robota.app.sandbox import session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root

@@ -9,7 +9,7 @@ from robota.contracts.tool import AnyTool, BadArguments, Effect, ToolCall, Touch
 from robota.intents.intent import Intent, IntentProblem
 from robota.intents.intent_files import DIRECTORY
 from robota.intents.refusal import RefusalKind, refusal
-from robota.intents.selection import Refused, Selection
+from robota.intents.selection import IntentRefused, IntentSelection
 
 MOST_NAMED = 5
 
@@ -20,7 +20,7 @@ class ScopeGuard:
     `looks_only` says of a command whether it changes nothing; the policy knows.
     """
 
-    def __init__(self, selection: Selection, looks_only: Callable[[AnyTool, Touches], bool]) -> None:
+    def __init__(self, selection: IntentSelection, looks_only: Callable[[AnyTool, Touches], bool]) -> None:
         self._selection = selection
         self._looks_only = looks_only
         self._root = Path(os.path.realpath(selection.files.root))
@@ -43,7 +43,7 @@ class ScopeGuard:
             return Proceed()
         try:
             said = self._judged(tool, touches, self._selection.active())
-        except Refused as refused:
+        except IntentRefused as refused:
             return BlockCall(reason=str(refused))
         except IntentProblem as problem:
             return BlockCall(reason=refusal(RefusalKind.INVALID_INTENT, f"{problem}.", None))

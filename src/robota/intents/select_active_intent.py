@@ -17,7 +17,7 @@ from robota.contracts.tool import (
     titled,
 )
 from robota.intents.intent_context import intent_context
-from robota.intents.selection import Refused, Selection
+from robota.intents.selection import IntentRefused, IntentSelection
 from robota.intents.trace_file import TraceFile, history_of
 
 NAME = "select_active_intent"
@@ -32,14 +32,14 @@ class SelectIntentParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     intent_id: Annotated[str, msgspec.Meta(description="The id of the intent, for example `INT-001`.")]
 
 
-def select_tool(selection: Selection, trace: TraceFile) -> AnyTool:
+def select_tool(selection: IntentSelection, trace: TraceFile) -> AnyTool:
     """The tool for one session."""
 
     async def prepare(params: SelectIntentParams, context: ToolContext) -> Prepared:
         async def run() -> ToolResult:
             try:
                 intent = selection.select(params.intent_id.strip())
-            except Refused as refused:
+            except IntentRefused as refused:
                 return ToolResult(content=str(refused), is_error=True)
             lessons = selection.files.lessons()
             return ToolResult(content=intent_context(intent, history_of(trace, intent.id), lessons))

@@ -8,7 +8,7 @@ import msgspec
 from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall, ToolResult
 from robota.intents.scope_guard import ScopeGuard
-from robota.intents.selection import Refused, Selection
+from robota.intents.selection import IntentRefused, IntentSelection
 from robota.intents.trace_file import TraceFile, TraceProblem
 from robota.intents.trace_record import TraceOrigin, changed_between
 
@@ -33,7 +33,7 @@ class _Before(msgspec.Struct, frozen=True, kw_only=True):
 class TraceWriter:
     """A hook around calls: it reads the files that a call names before and after, and records what differs."""
 
-    def __init__(self, selection: Selection, guard: ScopeGuard, trace: TraceFile, session: TracedSession) -> None:
+    def __init__(self, selection: IntentSelection, guard: ScopeGuard, trace: TraceFile, session: TracedSession) -> None:
         self._selection = selection
         self._guard = guard
         self._trace = trace
@@ -50,7 +50,7 @@ class TraceWriter:
         try:
             paths = tool.touches(tool.decode(call.input)).paths
             intent = self._selection.active()
-        except (BadArguments, Refused):  # the guard has said no, or lets it pass as one that changes nothing
+        except (BadArguments, IntentRefused):  # the guard has said no, or lets it pass as one that changes nothing
             return Proceed()
         contents = {path: _content(self._root / path) for path in paths}
         self._before[call.id] = _Before(intent_id=intent.id, contents=contents)

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from robota.app.bisect import Bisection, ForbiddenTest, bisect
-from robota.app.checkpoints import checkpoint_store
+from robota.app.rewinding.bisect import Bisection, ForbiddenTest, bisect
+from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.checkpointed_sessions import chosen_session, session_workspace
 from robota.cli.output import print_json

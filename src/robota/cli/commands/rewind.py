@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from robota.app.rewind import stored_rewinder
+from robota.app.rewinding.rewind import stored_rewinder
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.checkpointed_sessions import chosen_session, session_workspace
 from robota.cli.output import print_columns, print_json

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from robota.app.checkpoints import checkpoint_store, has_checkpoints
+from robota.app.rewinding.checkpoints import checkpoint_store, has_checkpoints
 from robota.config.paths import user_directory
 from robota.config.settings.schema import CheckpointSettings
 from robota.contracts.rewind import RewindService

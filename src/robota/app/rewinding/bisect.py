@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from robota.app.checkpoints import checkpoint_store
 from robota.app.policy import session_policy
+from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.app.sandbox import session_sandbox, withheld_variables
 from robota.config.launch_options import LaunchOptions, settings_for
 from robota.contracts.verdict import Decision, Subject
