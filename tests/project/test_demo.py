@@ -1,6 +1,7 @@
 """`make run`: the demonstration works on any machine, with nothing configured and nobody at the keyboard."""
 
 from tests.harness.cli import Robota
+from tests.harness.screen import ScreenTerminal
 
 
 def test_the_demonstration_ends_well_and_says_how_to_go_on(robota: Robota) -> None:
@@ -18,3 +19,15 @@ def test_the_demonstration_leaves_nothing_behind(robota: Robota) -> None:
     assert robota("demo", env={"TMPDIR": str(robota.workspace)}).code == 0
     assert [path.name for path in robota.workspace.iterdir()] == [".git"]
     assert list(robota.home.iterdir()) == []
+
+
+def test_at_a_terminal_a_person_sits_in_front_of_it(robota: Robota) -> None:
+    with ScreenTerminal(robota, "demo", columns=100, rows=30) as terminal:
+        for _ in range(3):
+            terminal.sees("y yes")
+            terminal.press("y")
+            terminal.sees_no_more("y yes")
+        terminal.sees("Both tests pass.")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+    assert "--configure-provider" in terminal.screen and "--resume" not in terminal.screen

@@ -2,7 +2,7 @@
 
 # No import here, not even of typing: `--version` is done before the time that would take.
 SUBCOMMANDS = {
-    "demo": ("robota.cli.commands.demo", "run a real task on the built-in scripted model: no key, no network"),
+    "demo": ("robota.cli.run.demo", "run a real task on the built-in scripted model: no key, no network"),
     "sessions": ("robota.cli.commands.sessions.command", "list, show, search, fork, export, import and watch sessions"),
     "context": ("robota.cli.commands.context", "show what filled the context window of the model in a session"),
     "state": ("robota.cli.commands.state", "what a session does or waits for, and how to answer it"),

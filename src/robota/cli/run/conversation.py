@@ -13,13 +13,17 @@ from robota.protocol.slash_commands import SessionWanted
 from robota.workspace.process.editor import EditorProblem, edit_text
 
 
-async def converse_here(opened: OpenSession, prompt: str | None, *, plain: bool) -> int | SessionWanted:
+async def converse_here(
+    opened: OpenSession, prompt: str | None, *, plain: bool, can_be_resumed: bool = True
+) -> int | SessionWanted:
     """Talk with the person at the terminal until they leave; returns the exit code, or where they go on."""
     session = with_commands(opened, command_actions(opened), os.environ)
     if not plain and can_draw(os.environ):
         from robota.cli.run.screen_conversation import converse_drawn
 
         end = await converse_drawn(session, opened, prompt, edited)
+        if can_be_resumed and isinstance(end, int) and opened.session.state().cline_messages:
+            sys.stdout.write(f"To go on with this session: robota --resume {opened.options.session_id}\n")
     else:
         end = await _converse_in_lines(session, opened, prompt)
     _forget_unwritten()

@@ -1,7 +1,6 @@
 """The conversation in the terminal UI, with what it is given of this machine."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -21,7 +20,7 @@ SHORT_HASH: Final = 7
 async def converse_drawn(
     session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText
 ) -> int | SessionWanted:
-    """Talk until the person leaves, then say how to take the session up again."""
+    """Talk until the person leaves."""
     theme = theme_for(os.environ)
     prompts = PromptFile(user_directory(os.environ) / "prompts.jsonl", str(opened.options.cwd))
     setup = ScreenSetup(
@@ -33,10 +32,7 @@ async def converse_drawn(
         greeting=tuple(greeting(opened, theme)),
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
     )
-    end = await converse_on_screen(session, prompt, setup)
-    if isinstance(end, int) and opened.session.state().cline_messages:
-        sys.stdout.write(f"To go on with this session: robota --resume {opened.options.session_id}\n")
-    return end
+    return await converse_on_screen(session, prompt, setup)
 
 
 def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:

@@ -353,7 +353,7 @@ class ScreenConversation:
             CommandOption(
                 label=f"{point.number} {single_line(point.prompt, PROMPT_LENGTH)}",
                 line=f"/rewind restore {point.number}",
-                detail=f"{len(point.files or ())} files" if point.files else "",
+                detail=", ".join(point.files or ()),
             )
             for point in reversed(points)
             if point.is_live

@@ -22,7 +22,7 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
     def older(self, text: str) -> "PromptHistory":
         """One prompt further back; `text` is what stands in the input now."""
         if not self.prompts:
-            return self
+            return msgspec.structs.replace(self, draft=text)
         if self.place is None:
             return msgspec.structs.replace(self, place=len(self.prompts) - 1, draft=text)
         return msgspec.structs.replace(self, place=max(0, self.place - 1))

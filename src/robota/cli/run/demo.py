@@ -1,4 +1,7 @@
-"""`robota demo`: a real task on the built-in scripted model, in a project made for it. No key, no network."""
+"""`robota demo`: a real task on the built-in scripted model, in a project made for it. No key, no network.
+
+At a terminal a person sits in front of it and answers; elsewhere it runs through and prints what happens.
+"""
 
 import asyncio
 import json
@@ -11,10 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from robota.app.session import OpenSession, open_session
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands import rewind
 from robota.cli.commands.sessions import command as sessions
+from robota.cli.questions import at_terminal
+from robota.cli.run.conversation import can_draw, converse_here
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.config.launch_options import LaunchOptions
@@ -50,8 +57,11 @@ def main(argv: Sequence[str]) -> int:
     keep = parser.parse_args(argv).keep
     project = Path(tempfile.mkdtemp(prefix="robota-demo-"))
     try:
-        code = asyncio.run(_demo(project))
-        _take_back_and_redo(project)
+        if at_terminal() and can_draw(os.environ):
+            code = asyncio.run(_attended_demo(project))
+        else:
+            code = asyncio.run(_demo(project))
+            _take_back_and_redo(project)
         print(f"\n{NEXT}{_how_to_find_the_command()}", end="")
         return code
     finally:
@@ -61,10 +71,29 @@ def main(argv: Sequence[str]) -> int:
             shutil.rmtree(project, ignore_errors=True)
 
 
-async def _demo(project: Path) -> int:
+async def _attended_demo(project: Path) -> int:
+    """The same task in the terminal UI, where a person approves the commands and the change."""
+    await _make_project(project)
+    print("A small project with a failing test, and Robota on its built-in scripted model.")
+    print("Answer with y. Then: Ctrl+O shows everything, Esc Esc goes back, Ctrl+D leaves.\n")
+    os.environ["ROBOTA_HOME"] = str(project / ".home")
+    launch = msgspec.structs.replace(_launch_options(project), permission_mode=PermissionMode.DEFAULT, attended=True)
+    opened = open_session(launch, os.environ)
+    try:
+        ended = await converse_here(opened, TASK, plain=False, can_be_resumed=False)
+    finally:
+        await opened.close()
+    return ended if isinstance(ended, int) else 0
+
+
+async def _make_project(project: Path) -> None:
     for file in MATERIAL.glob("*.py.txt"):
         (project / file.name.removesuffix(".txt")).write_bytes(file.read_bytes())
     await _shell(MAKE_REPOSITORY, project)
+
+
+async def _demo(project: Path) -> int:
+    await _make_project(project)
     print("A small project with a failing test, and Robota on its built-in scripted model.")
     print("The model's words come from a script; the tools, the files and the tests are real.\n")
     print(f'$ robota -p "{TASK}" --permission-mode bypassPermissions --verbose\n', flush=True)

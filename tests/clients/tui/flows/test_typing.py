@@ -1,0 +1,126 @@
+"""What is typed: history, pastes, completion, and what an entered text means."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.clients.tui.flows.completion_popup import PopupEnter, popup_for, wants_completion
+from robota.clients.tui.flows.entered_text import TypeAgain, is_working, meaning_of_entry
+from robota.clients.tui.flows.paste_chips import PasteChips
+from robota.clients.tui.flows.prompt_history import PromptHistory
+from robota.clients.view.model import ViewModel
+from robota.clients.view.reduce import reduce
+from robota.protocol.asks.answer import Reject, Say
+from robota.protocol.asks.ask import ApprovalAsk, LimitAsk, LimitKind
+from robota.protocol.commands import AskResponse, NewTask, QueueMessage, RunSlashCommand
+from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
+from robota.protocol.events import MessageCreated, TaskEnded
+from robota.protocol.message import Message
+from tests.clients.stories import TASK, state
+
+MODE = CompletionCandidate(kind=CandidateKind.COMMAND, insert="/mode ", label="/mode [MODE]")
+EXIT = CompletionCandidate(kind=CandidateKind.COMMAND, insert="/exit", label="/exit")
+FILE = CompletionCandidate(kind=CandidateKind.FILE, insert="@calc.py ", label="calc.py")
+
+
+def view_with(**fields: Any) -> ViewModel:
+    view = reduce(ViewModel(), state())
+    if not fields:
+        return view
+    prompt = MessageCreated(task_id=TASK, message=Message(ts=1, type="say", say="text", text="go"))
+    row = Message(ts=2, **fields)
+    return reduce(reduce(view, prompt), MessageCreated(task_id=TASK, message=row))
+
+
+def test_history_goes_back_and_gives_the_draft_back() -> None:
+    history = PromptHistory().sent("one").sent("two").sent("two").sent("  ")
+    assert history.prompts == ("one", "two")
+    back = history.older("half").older("two")
+    assert back.text == "one" and back.older("one").text == "one"
+    assert back.newer().text == "two" and back.newer().newer().text == "half"
+    assert history.matching("O") == ("two", "one")
+
+
+@given(st.lists(st.sampled_from(["older", "newer"]), max_size=30), st.text(), st.lists(st.text(), max_size=5))
+def test_no_way_through_the_history_loses_the_draft(keys: list[str], draft: str, sent: list[str]) -> None:
+    history = PromptHistory()
+    for prompt in sent:
+        history = history.sent(prompt)
+    text = draft
+    for key in keys:
+        if key == "older":
+            history = history.older(text)
+            text = history.text
+        elif history.place is not None:
+            history = history.newer()
+            text = history.text
+    while history.place is not None:
+        history = history.newer()
+        text = history.text
+    assert text == draft
+
+
+@given(st.lists(st.text(), max_size=5), st.text())
+def test_pastes_come_back_whole(pastes: list[str], typed: str) -> None:
+    chips, text, wanted = PasteChips(), "", ""
+    for paste in pastes:
+        chips, inserted = chips.pasted(paste)
+        text += inserted
+        wanted += chips.texts.get(chips.last_number, inserted) if inserted.startswith("[Pasted") else inserted
+    assert chips.expanded(text) == wanted
+    assert chips.forgotten().pasted("a\nb")[1] == f"[Pasted text #{chips.last_number + 1} +2 lines]"
+
+
+def test_a_paste_steers_nothing() -> None:
+    chips, inserted = PasteChips().pasted("\x1b[31mred\x1b[0m\x07")
+    assert inserted == "red" and not chips.texts
+
+
+def test_enter_in_the_popup() -> None:
+    def popup(text: str, candidate: CompletionCandidate, start: int = 0) -> PopupEnter:
+        found = popup_for(text, len(text), PromptCompletion(start=start, end=len(text), candidates=(candidate, EXIT)))
+        assert found is not None
+        return found.on_enter()
+
+    assert popup("/ex", EXIT) is PopupEnter.TAKE_AND_SEND
+    assert popup("/mo", MODE) is PopupEnter.TAKE
+    assert popup("/mode", MODE) is PopupEnter.SEND
+    assert popup("/mode ", EXIT, start=6) is PopupEnter.SEND
+    assert popup("@ca", FILE) is PopupEnter.TAKE
+
+
+def test_a_word_is_put_in_at_the_caret() -> None:
+    found = popup_for("look @ca now", 8, PromptCompletion(start=5, end=8, candidates=(FILE,)))
+    assert found is not None and found.taken() == ("look @calc.py now", 14)
+    assert wants_completion("look @ca now", 8) and not wants_completion("me@home", 7)
+    assert wants_completion("/mode", 5) and not wants_completion("a /mode", 7)
+
+
+def test_what_an_entered_text_means() -> None:
+    assert meaning_of_entry("fix it", view_with()) == NewTask(text="fix it")
+    assert meaning_of_entry("/help", view_with()) == RunSlashCommand(line="/help")
+    assert meaning_of_entry("/etc/hosts is odd", view_with()) == NewTask(text="/etc/hosts is odd")
+    assert meaning_of_entry(" ", view_with()) == TypeAgain("")
+    working = view_with(type="say", say="text", text="…")
+    assert meaning_of_entry("more", working) == QueueMessage(text="more") and is_working(working)
+    done = view_with(type="ask", ask="completion_result", text="")
+    assert meaning_of_entry("more", done) == AskResponse(answer=Say(text="more"), ts=2) and not is_working(done)
+
+
+def test_words_never_approve() -> None:
+    asked = view_with(type="ask", ask="command", text="ls", asked=ApprovalAsk(title="Bash ls"))
+    assert meaning_of_entry("y", asked) == QueueMessage(text="y")
+    assert is_working(asked)
+
+
+def test_a_limit_wants_a_yes_or_a_no() -> None:
+    limit = LimitAsk(limit=LimitKind.REQUESTS, count=3)
+    asked = view_with(type="ask", ask="auto_approval_max_req_reached", text="", asked=limit)
+    assert isinstance(meaning_of_entry("maybe", asked), TypeAgain)
+    assert meaning_of_entry("n", asked) == AskResponse(answer=Reject(), ts=2)
+
+
+def test_after_a_task_that_failed_the_next_words_begin_one() -> None:
+    failed = reduce(view_with(type="say", say="error", text="odd"), TaskEnded(task_id=TASK, outcome="failed"))
+    assert meaning_of_entry("again", failed) == NewTask(text="again") and not is_working(failed)

@@ -1,0 +1,137 @@
+"""What is drawn: rows that fit, colours that can be switched off, diffs that can be read."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.clients.terminal.width import columns_of
+from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
+from robota.clients.tui.theme import Role, Theme, cut_columns, safe, theme_for
+from robota.clients.tui.widgets.approval_card import card_rows, short_command
+from robota.clients.tui.widgets.call_rows import call_rows
+from robota.clients.tui.widgets.diff_rows import diff_text
+from robota.clients.tui.widgets.live_rows import live_rows
+from robota.clients.tui.widgets.status_bar import StatusFacts, short_number, status_row
+from robota.clients.view.model import LiveTool, ViewModel
+from robota.clients.view.reduce import reduce
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, JudgedPart, OfferedRules
+from robota.protocol.events import ContextUpdate, TodosUpdated
+from robota.protocol.message import TodoItem
+from robota.protocol.views import DiffHunk, DiffLine, DiffView, TerminalView
+from tests.clients.stories import TASK, state
+
+NO_COLOURS = theme_for({"NO_COLOR": "1"})
+PLAIN = Theme(codes={}, has_colours=False)
+DIFF = DiffView(
+    path="calc.py",
+    added=1,
+    removed=1,
+    hunks=(
+        DiffHunk(
+            old_start=1,
+            old_count=2,
+            new_start=1,
+            new_count=2,
+            lines=(
+                DiffLine(kind="context", text="def add(a, b):\n", old_line=1, new_line=1),
+                DiffLine(kind="remove", text="    return a - b\n", old_line=2),
+                DiffLine(kind="add", text="    return a + b\n", new_line=2),
+            ),
+        ),
+    ),
+)
+
+
+@given(st.lists(st.tuples(st.text(), st.sampled_from(list(Role))), max_size=5), st.integers(0, 40))
+def test_a_row_never_is_wider_than_the_screen_and_steers_nothing(pieces: list[tuple[str, Role]], width: int) -> None:
+    row = PLAIN.row(pieces, width)
+    assert columns_of(row) <= width
+    assert "\x1b" not in row and "\n" not in row and "\r" not in row
+
+
+@given(st.text(), st.integers(0, 20))
+def test_what_is_cut_says_so(text: str, width: int) -> None:
+    shown = cut_columns(safe(text), width)
+    assert shown == safe(text) or width == 0 or shown.endswith("…")
+
+
+def test_a_diff_has_line_numbers_and_marks_the_changed_words() -> None:
+    assert list(diff_text(DIFF, PLAIN)) == [
+        "    calc.py +1 -1",
+        "    1   def add(a, b):",
+        "    2 -     return a - b",
+        "    2 +     return a + b",
+    ]
+    assert "\x1b[32;7m+\x1b[0m" in list(diff_text(DIFF, theme_for({})))[-1]
+
+
+def test_without_colours_nothing_is_coloured() -> None:
+    call = LiveTool(call_id="1", tool="edit", label="Edit", first_arg="calc.py", status="error", view=DIFF, reason="no")
+    assert not [row for row in call_rows(call, NO_COLOURS) if "\x1b[3" in row]
+
+
+def test_a_long_output_is_shown_in_short_and_a_failed_command_as_failed() -> None:
+    view = TerminalView(command="x", output="\n".join(map(str, range(9))), exit_code=2)
+    call = LiveTool(call_id="1", tool="x", label="Bash", first_arg="x", status="success", view=view)
+    assert list(call_rows(call, PLAIN)) == [
+        "■ Bash x",
+        "    ... +5 lines (Ctrl+O shows all)",
+        "    5",
+        "    6",
+        "    7",
+        "    8",
+        "    exit code 2",
+    ]
+    assert "\x1b[31m■" in next(call_rows(call, theme_for({})))
+
+
+def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:
+    verdict = ApprovalVerdict(
+        reason="a rule asks",
+        parts=(
+            JudgedPart(text="ls", decision="allow", reason=""),
+            JudgedPart(text="rm x", decision="ask", reason=""),
+        ),
+        suggestions=(OfferedRules(rules=("Bash(rm x)",), covers="exactly this"),),
+        warnings=("unseen",),
+    )
+    asked = ApprovalAsk(title="Bash ls; rm x", view=TerminalView(command="ls; rm x", output=""), verdict=verdict)
+    card = card_for(asked)
+    waiting = list(card_rows(card, PLAIN, 60, takes_keys=False, has_draft=False))
+    assert waiting == [
+        "? Run this command?",
+        "    $ ls; rm x",
+        "  a rule asks",
+        "    allow  ls",
+        "    ask    rm x",
+        "  ! unseen",
+        "  …",
+    ]
+    ready = "\n".join(card_rows(card, PLAIN, 60, takes_keys=True, has_draft=False))
+    assert "a yes, and from now on in this session: Bash(rm x)" in ready
+    rules = press(card, "r")
+    assert isinstance(rules, ApprovalCard)
+    assert "exactly this" in "\n".join(card_rows(rules, PLAIN, 60, takes_keys=True, has_draft=False))
+
+
+def test_a_long_command_is_not_squeezed_into_the_card() -> None:
+    asked = ApprovalAsk(title="Bash", view=TerminalView(command="x" * 3000, output=""))
+    assert short_command(asked, 80) == ()
+
+
+def test_the_status_bar_keeps_what_matters_on_a_narrow_screen() -> None:
+    view = reduce(ViewModel(), state())
+    full = ContextUpdate(task_id=TASK, used_tokens=95_000, max_tokens=100_000, used_percentage=95.0)
+    view = reduce(view, full)
+    assert status_row(view, StatusFacts(git_branch="main"), PLAIN, 200) == (
+        "Idle | Mode: default | sandbox: on | git: main | model-x | Context: 95% (95K/100K)"
+    )
+    assert status_row(view, StatusFacts(git_branch="main"), PLAIN, 24) == "Idle | Mode: default"
+    assert "\x1b[31mContext" in status_row(view, StatusFacts(), theme_for({}), 200)
+    assert [short_number(each) for each in (5, 90_000, 1_000_000, 1_250_000)] == ["5", "90K", "1M", "1.2M"]
+
+
+def test_the_plan_is_shown_while_it_is_worked_on() -> None:
+    todos = tuple(TodoItem(content=f"step {n}", status="completed" if n < 8 else "pending") for n in range(10))
+    view = reduce(reduce(ViewModel(), state()), TodosUpdated(task_id=TASK, todos=todos))
+    rows = list(live_rows(view, PLAIN, 40))
+    assert rows[0] == "Plan (8 of 10 done)" and "  □ step 8" in rows and len(rows) == 7
