@@ -43,15 +43,24 @@ class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
         raise InvalidPlugin(f"it has no {MARKETPLACE_FILES[-1]}")
 
     async def copy(self, path: str, into: Path) -> tuple[str, ...]:
-        """Write the files below a path of it into an empty directory; returns the paths that were left out."""
+        """Write the files below a path of it into an empty directory; returns the paths that were left out.
+
+        Raises `InvalidPlugin`.
+        """
         if self.fetched is not None:
-            return await self.fetched.write(path, into)
+            try:
+                return await self.fetched.write(path, into)
+            except GitError as error:
+                raise InvalidPlugin(f"its files cannot be taken from the repository: {error}") from error
         assert self.directory is not None
         return await asyncio.to_thread(copy_files, self.directory, path, into)
 
     async def _read(self, path: str) -> bytes | None:
         if self.fetched is not None:
-            return await self.fetched.read(path)
+            try:
+                return await self.fetched.read(path)
+            except GitError as error:
+                raise InvalidPlugin(f"{path} cannot be read from the repository: {error}") from error
         assert self.directory is not None
         with suppress(OSError):
             return _read_plain(self.directory / path, MOST_BYTES)
