@@ -192,7 +192,7 @@ class TestDamagedStores:
         (workspace / "a").write_text("1")
         assert store.capture().is_new
 
-    @pytest.mark.parametrize("damage", ["index", "objects", "newest"])
+    @pytest.mark.parametrize("damage", ["index", "rest of the index", "objects", "newest"])
     def test_a_damaged_store_goes_on(
         self, store: CheckpointStore, workspace: Path, tmp_path: Path, damage: str
     ) -> None:
@@ -200,6 +200,9 @@ class TestDamagedStores:
         store.capture()
         if damage == "index":
             (tmp_path / "store/git/index").write_bytes(b"garbage")
+        elif damage == "rest of the index":
+            [rest] = (tmp_path / "store/git").glob("sharedindex.*")
+            rest.unlink()
         elif damage == "newest":
             (tmp_path / "store/git/newest.json").write_bytes(b"{")
         else:

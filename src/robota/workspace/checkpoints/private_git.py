@@ -45,6 +45,8 @@ SETTINGS: Final = (
     "gc.auto=0",
     "index.version=4",
 )
+# Of the main index only what changed is written each time, beside a file with the rest. Indexes for a moment are whole.
+IN_TWO_PARTS: Final = ("core.splitIndex=true", "splitIndex.sharedIndexExpire=1.hour.ago")
 NOBODY: Final = {
     "GIT_AUTHOR_NAME": "robota",
     "GIT_AUTHOR_EMAIL": "robota@invalid",
@@ -58,12 +60,15 @@ class CheckpointError(Exception):
 
 
 class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
-    """git with one private directory and one workspace. `directory` is the git directory."""
+    """git with one private directory and one workspace. `directory` is the git directory.
+
+    `environment` has names and values as the system takes them: encoding them for each call would show.
+    """
 
     program: str
     directory: Path
     workspace: Path
-    environment: Mapping[str, str]
+    environment: Mapping[bytes, bytes]
 
     def run(
         self,
@@ -79,7 +84,7 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         """
         try:
             ended = subprocess.run(
-                self.command(arguments, settings),
+                self.command(arguments, (*(IN_TWO_PARTS if index is None else ()), *settings)),
                 input=stdin,
                 capture_output=True,
                 timeout=TIMEOUT_S,
@@ -115,13 +120,12 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         return [self.program, "--no-pager", *given, *arguments]
 
     def _environment(self, below: bytes, index: Path | None) -> dict[bytes, bytes]:
-        told = {
+        return {
             **self.environment,
-            "GIT_DIR": str(self.directory),
-            "GIT_INDEX_FILE": str(index or self.directory / INDEX),
+            b"GIT_DIR": os.fsencode(self.directory),
+            b"GIT_INDEX_FILE": os.fsencode(index or self.directory / INDEX),
+            b"GIT_WORK_TREE": os.path.join(os.fsencode(self.workspace), below),  # noqa: PTH118
         }
-        tree = os.path.join(os.fsencode(self.workspace), below)  # noqa: PTH118
-        return {**{os.fsencode(key): os.fsencode(value) for key, value in told.items()}, b"GIT_WORK_TREE": tree}
 
 
 def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> PrivateGit:
@@ -130,8 +134,12 @@ def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> Pri
     if program is None:
         raise CheckpointError("There is no git on the PATH, and checkpoints are kept with it")
     own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
+    told = {**own, **ENVIRONMENT, **NOBODY}
     return PrivateGit(
-        program=program, directory=directory, workspace=workspace, environment={**own, **ENVIRONMENT, **NOBODY}
+        program=program,
+        directory=directory,
+        workspace=workspace,
+        environment={os.fsencode(name): os.fsencode(value) for name, value in told.items()},
     )
 
 

@@ -6,6 +6,7 @@ Repositories inside the workspace are plain directories here: git itself would r
 import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -50,6 +51,20 @@ class _GivenPaths(msgspec.Struct, frozen=True, kw_only=True):
     directories: tuple[bytes, ...]
 
 
+class _PlainParents:
+    """Whether no link leads to a path: behind one lies another file. Each directory is looked at once."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = os.fsencode(workspace)
+        self._known: dict[bytes, bool] = {}
+
+    def __call__(self, path: bytes) -> bool:
+        parent = os.path.dirname(os.path.join(self._workspace, path))  # noqa: PTH118, PTH120
+        if parent not in self._known:
+            self._known[parent] = os.path.realpath(parent) == os.path.normpath(parent)
+        return self._known[parent]
+
+
 class Scanner(msgspec.Struct, frozen=True, kw_only=True):
     """Looks through a workspace. `kept_out` are directories in it that are ours, from its top on.
 
@@ -64,8 +79,9 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
     def scan(self, named: Collection[str] = ()) -> Scan:
         """What differs from the index. `named` are paths to look at although the ignore rules leave them out."""
         listed = self._listed()
+        has_plain_parents = _PlainParents(self.git.workspace)
         troubles: list[NotCaptured] = []
-        given = self._given_paths(named)
+        given = self._given_paths(named, has_plain_parents)
         forced = {*given.files, *self._ignored_below(given.directories, troubles)} - listed.keys()
         if forced:
             forced -= self._unchanged(forced)
@@ -74,7 +90,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         for path, is_known in (*listed.items(), *((path, False) for path in sorted(forced))):
             if self._is_ours(path):
                 continue
-            trouble = self._obstacle(path) if not is_known or self._has_plain_parents(path) else ""
+            trouble = self._obstacle(path) if not is_known or has_plain_parents(path) else ""
             if trouble is None:
                 changed.append(path)
             elif is_known:
@@ -116,7 +132,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 yield directory + path
 
-    def _given_paths(self, named: Collection[str]) -> "_GivenPaths":
+    def _given_paths(self, named: Collection[str], has_plain_parents: "_PlainParents") -> "_GivenPaths":
         """What of the names is there."""
         files: list[bytes] = []
         directories: list[bytes] = []
@@ -131,7 +147,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             if stat.S_ISDIR(mode):
                 directories.append(path)
-            elif self._has_plain_parents(path):
+            elif has_plain_parents(path):
                 files.append(path)
         return _GivenPaths(files=tuple(files), directories=tuple(directories))
 
@@ -173,11 +189,6 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
 
     def _was_absent(self, path: bytes) -> bool:
         return path in self.absent or any(path.startswith(place + b"/") for place in self.absent)
-
-    def _has_plain_parents(self, path: bytes) -> bool:
-        """Whether no link leads to the path: behind one lies another file."""
-        parent = os.path.dirname(self._absolute(path))  # noqa: PTH120
-        return os.path.realpath(parent) == os.path.normpath(parent)
 
     def _is_ours(self, path: bytes) -> bool:
         parts = path.rstrip(b"/").split(b"/")

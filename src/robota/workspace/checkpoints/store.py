@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import copyfile
 from typing import Final
 
 import msgspec
@@ -26,7 +27,7 @@ from robota.workspace.checkpoints.packing import (
     write_commit,
     writes_in_bulk,
 )
-from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, PrivateGit, private_git
+from robota.workspace.checkpoints.private_git import IN_TWO_PARTS, INDEX, CheckpointError, PrivateGit, private_git
 from robota.workspace.checkpoints.restore import recover
 from robota.workspace.checkpoints.scan import Scan, Scanner
 from robota.workspace.checkpoints.store_directory import locked_store
@@ -131,6 +132,7 @@ class OpenStore:
         self.workspace = git.workspace
         self._scanner = scanner
         self._listed = CheckpointList(directory)
+        self._details: dict[str, CheckpointDetails] = {}
 
     def capture(self, named: Collection[str] = ()) -> Captured:
         """See `CheckpointStore.capture`."""
@@ -156,6 +158,7 @@ class OpenStore:
         (self.git.directory / UNSAVED_NAME).touch()
         self._update_index(scan)
         captured = Captured(id=self._commit(details), details=details)
+        self._details[captured.id] = details
         self._note(captured, scan.first_named)
         return captured
 
@@ -168,8 +171,8 @@ class OpenStore:
             settings = STRAIGHT_TO_PACK if is_much else ()
             self.git.run(*arguments, stdin=_terminated(scan.changed), settings=settings)
 
-    def _commit(self, details: CheckpointDetails, index: Path | None = None) -> str:
-        tree = self.git.run("write-tree", index=index).decode().strip()
+    def _commit(self, details: CheckpointDetails, index: Path | None = None, settings: Sequence[str] = ()) -> str:
+        tree = self.git.run("write-tree", index=index, settings=settings).decode().strip()
         # Names may hold bytes that are no text; this JSON escapes them.
         message = json.dumps(msgspec.to_builtins(details))
         return write_commit(self.git, tree, message, int(time.time()))
@@ -218,14 +221,25 @@ class OpenStore:
         index = self.git.directory / "varying"
         index.unlink(missing_ok=True)
         try:
-            self.git.run("read-tree", checkpoint, index=index)
+            settings: Sequence[str] = ()
+            if self._is_index_of(checkpoint):
+                copyfile(self.git.directory / INDEX, index)
+                settings = IN_TWO_PARTS
+            else:
+                self.git.run("read-tree", checkpoint, index=index)
             # What goes away first: a file may stand where a directory was.
             told = sorted(entries.items(), key=lambda entry: entry[1][0] != b"0")
             lines = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in told)
-            self.git.run("update-index", "--add", "--replace", "-z", "--index-info", stdin=lines, index=index)
-            return self._commit(details, index)
+            arguments = ("update-index", "--add", "--replace", "-z", "--index-info")
+            self.git.run(*arguments, stdin=lines, index=index, settings=settings)
+            return self._commit(details, index, settings)
         finally:
             index.unlink(missing_ok=True)
+
+    def _is_index_of(self, checkpoint: str) -> bool:
+        """Whether the main index is that of the checkpoint."""
+        newest = self._newest()
+        return newest is not None and newest.id == checkpoint and not (self.git.directory / UNSAVED_NAME).exists()
 
     def _named_after(self, checkpoint: str) -> dict[bytes, tuple[bytes, bytes]]:
         """Mode and content of the paths that were named first after the checkpoint, and are not in it."""
@@ -277,11 +291,14 @@ class OpenStore:
 
     def details(self, checkpoint: str) -> CheckpointDetails:
         """What a checkpoint says beside its files."""
-        commit = self._object("commit", checkpoint)
-        try:
-            return msgspec.convert(json.loads(commit.partition(b"\n\n")[2]), CheckpointDetails)
-        except ValueError as error:
-            raise CheckpointError(f"The checkpoint {checkpoint} cannot be read: {error}") from error
+        if checkpoint not in self._details:
+            commit = self._object("commit", checkpoint)
+            try:
+                details = msgspec.convert(json.loads(commit.partition(b"\n\n")[2]), CheckpointDetails)
+            except ValueError as error:
+                raise CheckpointError(f"The checkpoint {checkpoint} cannot be read: {error}") from error
+            self._details[checkpoint] = details
+        return self._details[checkpoint]
 
     def has(self, checkpoint: str) -> bool:
         """See `CheckpointStore.has`."""
