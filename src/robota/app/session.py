@@ -12,7 +12,9 @@ import msgspec
 from robota.app.extensions import configured_servers, server_prompts, session_plugins
 from robota.app.hooks import hooks_of_session
 from robota.app.intents import session_intents
-from robota.app.knowledge import session_instructions, session_knowledge
+from robota.app.knowledge.instructions import session_instructions
+from robota.app.knowledge.memory import MemoryPlace, has_memory, session_memory
+from robota.app.knowledge.skills import session_knowledge
 from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
@@ -202,7 +204,7 @@ def _mentions(choices: Choices, new: NewSession, processes: LocalProcesses, env:
     """What expands mentions; loaded with the first prompt that has one."""
 
     async def expand(prompt: str, files: "Files", call: "CallTool") -> "MentionedText":
-        from robota.app.mentions import MentionPlace, expand_mentions
+        from robota.app.knowledge.mentions import MentionPlace, expand_mentions
 
         place = MentionPlace(
             session_id=new.id,
@@ -226,37 +228,30 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
     hooks, hook_notices = hooks_of_session(settings, choices.plugins, options, new.log, choices.policy)
-    processes = LocalProcesses(
-        wrap=sandbox.wrap if sandbox is not None else unwrapped,
-        environment=settings.values.env,
-        withheld=withheld_variables(settings),
-        ports=lambda: None if sandbox is None else sandbox.ports,
-    )
+    processes = _processes(settings, sandbox)
     required = settings.values.require_intent
     intents = session_intents(choices.root, options, new.log, choices.policy, required=required)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
     knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables)
+    place = MemoryPlace(root=choices.root, kept_in=choices.kept_in)
+    memory = session_memory(settings, place, env, redactor, new.id, attended=options.attended)
+    may_propose = memory is not None and has_memory(place, env)
     services = SessionServices(
         log=new.log,
         model=choices.model,
-        tools=session_tools(choices.servers, intents.tools, has_skills=knowledge is not None),
+        tools=session_tools(choices.servers, intents.tools, has_skills=knowledge is not None, has_memory=may_propose),
         policy=choices.policy,
         modes=choices.modes,
         hooks=intents.around(hooks),
         checkpoint=session_checkpoints(settings.values.checkpoints, choices.root, env, new.log),
         mentions=_mentions(choices, new, processes, env),
         rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
-        files=LocalFiles(
-            choices.root,
-            journals_in=user_directory(env),
-            drafts_in=choices.kept_in,
-            is_forbidden=choices.policy.forbids_reading,
-            is_secret=lambda relative: choices.policy.files.secret_pattern(relative) is not None,
-        ),
+        files=_files(choices, user_directory(env)),
         processes=processes,
         knowledge=knowledge,
         prompts=server_prompts(choices.servers),
         instructions=session_instructions(settings, choices.root, env, choices.policy),
+        memory=memory,
         redactor=redactor,
     )
     session = Session(options, services)
@@ -278,4 +273,23 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         servers=choices.servers,
         plugins=choices.plugins,
         notices=(*choices.notices, *hook_notices, *new.notices, *left_by_killed),
+    )
+
+
+def _processes(settings: Settings, sandbox: SessionSandbox | None) -> LocalProcesses:
+    return LocalProcesses(
+        wrap=sandbox.wrap if sandbox is not None else unwrapped,
+        environment=settings.values.env,
+        withheld=withheld_variables(settings),
+        ports=lambda: None if sandbox is None else sandbox.ports,
+    )
+
+
+def _files(choices: Choices, user: Path) -> LocalFiles:
+    return LocalFiles(
+        choices.root,
+        journals_in=user,
+        drafts_in=choices.kept_in,
+        is_forbidden=choices.policy.forbids_reading,
+        is_secret=lambda relative: choices.policy.files.secret_pattern(relative) is not None,
     )

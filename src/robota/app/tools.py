@@ -13,14 +13,23 @@ if TYPE_CHECKING:
 
 
 def session_tools(
-    servers: "McpServers | None", more: Sequence[AnyTool] = (), *, has_skills: bool = False
+    servers: "McpServers | None",
+    more: Sequence[AnyTool] = (),
+    *,
+    has_skills: bool = False,
+    has_memory: bool = False,
 ) -> "SessionTools":
-    """The built-in tools and `more`; `servers` bring others when they are gathered."""
-    if not has_skills:
-        return SessionTools((*builtin_tools(), *more), servers)
-    from robota.tools.task import skill
+    """The built-in tools, those for skills and memory where there are any, and `more`; `servers` bring others later."""
+    tools = list(builtin_tools())
+    if has_skills:
+        from robota.tools.task import skill
 
-    return SessionTools((*builtin_tools(), skill.TOOL, *more), servers)
+        tools.append(skill.TOOL)
+    if has_memory:
+        from robota.tools.task import remember
+
+        tools.append(remember.TOOL)
+    return SessionTools((*tools, *more), servers)
 
 
 class SessionTools:

@@ -10,6 +10,7 @@ SUBCOMMANDS = {
     "rewind": ("robota.cli.commands.rewind", "go back in a session: what it changed, and the conversation"),
     "bisect": ("robota.cli.commands.bisect", "find the call of a session that broke a test"),
     "instructions": ("robota.cli.commands.instructions", "show which instruction files the model is told, and why not"),
+    "memory": ("robota.cli.commands.memory", "what is remembered between sessions: list, add, approve, forget, check"),
     "skills": ("robota.cli.commands.skills", "list, show, begin and check skills and prompt commands"),
     "plugin": ("robota.cli.commands.plugin", "install, update and remove plugins, know marketplaces"),
     "tool": ("robota.cli.commands.tool", "list the tools, run one by hand"),

@@ -15,7 +15,7 @@ from robota.protocol.commands import (
 )
 from robota.protocol.completion import PromptCompletion
 from robota.protocol.events import Event
-from robota.protocol.slash_commands import CommandList, typed_command
+from robota.protocol.slash_commands import CommandList, typed_order
 
 AnswerComplete = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 PROMPT_OF_SERVER = "mcp__"
@@ -50,7 +50,7 @@ class CommandSession:
         return self._session.events()
 
     async def _run(self, line: str) -> Receipt:
-        typed = typed_command(line)
+        typed = typed_order(line)
         if typed is None:
             return NO_COMMAND
         command = self._registry.find(typed.name)

@@ -13,6 +13,7 @@ from robota.policy.rules.sources import RuleSet
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
+    from robota.commands.memory_desk import MemoryDesk
     from robota.extensions.plugins.active import ActivePlugin
 
 
@@ -28,6 +29,7 @@ class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
 
     export: Callable[[ExportOrder], Awaitable[str]]
     examine: Callable[[], Awaitable[View]]
+    memory: "Callable[[], MemoryDesk]"
 
 
 class CommandHost(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,17 +15,17 @@ DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 LARGEST_READ: Final = 32 * 1024 * 1024
 
 
-def read_file(path: Path, *, follow: bool = True) -> bytes:
+def read_file(path: Path, *, follow: bool = True, most: int = LARGEST_READ) -> bytes:
     """All of a plain file. Anything else raises `OSError`: a pipe would keep us waiting, a device would never end.
 
-    `follow`: whether a link in its place may lead elsewhere.
+    `follow`: whether a link in its place may lead elsewhere. More than `most` bytes are refused.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a plain file", str(path))
-        if status.st_size > LARGEST_READ:
+        if status.st_size > most:
             raise OSError(errno.EFBIG, "it is too long", str(path))
         return file.read()
 
@@ -58,16 +58,17 @@ def keep_backup(target: Path, *, follow: bool = True) -> Path | None:
 
 
 @contextlib.contextmanager
-def directory_inside(root: Path, relative: Path) -> Iterator[Path]:
+def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterator[Path]:
     """A directory of a workspace, made if it is missing, as a path that leads to it whatever happens to its name.
 
-    A link on the way, which a repository may have brought, raises `OSError`.
+    A link on the way, which a repository may have brought, raises `OSError`; so does a missing one that is not made.
     """
     descriptor = os.open(root, DIRECTORY)
     try:
         for name in relative.parts:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, PRIVATE_DIRECTORY, dir_fd=descriptor)
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, PRIVATE_DIRECTORY, dir_fd=descriptor)
             deeper = os.open(name, DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = deeper

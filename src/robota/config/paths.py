@@ -38,3 +38,11 @@ def home_directory(env: Mapping[str, str]) -> Path:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError as error:
         raise ConfigError("There is no home directory: set HOME or ROBOTA_HOME to one.") from error
+
+
+def known_home(env: Mapping[str, str]) -> Path | None:
+    """The home directory of the person; None if there is none."""
+    try:
+        return home_directory(env)
+    except ConfigError:
+        return None

@@ -1,4 +1,4 @@
-"""What the engine uses of skills, prompt commands, instruction files and mentions."""
+"""What the engine uses of skills, prompt commands, instruction files, memory and mentions."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -12,8 +12,9 @@ from robota.protocol.slash_commands import SlashCommandInfo
 if TYPE_CHECKING:
     from robota.contracts.workspace import Files
 
-# The elements of the system prompt that hold one file each: what is followed, and what is only quoted.
+# The elements of the system prompt that hold one file each: what is followed, remembered, and only quoted.
 INSTRUCTION_TAG: Final = "instructions"
+MEMORY_TAG: Final = "memory"
 QUOTED_TAG: Final = "repository_text"
 
 CallTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
@@ -97,4 +98,30 @@ class InstructionService(Protocol):
 
     def prompt_section(self, mode: str) -> str:
         """What the system prompt says of them in a task mode, the same each time; empty if there are none."""
+        ...
+
+
+class Recollection(msgspec.Struct, frozen=True, kw_only=True):
+    """What memory has to say to a prompt: to the model, and to the person."""
+
+    reminder: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class MemoryService(Protocol):
+    """What is remembered between sessions. Nothing here raises: memory that cannot be read is told to the person."""
+
+    def prompt_section(self, task_id: str) -> str:
+        """What the system prompt of a task says of it; empty if nothing is remembered."""
+        ...
+
+    def heard(self, task_id: str, words: str, message: int) -> Recollection:
+        """The person said something: what the model should now know besides, and what was noted for later.
+
+        `message` is the row in which it was said.
+        """
+        ...
+
+    def propose(self, kind: str, topic: str, text: str, message: int) -> ToolResult:
+        """The model thinks that something should be remembered. The person decides about it later."""
         ...

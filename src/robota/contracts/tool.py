@@ -108,6 +108,14 @@ class UseSkill(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str
 
 
+class Remember(msgspec.Struct, frozen=True, kw_only=True):
+    """The model thinks that something should be remembered in later sessions."""
+
+    kind: str
+    topic: str
+    text: str
+
+
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     """The call failed as it is; with this input it might not. A person decides about that.
 
@@ -119,7 +127,7 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     manner: str
 
 
-Control = Complete | Delegate | Question | Plan | ChangeMode | UseSkill
+Control = Complete | Delegate | Question | Plan | ChangeMode | UseSkill | Remember
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,6 +25,14 @@ def typed_command(line: str) -> TypedCommand | None:
     return TypedCommand(name[1:], rest[0] if rest else "")
 
 
+def typed_order(line: str) -> TypedCommand | None:
+    """The command in a line at a prompt: one with a slash, or `# words` alone on a line, which are remembered."""
+    words = line.strip().removeprefix("# ").strip()
+    if line.lstrip().startswith("# ") and words and "\n" not in words:
+        return TypedCommand("memory", f"note {words}")
+    return typed_command(line)
+
+
 class CommandSource(StrEnum):
     """Who brought a command."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.app.knowledge import session_instructions
+from robota.app.knowledge.instructions import session_instructions
 from robota.app.policy import session_policy
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from robota.app.extensions import session_plugins
-from robota.app.knowledge import skill_finder
+from robota.app.knowledge.skills import skill_finder
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError

@@ -81,7 +81,7 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
 
 def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> int:
     """A workspace without configuration may still have instruction files, which are only quoted until it is trusted."""
-    from robota.app.knowledge import has_project_instructions
+    from robota.app.knowledge.instructions import has_project_instructions
 
     if not has_project_instructions(root, env):
         return TRUSTED

@@ -3,10 +3,14 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robota.app.session import OpenSession
 from robota.commands.host import ExportOrder, ProgramActions
 from robota.protocol.views import View
+
+if TYPE_CHECKING:
+    from robota.commands.memory_desk import MemoryDesk
 
 
 def command_actions(opened: OpenSession) -> ProgramActions:
@@ -21,7 +25,12 @@ def command_actions(opened: OpenSession) -> ProgramActions:
 
         return check_table(await examine(opened.options.cwd, os.environ))
 
-    return ProgramActions(export=export, examine=examine)
+    def memory() -> "MemoryDesk":
+        from robota.app.knowledge.memory import desk_of_session
+
+        return desk_of_session(opened, os.environ)
+
+    return ProgramActions(export=export, examine=examine, memory=memory)
 
 
 def _exported(opened: OpenSession, order: ExportOrder) -> str:

@@ -63,7 +63,7 @@ from robota.protocol.slash_commands import (
     RewindShown,
     RowsShown,
     SessionWanted,
-    typed_command,
+    typed_order,
 )
 from robota.protocol.views import TerminalView
 
@@ -325,7 +325,7 @@ class Conversation:
             await asyncio.Future()  # until this is cancelled with everything else
         self._pressed = False
         assert typed is not None
-        if typed_command(typed) is None or not await self._run_command(typed):
+        if typed_order(typed) is None or not await self._run_command(typed):
             return typed
         return None
 
@@ -439,7 +439,7 @@ class Conversation:
             self._start(self._command_or_queued(line))
 
     async def _command_or_queued(self, line: str) -> None:
-        if typed_command(line) is not None and await self._run_command(line):
+        if typed_order(line) is not None and await self._run_command(line):
             return
         receipt = await self._session.submit(QueueMessage(text=line))
         if isinstance(receipt, Accepted):

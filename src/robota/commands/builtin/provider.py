@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from robota.commands.builtin.context import context_commands
 from robota.commands.builtin.conversation import conversation_commands
 from robota.commands.builtin.extensions import extension_commands
+from robota.commands.builtin.memory import memory_commands
 from robota.commands.builtin.models import model_commands
 from robota.commands.builtin.modes import mode_commands
 from robota.commands.builtin.plugins import plugin_commands
@@ -36,6 +37,7 @@ class BuiltinCommands:
             *workspace_commands(session, host),
             *extension_commands(session, host),
             *plugin_commands(host),
+            *memory_commands(host),
         )
 
     def commands(self) -> Iterable[SlashCommand]:

@@ -15,6 +15,7 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "ROBOTA_PERMISSION_MODE": ("permissions", "defaultMode"),
 }
 NO_UPDATE_CHECK: Final = "ROBOTA_DISABLE_UPDATE_CHECK"
+MEMORY: Final = "ROBOTA_MEMORY"
 
 
 def from_environment(env: Mapping[str, str]) -> tuple[LayerValues, ...]:
@@ -24,6 +25,8 @@ def from_environment(env: Mapping[str, str]) -> tuple[LayerValues, ...]:
     ]
     if env.get(NO_UPDATE_CHECK, "") not in ("", "0", "false"):
         layers.append(_checked(NO_UPDATE_CHECK, {"updateCheck": {"enabled": False}}))
+    if env.get(MEMORY):
+        layers.append(_checked(MEMORY, {"memory": {"enabled": env[MEMORY] not in ("0", "false")}}))
     return tuple(layers)
 
 

@@ -51,6 +51,15 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, omit_default
     ] = 2_147_483_648
 
 
+class MemorySettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What is remembered between sessions."""
+
+    enabled: Annotated[bool, Meta(description="Whether the model is told what is remembered.")] = True
+    auto_save: Annotated[
+        bool, Meta(description="Whether what you clearly ask to be remembered is kept without your approval.")
+    ] = False
+
+
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether an interactive start looks for a newer version, once a day."""
 
@@ -102,6 +111,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     checks: Annotated[
         tuple[str, ...], Meta(description="Commands that tell what is wrong with the project, for @problems.")
     ] = ()
+    memory: MemorySettings = MemorySettings()
     kept_output_bytes: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(description="How many bytes of long outputs of commands a session keeps; the oldest go first."),

@@ -23,6 +23,7 @@ from robota.contracts.tool import (
     Delegate,
     Plan,
     Question,
+    Remember,
     ToolCall,
     ToolResult,
     UseSkill,
@@ -304,7 +305,7 @@ def _closing(control: Control | None, call: ToolCall) -> str | None:
             return f"This call was not run because {call.name} was called in the same reply. Call {call.name} last."
         case Complete():
             return "This call was not run because the task was completed before it."
-        case Question() | Plan() | ChangeMode() | UseSkill() | None:
+        case Question() | Plan() | ChangeMode() | UseSkill() | Remember() | None:
             return None
         case _:
             assert_never(control)

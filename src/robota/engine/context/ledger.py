@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from robota.contracts.knowledge import INSTRUCTION_TAG, QUOTED_TAG
+from robota.contracts.knowledge import INSTRUCTION_TAG, MEMORY_TAG, QUOTED_TAG
 from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER, words_in
 from robota.engine.context.window import characters_of_spec
 from robota.engine.record.history import characters_of_block
@@ -28,7 +28,7 @@ from robota.providers.chunks import ToolSpec
 FILE_READERS: Final = frozenset({"read_file"})
 MCP_PREFIX: Final = "mcp__"
 TITLE_LENGTH: Final = 80
-INSTRUCTIONS: Final = rf'<({INSTRUCTION_TAG}|{QUOTED_TAG}) from="([^"\n]*)">\n.*?\n</\1>'
+INSTRUCTIONS: Final = rf'<({INSTRUCTION_TAG}|{MEMORY_TAG}|{QUOTED_TAG}) from="([^"\n]*)">\n.*?\n</\1>'
 
 
 class LedgerItem(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,7 +50,8 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
     skills = "" if services.knowledge is None else services.knowledge.prompt_section
     told = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
-    parts = (base, told, skills, call_format.instructions(specs), options.append_system_prompt or "")
+    remembered = "" if services.memory is None else services.memory.prompt_section(runtime.task_id)
+    parts = (base, told, remembered, skills, call_format.instructions(specs), options.append_system_prompt or "")
     return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
 
 

@@ -15,7 +15,13 @@ from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
-    from robota.contracts.knowledge import ExpandMentions, InstructionService, KnowledgeService, PromptService
+    from robota.contracts.knowledge import (
+        ExpandMentions,
+        InstructionService,
+        KnowledgeService,
+        MemoryService,
+        PromptService,
+    )
     from robota.contracts.rewind import RewindService
 
 
@@ -48,6 +54,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     knowledge: "KnowledgeService | None" = None
     prompts: "PromptService | None" = None
     instructions: "InstructionService | None" = None
+    memory: "MemoryService | None" = None
     mentions: "ExpandMentions | None" = None
     rewind: "Callable[[], RewindService] | None" = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

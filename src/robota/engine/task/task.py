@@ -15,6 +15,7 @@ from robota.contracts.tool import (
     Delegate,
     Plan,
     Question,
+    Remember,
     ToolCall,
     ToolResult,
     UseSkill,
@@ -35,6 +36,7 @@ from robota.protocol.conversation import ImageBlock, TextBlock, UserBlock
 from robota.protocol.events import (
     CondensePreview,
     ContextUpdate,
+    Notice,
     TaskCompleted,
     TaskUserMessage,
     TodosUpdated,
@@ -341,7 +343,28 @@ class Task:
         if text:
             self._pending.append(TextBlock(text=text))
         self.remind(said.context)
+        if words.is_prompt:
+            self._recollect(words.text)
         return True
+
+    def _recollect(self, words: str) -> None:
+        """Let memory add to what the person said, and note what they want remembered."""
+        if (memory := self.runtime.services.memory) is None:
+            return
+        recollection = memory.heard(self.runtime.task_id, words, self._newest_row)
+        self.remind(recollection.reminder)
+        for notice in recollection.notices:
+            self.runtime.bus.emit(Notice(level="info", text=notice))
+
+    def _proposed(self, wanted: Remember) -> ToolResult:
+        if (memory := self.runtime.services.memory) is None:
+            return ToolResult(content="Nothing can be remembered here.", is_error=True)
+        return memory.propose(wanted.kind, wanted.topic, wanted.text, self._newest_row)
+
+    @property
+    def _newest_row(self) -> int:
+        rows = self.runtime.rows.messages
+        return rows[-1].ts if rows else 0
 
     async def _shown_to_hooks(self, words: Words) -> HookResult:
         if not words.is_prompt:
@@ -392,6 +415,8 @@ class Task:
                 return await self._change_mode(control, call)
             case UseSkill():
                 return await self._skills.use(control)
+            case Remember():
+                return self._proposed(control)
             case Complete():
                 self.runtime.rows.say("completion_result", control.result, call_id=call.id)
                 return ToolResult(content="The result was shown to the user.", control=control)

@@ -1,0 +1,49 @@
+"""`/memory`: what is remembered between sessions."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from robota.commands.command import SlashCommand, wrong_arguments
+from robota.commands.host import CommandHost
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo, SubcommandInfo
+
+INFO: Final = SlashCommandInfo(
+    name="memory",
+    argument_hint="[list | show | add | note | pending | approve | reject | used | forget | check]",
+    description="what is remembered between sessions; # TEXT remembers something",
+    subcommands=(
+        SubcommandInfo(name="list", description="what is remembered, and what no longer holds"),
+        SubcommandInfo(name="show", argument_hint="[TOPIC]", description="the index, or what a topic says"),
+        SubcommandInfo(
+            name="add",
+            argument_hint="[--user] TYPE TOPIC TEXT [--run COMMAND]",
+            description="remember something; --user for all projects; COMMAND must succeed while it holds",
+        ),
+        SubcommandInfo(name="note", argument_hint="[--user] TEXT", description="the same without type and topic"),
+        SubcommandInfo(name="pending", description="what was proposed and waits for you"),
+        SubcommandInfo(name="approve", argument_hint="ID", description="remember what was proposed"),
+        SubcommandInfo(name="reject", argument_hint="ID", description="never propose it again"),
+        SubcommandInfo(name="used", description="what the model was told in this session"),
+        SubcommandInfo(name="forget", argument_hint="ID", description="remember something no longer"),
+        SubcommandInfo(name="check", argument_hint="[ID]", description="run the commands of entries that have one"),
+    ),
+)
+
+
+def memory_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/memory`. What it needs is loaded with the first order."""
+
+    async def memory(arguments: str) -> CommandOutcome | Refused:
+        from robota.commands.memory_orders import BadMemoryOrder, memory_order
+        from robota.knowledge.memory.store import MemoryProblem
+
+        try:
+            answer = await host.program.memory().carry_out(memory_order(arguments))
+        except BadMemoryOrder as problem:
+            return wrong_arguments(INFO, str(problem))
+        except MemoryProblem as problem:
+            return Refused(code="memory", message=str(problem))
+        return CommandShown(view=answer.view)
+
+    yield SlashCommand(info=INFO, run=memory)

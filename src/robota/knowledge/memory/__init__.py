@@ -1,0 +1,1 @@
+"""What a person wants remembered between sessions: entries in Markdown files, candidates, checks, and their prompt."""

@@ -1,0 +1,242 @@
+"""What the model is told of memory in one session: at its start, when it changes, and what belongs to a prompt."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.contracts.knowledge import MEMORY_TAG, QUOTED_TAG, Recollection
+from robota.contracts.tool import ToolResult
+from robota.knowledge.memory.book import KnownEntry, MemoryBook, MemoryScope, NewEntry
+from robota.knowledge.memory.candidates import LONGEST_CANDIDATE, SURE_ENOUGH, MemoryCandidate, found_in, kind_of
+from robota.knowledge.memory.entry import MemoryEntry, MemoryLine, MemoryOrigin, MemoryType
+from robota.knowledge.memory.store import MemoryProblem
+from robota.knowledge.prompt_elements import QUOTED, PromptElement, prompt_part
+
+MOST_BYTES: Final = 25_600
+MOST_LINES: Final = 200
+RECALLED_TOPICS: Final = 3
+RECALLED_CHARACTERS: Final = 3000
+SHORTEST_WORD: Final = 3
+IN_NAME, IN_TEXT = 4, 1
+_WORD: Final = re.compile(r"\w+")
+REMEMBERED: Final = (
+    "# Memory\n\nWhat the person wanted remembered in earlier sessions. Follow it like their instructions; what they "
+    "say now counts more. It was true on its date: look before you rely on it."
+)
+ADDED: Final = "The person has just had this remembered; follow it from now on."
+TAKEN_BACK: Final = "This is no longer remembered and does not count any more:"
+RECALLED: Final = "This is remembered and may belong to what the person just said."
+
+
+class UsedMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model was told of memory, and what it was not told and why."""
+
+    told: tuple["ToldLine", ...] = ()
+    recalled: tuple["ToldLine", ...] = ()
+    stale: tuple[KnownEntry, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class ToldLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a memory file; `entry` is None for text between the entries."""
+
+    scope: MemoryScope
+    path: str
+    text: str
+    entry: MemoryEntry | None
+    is_own: bool
+
+
+class SessionMemory:
+    """A `MemoryService`. The prompt of a task stays as it began; what changes is told in the conversation."""
+
+    def __init__(self, book: MemoryBook, session_id: str, *, saves_at_once: bool) -> None:
+        """`saves_at_once`: whether clear words of the person are remembered without asking them."""
+        self._book = book
+        self._session_id = session_id
+        self._saves_at_once = saves_at_once
+        self._stamps: object = None
+        self._told: dict[str, tuple[ToldLine, ...]] = {}
+        self._recalled: dict[str, set[str]] = {}
+        self._topics: list[tuple[str, list[ToldLine]]] | None = None
+        self._complaints: set[str] = set()
+        self._used = UsedMemory()
+
+    @property
+    def used(self) -> UsedMemory:
+        """What the model was told, or would be told now if nothing was said yet."""
+        if self._stamps is None:
+            self._look()
+        return self._used
+
+    def prompt_section(self, task_id: str) -> str:
+        self._look()
+        self._told[task_id] = self._used.told
+        return _parts(REMEMBERED, self._used.told)
+
+    def heard(self, task_id: str, words: str, message: int) -> Recollection:
+        captured = tuple(self._captured(words, MemoryOrigin(self._session_id, message)))
+        news = tuple(self._news(task_id))
+        recalled = self._recollected(task_id, words)
+        self._used = msgspec.structs.replace(self._used, recalled=recalled)
+        reminders = (*news, _parts(RECALLED, recalled))
+        reminder = "\n\n".join(each for each in reminders if each)
+        return Recollection(reminder=reminder, notices=(*captured, *self._new_complaints()))
+
+    def propose(self, kind: str, topic: str, text: str, message: int) -> ToolResult:
+        try:
+            new = NewEntry(type=MemoryType(kind), topic=topic, text=text[:LONGEST_CANDIDATE])
+            is_new = self._keep(new, MemoryOrigin(self._session_id, message), "model", 0.0)
+        except (MemoryProblem, ValueError) as problem:
+            return ToolResult(content=str(problem), is_error=True)
+        if not is_new:
+            return ToolResult(content="This is remembered already, waits for the user, or was rejected by them.")
+        return ToolResult(content="Noted. The user decides later whether it is remembered.")
+
+    def _captured(self, words: str, origin: MemoryOrigin) -> Iterator[str]:
+        """Note what the person asks to be remembered; yields what they should know of it."""
+        found = found_in(words)
+        if found is None:
+            return
+        kind, topic = kind_of(found.text)
+        new = NewEntry(type=kind, topic=topic, text=found.text)
+        try:
+            if self._saves_at_once and found.confidence >= SURE_ENOUGH:
+                if self._book.add(new, origin) is not None:
+                    yield f"Remembered: {found.text}"
+            elif self._keep(new, origin, "prompt", found.confidence):
+                entry = self._book.checked(new, origin)
+                yield f"To be remembered? {found.text} (/memory approve {entry.id}, /memory reject {entry.id})"
+        except MemoryProblem as problem:
+            yield str(problem)
+
+    def _keep(self, new: NewEntry, origin: MemoryOrigin, source: str, confidence: float) -> bool:
+        entry = self._book.checked(new, origin)
+        return self._book.propose(
+            MemoryCandidate(id=entry.id, entry=entry, confidence=confidence, source=source), new.scope
+        )
+
+    def _look(self) -> None:
+        """Read the memories again, if they have changed."""
+        stamps = tuple(store.stamp() for store in self._book.stores.values())
+        if stamps == self._stamps:
+            return
+        self._stamps, self._topics = stamps, None
+        told: list[ToldLine] = []
+        stale: list[KnownEntry] = []
+        problems: list[str] = []
+        for scope, store in self._book.stores.items():
+            try:
+                lines, cut = _within_bounds(store.index())
+                told_here, stale_here = self._holding(scope, store.index_path, lines)
+            except MemoryProblem as problem:
+                problems.append(str(problem))
+                continue
+            told += told_here
+            stale += stale_here
+            if cut:
+                problems.append(f"{store.index_path} is longer than what is told: {cut} lines were left out.")
+        self._used = UsedMemory(told=tuple(told), stale=tuple(stale), problems=tuple(problems))
+
+    def _holding(
+        self, scope: MemoryScope, path: Path, lines: Sequence[MemoryLine]
+    ) -> tuple[list[ToldLine], list[KnownEntry]]:
+        """The lines of a file that still hold, and its entries that do not."""
+        entries = [line.entry for line in lines if line.entry is not None]
+        stale = {known.entry.id: known for known in self._book.known(scope, entries) if known.stale is not None}
+        is_own = self._book.ownership(scope)
+        told: list[ToldLine] = []
+        for number, line in enumerate(lines):
+            text = line.text.rstrip() if line.entry is None else line.entry.told
+            is_title = number == 0 and text.startswith("# ")
+            if text and not is_title and (line.entry is None or line.entry.id not in stale):
+                told.append(
+                    ToldLine(scope=scope, path=str(path), text=text, entry=line.entry, is_own=is_own(line.entry))
+                )
+        return told, list(stale.values())
+
+    def _news(self, task_id: str) -> Iterator[str]:
+        """What has changed since the model of this task was last told."""
+        before = self._told.get(task_id, ())
+        self._look()
+        now = self._used.told
+        if now is before:
+            return
+        self._told[task_id] = now
+        yield _parts(ADDED, [line for line in now if line not in before])
+        gone = [line.text for line in before if line not in now]
+        if gone:
+            yield "\n".join((TAKEN_BACK, *gone))
+
+    def _recollected(self, task_id: str, words: str) -> tuple[ToldLine, ...]:
+        """What topics say to these words that the index does not; each topic once a task."""
+        if self._topics is None:
+            self._topics = list(self._beyond_index())
+        said = {word for word in _WORD.findall(words.casefold()) if len(word) >= SHORTEST_WORD}
+        recalled = self._recalled.setdefault(task_id, set())
+        scored = [(_score(said, name, lines), name, lines) for name, lines in self._topics if name not in recalled]
+        fitting = sorted((each for each in scored if each[0]), key=lambda each: -each[0])[:RECALLED_TOPICS]
+        recalled.update(name for _, name, _ in fitting)
+        return tuple(line for _, _, lines in fitting for line in _first_characters(lines))
+
+    def _beyond_index(self) -> Iterator[tuple[str, list[ToldLine]]]:
+        """The topics that say more than the index, with what they say besides."""
+        known = {line.text for line in self._used.told}
+        for scope, store in self._book.stores.items():
+            try:
+                for name, lines in store.topics().items():
+                    told, _ = self._holding(scope, store.topic_path(name), lines)
+                    if more := [line for line in told if line.text not in known]:
+                        yield name, more
+            except MemoryProblem:
+                continue  # which was told when the index was read
+
+    def _new_complaints(self) -> Iterator[str]:
+        """What is wrong with the memory, each once a session."""
+        stale = (f"No longer holds and is not told: {known.entry.text} ({known.stale})" for known in self._used.stale)
+        for complaint in (*self._used.problems, *stale):
+            if complaint not in self._complaints:
+                self._complaints.add(complaint)
+                yield complaint
+
+
+def _within_bounds(lines: Sequence[MemoryLine]) -> tuple[tuple[MemoryLine, ...], int]:
+    """The first lines, as many as are told, and how many there are besides."""
+    size = 0
+    for number, line in enumerate(lines):
+        size += len(line.text.encode("utf-8", "surrogateescape"))
+        if number >= MOST_LINES or size > MOST_BYTES:
+            return tuple(lines[:number]), len(lines) - number
+    return tuple(lines), 0
+
+
+def _parts(heading: str, lines: Sequence[ToldLine]) -> str:
+    """What the person wanted remembered, and behind it, as quoted data, what only the repository says."""
+    own = [line for line in lines if line.is_own]
+    others = [line for line in lines if not line.is_own]
+    parts = (prompt_part(heading, MEMORY_TAG, _elements(own)), prompt_part(QUOTED, QUOTED_TAG, _elements(others)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _elements(lines: Sequence[ToldLine]) -> list[PromptElement]:
+    texts: dict[str, list[str]] = {}
+    for line in lines:
+        texts.setdefault(line.path, []).append(line.text)
+    return [PromptElement(path, "\n".join(each)) for path, each in texts.items()]
+
+
+def _score(said: set[str], name: str, lines: Sequence[ToldLine]) -> int:
+    content = " ".join(line.text for line in lines).casefold()
+    return sum(IN_NAME * (word in name) + IN_TEXT * (word in content) for word in said)
+
+
+def _first_characters(lines: Sequence[ToldLine]) -> Iterator[ToldLine]:
+    room = RECALLED_CHARACTERS
+    for line in lines:
+        room -= len(line.text)
+        if room < 0:
+            return
+        yield line
