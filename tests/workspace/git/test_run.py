@@ -67,6 +67,25 @@ def test_filters_do_not_run(robota: Robota, canary: Path, key: str) -> None:
     assert_silent(canary)
 
 
+@pytest.mark.parametrize("ignore", ["none", "dirty", "all"])
+def test_filters_of_a_submodule_do_not_run(robota: Robota, canary: Path, ignore: str) -> None:
+    """A git in a submodule obeys the settings of that one, and `@problems` asks git what was changed."""
+    part = robota.workspace / "part"
+    part.mkdir()
+    git(part, "init", "--quiet")
+    for key in ("user.name", "user.email"):
+        git(part, "config", key, "t@example.invalid")
+    commit(part, a_txt="a", **{".gitattributes": "* filter=evil\n"})
+    commit(robota.workspace, b_txt="b")
+    git(part, "config", "filter.evil.clean", str(canary))
+    git(robota.workspace, "config", "submodule.part.ignore", ignore)
+    (robota.workspace / ".gitmodules").write_text(f'[submodule "part"]\n\tpath = part\n\tignore = {ignore}\n')
+    (part / "a.txt").write_text("other\n")
+    script(robota, ANSWER)
+    assert robota("-p", "What is wrong? @problems").code == 0
+    assert_silent(canary)
+
+
 @pytest.mark.parametrize("condition", ["gitdir:**/worktrees/**", "onbranch:worktree-*"])
 def test_filters_that_only_hold_in_the_worktree_do_not_run(robota: Robota, canary: Path, condition: str) -> None:
     commit(robota.workspace, a_txt="a", **{".gitattributes": "* filter=evil\n"})

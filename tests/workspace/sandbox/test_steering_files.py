@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from robota.config.trust import sources
 from robota.contracts.verdict import Decision
+from robota.extensions.mcp import configured_servers
+from robota.extensions.plugins.manifest import MANIFEST_FILES
+from robota.extensions.plugins.marketplace import MARKETPLACE_FILES
+from robota.knowledge.instructions import places
 from robota.workspace.files.steering_names import STEERING_NAMES, Guard, names_guarded_by
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from tests.policy.judging import judge, writing
@@ -68,6 +73,25 @@ def test_s13_no_name_was_dropped_from_the_table_or_guarded_less() -> None:
 @pytest.mark.parametrize("path", sorted({*map(example, names_guarded_by(Guard.ASK)), *KEPT_FREE, *READ_ONLY, *ASKED}))
 def test_s13_accept_edits_asks_before_such_a_file_is_written(path: str) -> None:
     assert judge(writing(path), "acceptEdits").decision is Decision.ASK
+
+
+LOADED_BY_ROBOTA = sorted(
+    {
+        *(
+            *places.FILES,
+            *(f"{name}/x.md" for name in places.RULES),
+            places.RULES_OF_MODE.format(mode="code") + "/x.md",
+        ),
+        *(*sources.FILES, *(f"{name}/x/SKILL.md" for name in sources.DIRECTORIES), *configured_servers.FILES),
+        *(*MARKETPLACE_FILES, *MANIFEST_FILES),
+    }
+)
+
+
+@pytest.mark.parametrize("path", LOADED_BY_ROBOTA)
+def test_accept_edits_asks_before_anything_is_written_that_robota_itself_would_load(path: str) -> None:
+    assert judge(writing(path), "acceptEdits").decision is Decision.ASK
+    assert judge(writing(f"src/{path}"), "acceptEdits").decision is Decision.ASK
 
 
 def test_s13_names_that_are_obeyed_at_once_cannot_be_made(strong: Cell) -> None:

@@ -11,7 +11,7 @@ from robota.workspace.git.run import Git, GitError, open_git
 
 # Files of git that say that something was begun and not ended.
 UNFINISHED: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply")
-STATUS: Final = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty")
+STATUS: Final = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal")
 GONE: Final = ("D ", " D")
 
 

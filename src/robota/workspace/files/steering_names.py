@@ -69,16 +69,16 @@ OF_AGENTS: Final = (
     *_each(
         Guard.READ_ONLY,
         "coding agents take it for instructions of the person",
-        "AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md .cursorrules "
-        ".windsurfrules .clinerules .roorules* .goosehints .github/copilot-instructions.md .github/instructions "
-        ".github/prompts .github/chatmodes .github/agents",
+        "AGENTS.md AGENTS.override.md AGENTS.local.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md "
+        ".cursorrules .windsurfrules .clinerules .roorules* .goosehints .github/copilot-instructions.md "
+        ".github/instructions .github/prompts .github/chatmodes .github/agents",
     ),
     *_each(
         Guard.READ_ONLY,
         "coding agents load settings, hooks, commands or servers from there",
-        ".roo .rooignore .claude.json .claude-plugin .codex .gemini .agents .windsurf .continue .amazonq .kiro "
-        ".opencode opencode.json opencode.jsonc .crush .crush.json crush.json .qwen .aider.conf.yml .aiderignore "
-        ".junie .trae .augment .factory .goose",
+        ".roo .rooignore .claude.json .claude-plugin .robota-plugin .codex .gemini .agents .windsurf .continue "
+        ".amazonq .kiro .opencode opencode.json opencode.jsonc .crush .crush.json crush.json .qwen .aider.conf.yml "
+        ".aiderignore .junie .trae .augment .factory .goose",
     ),
 )
 OF_EDITORS: Final = (

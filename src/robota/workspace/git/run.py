@@ -37,6 +37,9 @@ ENVIRONMENT: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
     "LC_ALL": "C",
 }
+# Each of these would start a git in every submodule, which obeys the filters of that one; see `_within_repository`.
+COMPARING: Final = frozenset({"status", "diff", "diff-files", "diff-index"})
+OTHER_COMMITS_ONLY: Final = "--ignore-submodules=dirty"
 # What a person says in their own configuration, and a repository cannot say for them.
 PERSONAL: Final = r"^(safe\.directory|core\.excludesfile)$"
 FILTER_KEYS: Final = ("clean", "smudge", "process")
@@ -104,7 +107,7 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
                 self.program,
                 "--no-pager",
                 *told,
-                *arguments,
+                *_within_repository(arguments),
                 cwd=self.directory,
                 env=dict(self.environment),
                 stdin=asyncio.subprocess.PIPE,
@@ -114,6 +117,11 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
             )
         except OSError as error:
             raise GitError(f"git could not be started in {self.directory}: {error.strerror}") from error
+
+
+def _within_repository(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments, so that git does not look at the files of submodules."""
+    return (arguments[0], OTHER_COMMITS_ONLY, *arguments[1:]) if arguments[0] in COMPARING else arguments
 
 
 async def open_git(directory: Path, env: Mapping[str, str]) -> Git:
