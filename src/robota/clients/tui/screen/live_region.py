@@ -48,6 +48,8 @@ class LiveRegion:
         self._regions = regions
         self._theme = theme
         self._printed: list[str] = []
+        self._above: list[str] = []  # the rows of the picture that is being drawn
+        self._below: list[str] = []
         self.output = PictureOutput(sys.stdout)
         self.input = Buffer(multiline=True)
         self._application: Application[None] = Application(
@@ -60,7 +62,7 @@ class LiveRegion:
         self._application.ttimeoutlen = ESCAPE_S
         self._application.timeoutlen = ESCAPE_S
         self._application.before_render += lambda _: self._begin_picture()
-        self._application.after_render += lambda _: self.output.release()
+        self._application.after_render += lambda _: self.output.release(self._drawn())
 
     @property
     def width(self) -> int:
@@ -108,19 +110,30 @@ class LiveRegion:
     def _begin_picture(self) -> None:
         """Hold everything until the picture is complete; print what is finished, take back what is not needed."""
         self.output.hold()
+        size = self.output.get_size()
+        self._below = self._regions.rows_below()
+        room = max(0, size.rows - ROWS_AROUND - len(self._below))
+        self._above = self._regions.rows_above()[-room:] if room else []
         renderer = self._application.renderer
         last = renderer.last_rendered_screen
-        size = self.output.get_size()
         wanted = self._application.layout.container.preferred_height(size.columns, size.rows).preferred
         if self._printed or (last is not None and min(wanted, size.rows) < last.height):
             renderer.erase()
         if self._printed:
             self.output.write_raw("".join(f"{row}\x1b[0m\r\n" for row in self.unprinted()))
 
+    def _drawn(self) -> list[int]:
+        """The columns of the rows down to the cursor."""
+        screen = self._application.renderer.last_rendered_screen
+        if screen is None:
+            return []
+        cursor = screen.get_cursor_position(self._application.layout.current_window)
+        return [*(max(screen.data_buffer[row], default=-1) + 1 for row in range(cursor.y)), cursor.x]
+
     def _container(self) -> HSplit:
         return HSplit(
             [
-                _rows_window(lambda: self._fitting(self._regions.rows_above())),
+                _rows_window(lambda: self._above),
                 Window(FormattedTextControl(self._top_rule), height=1),
                 Window(
                     BufferControl(self.input),
@@ -130,15 +143,10 @@ class LiveRegion:
                     get_line_prefix=self._line_prefix,
                 ),
                 Window(FormattedTextControl(lambda: ANSI(self._theme.paint("─" * self.width, Role.DIM))), height=1),
-                _rows_window(self._regions.rows_below),
+                _rows_window(lambda: self._below),
             ],
             align=VerticalAlign.TOP,
         )
-
-    def _fitting(self, rows: list[str]) -> list[str]:
-        """The newest rows, as many as leave room for the input."""
-        room = max(0, self.height - ROWS_AROUND - len(self._regions.rows_below()))
-        return rows[-room:] if room else []
 
     def _line_prefix(self, line_number: int, wrap_count: int) -> AnyFormattedText:
         is_first = line_number == 0 and wrap_count == 0
