@@ -45,6 +45,10 @@ class ScreenTerminal(Terminal):
         """Column and row of the cursor."""
         return self._emulated.cursor.x, self._emulated.cursor.y
 
+    def colour(self, row: int, column: int) -> str:
+        """The colour of a character on the screen."""
+        return str(self._emulated.buffer[row][column].fg)
+
     def sees(self, words: str) -> list[str]:
         """Wait until the words stand on the screen; the rows then."""
         deadline = time.monotonic() + LONGEST_WAIT_S

@@ -15,7 +15,7 @@ from robota.clients.terminal.editor import EditText, NotEdited
 from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
 from robota.clients.tui.command_runner import CommandRunner
-from robota.clients.tui.dialogs import OpenDialog
+from robota.clients.tui.dialogs import LOWEST_DIALOG, DialogDrawing, OpenDialog
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.entered_text import (
     TypeAgain,
@@ -61,6 +61,8 @@ from robota.text.visible import single_line
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
 LOOK_AGAIN_S: Final = 0.2
+# In a lower window a command is printed above its card instead of in it.
+LOWEST_WITH_COMMAND: Final = 24
 PROMPT_LENGTH: Final = 200
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
@@ -136,14 +138,20 @@ class ScreenConversation:
 
     # What is drawn.
 
-    def rows_above(self) -> list[str]:
-        """What is not finished, and what is asked."""
-        rows = [*self.scrollback.tail(), *live_rows(self.view, self.theme, self.width)]
-        if self.dialog is not None:
-            takes_keys = self._keys.dialog_takes_keys()
-            has_draft = bool(self.input.text) and not takes_keys and self.purpose is InputPurpose.PROMPT
-            rows += self.dialog.rows(self.theme, self.width, takes_keys=takes_keys, has_draft=has_draft)
-        return rows
+    def rows_above(self, room: int) -> list[str]:
+        """What is not finished, and what is asked: that first, if there is no room for all."""
+        asked = self._dialog_rows(room)
+        left = room - len(asked)
+        rows = [*self.scrollback.tail(), *live_rows(self.view, self.theme, self.width)] if left > 0 else []
+        return [*rows[-left:], *asked]
+
+    def _dialog_rows(self, room: int) -> list[str]:
+        if self.dialog is None or room < LOWEST_DIALOG:
+            return []
+        takes_keys = self._keys.dialog_takes_keys()
+        has_draft = bool(self.input.text) and not takes_keys and self.purpose is InputPurpose.PROMPT
+        drawing = DialogDrawing(width=self.width, room=room, takes_keys=takes_keys, has_draft=has_draft)
+        return self.dialog.rows(self.theme, drawing)
 
     def rows_below(self) -> list[str]:
         """The popup and the status bar."""
@@ -239,7 +247,7 @@ class ScreenConversation:
         match ask.asked or QuestionAsk(question=ask.message.text or ""):
             case ApprovalAsk() as asked:
                 self.approval = PendingApproval(asked, ask.message, self.theme, time.monotonic())
-                if not short_command(asked, self.width):
+                if self.region.height < LOWEST_WITH_COMMAND or not short_command(asked, self.width):
                     self.scrollback.block(self.approval.first_rows(), has_gap=True)
                 self.dialog = self._keys.approval_dialog(self.approval)
                 self._keys.wake_after_pause()

@@ -1,18 +1,32 @@
 """What is open between the conversation and the input: a request for approval, a list, a question."""
 
 from collections.abc import Callable
-from typing import assert_never
+from typing import Final, assert_never
+
+import msgspec
 
 from robota.clients.tui.flows.approval_keys import ApprovalCard, CardWish, press
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
 from robota.clients.tui.theme import Theme
-from robota.clients.tui.widgets.approval_card import card_rows
+from robota.clients.tui.widgets.approval_card import card_rows, low_card_rows
 from robota.clients.tui.widgets.lists import confirm_rows, picker_rows
 from robota.protocol.asks.answer import Answer
 from robota.protocol.slash_commands import CommandOption
 
+# Where not even that many rows are free, a dialog is not shown and takes no keys.
+LOWEST_DIALOG: Final = 2
+
 Dialog = ApprovalCard | ListPicker | ConfirmPrompt
+
+
+class DialogDrawing(msgspec.Struct, frozen=True, kw_only=True):
+    """The room there is, whether keys are for the dialog, and whether something is written in the input."""
+
+    width: int
+    room: int
+    takes_keys: bool
+    has_draft: bool
 
 
 class OpenDialog:
@@ -37,15 +51,19 @@ class OpenDialog:
             case never:
                 assert_never(never)
 
-    def rows(self, theme: Theme, width: int, *, takes_keys: bool, has_draft: bool) -> list[str]:
-        """What is drawn of it."""
+    def rows(self, theme: Theme, drawing: DialogDrawing) -> list[str]:
+        """What is drawn of it; in a low window the answers alone."""
+        width = drawing.width
         match self.dialog:
             case ApprovalCard() as card:
-                return list(card_rows(card, theme, width, takes_keys=takes_keys, has_draft=has_draft))
+                rows = list(card_rows(card, theme, width, takes_keys=drawing.takes_keys, has_draft=drawing.has_draft))
+                if len(rows) <= drawing.room:
+                    return rows
+                return list(low_card_rows(card, theme, width, takes_keys=drawing.takes_keys))
             case ListPicker() as picker:
-                return list(picker_rows(picker, theme, width))
+                return list(picker_rows(picker, theme, width, drawing.room))
             case ConfirmPrompt() as prompt:
-                return list(confirm_rows(prompt, theme, width))
+                return list(confirm_rows(prompt, theme, width))[-drawing.room :]
             case never:
                 assert_never(never)
 

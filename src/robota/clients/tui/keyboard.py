@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.render.view_lines import whole_view
-from robota.clients.tui.dialogs import OpenDialog
+from robota.clients.tui.dialogs import LOWEST_DIALOG, OpenDialog
 from robota.clients.tui.flows.approval_keys import CardWish, card_for
 from robota.clients.tui.flows.completion_popup import PopupEnter
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
@@ -61,7 +61,7 @@ class ConversationKeys:
     def dialog_takes_keys(self) -> bool:
         """Whether keys are for the dialog: not while something is written, nor just after it came up."""
         conversation, approval = self._conversation, self._conversation.approval
-        if conversation.dialog is None:
+        if conversation.dialog is None or conversation.region.room < LOWEST_DIALOG:
             return False
         if approval is None or approval.has_focus:
             return True

@@ -12,9 +12,18 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
 from prompt_toolkit.key_binding import KeyBindings
-from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VerticalAlign, Window
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    VerticalAlign,
+    Window,
+)
 from prompt_toolkit.layout.dimension import Dimension
 
 from robota.clients.terminal.width import columns_of
@@ -25,14 +34,14 @@ from robota.clients.tui.theme import Role, Theme, cut_columns, safe
 ESCAPE_S: Final = 0.05
 MOST_INPUT_ROWS: Final = 10
 SIGN_WIDTH: Final = 2
-# Rows that the input and the status bar need in any case.
-ROWS_AROUND: Final = 5
+# A lower window has no room for the edges of the input.
+LOWEST_WITH_EDGES: Final = 10
 
 
 class Regions(Protocol):
     """What is drawn around the input."""
 
-    def rows_above(self) -> list[str]: ...
+    def rows_above(self, room: int) -> list[str]: ...
 
     def rows_below(self) -> list[str]: ...
 
@@ -74,6 +83,12 @@ class LiveRegion:
         """The rows of the terminal."""
         return self.output.get_size().rows
 
+    @property
+    def room(self) -> int:
+        """The rows that are left above the input."""
+        around = len(self._below) + min(self._input_rows(), self._most_input_rows()) + (2 if self._has_edges() else 0)
+        return max(0, self.height - around)
+
     async def run(self, begin: Callable[[], None]) -> None:
         """Read keys and draw until `leave`; `begin` is called when it can draw."""
         await self._application.run_async(pre_run=begin, handle_sigint=False)
@@ -111,9 +126,8 @@ class LiveRegion:
         """Hold everything until the picture is complete; print what is finished, take back what is not needed."""
         self.output.hold()
         size = self.output.get_size()
-        self._below = self._regions.rows_below()
-        room = max(0, size.rows - ROWS_AROUND - len(self._below))
-        self._above = self._regions.rows_above()[-room:] if room else []
+        self._below = self._regions.rows_below()[-max(1, size.rows - 2) :]
+        self._above = self._regions.rows_above(self.room)
         renderer = self._application.renderer
         last = renderer.last_rendered_screen
         wanted = self._application.layout.container.preferred_height(size.columns, size.rows).preferred
@@ -131,32 +145,49 @@ class LiveRegion:
         return [*(max(screen.data_buffer[row], default=-1) + 1 for row in range(cursor.y)), cursor.x]
 
     def _container(self) -> HSplit:
+        has_edges = Condition(self._has_edges)
+        top = Window(FormattedTextControl(self._top_edge), height=1)
+        bottom = Window(FormattedTextControl(lambda: self._edge(self.width)), height=1)
+        text = Window(
+            BufferControl(self.input),
+            height=lambda: Dimension(min=1, max=self._most_input_rows()),
+            wrap_lines=True,
+            dont_extend_height=True,
+            get_line_prefix=self._line_prefix,
+        )
         return HSplit(
             [
                 _rows_window(lambda: self._above),
-                Window(FormattedTextControl(self._top_rule), height=1),
-                Window(
-                    BufferControl(self.input),
-                    height=lambda: Dimension(min=1, max=min(MOST_INPUT_ROWS, max(1, self.height - ROWS_AROUND + 1))),
-                    wrap_lines=True,
-                    dont_extend_height=True,
-                    get_line_prefix=self._line_prefix,
-                ),
-                Window(FormattedTextControl(lambda: ANSI(self._theme.paint("─" * self.width, Role.DIM))), height=1),
+                ConditionalContainer(top, has_edges),
+                text,
+                ConditionalContainer(bottom, has_edges),
                 _rows_window(lambda: self._below),
             ],
             align=VerticalAlign.TOP,
         )
 
+    def _has_edges(self) -> bool:
+        return self.height >= LOWEST_WITH_EDGES
+
+    def _most_input_rows(self) -> int:
+        return max(1, min(MOST_INPUT_ROWS, self.height // 2))
+
+    def _input_rows(self) -> int:
+        room = max(1, self.width - SIGN_WIDTH)
+        return sum(columns_of(line) // room + 1 for line in self.input.document.lines[: MOST_INPUT_ROWS + 1])
+
+    def _edge(self, columns: int) -> AnyFormattedText:
+        return ANSI(self._theme.paint("─" * columns, Role.DIM))
+
     def _line_prefix(self, line_number: int, wrap_count: int) -> AnyFormattedText:
         is_first = line_number == 0 and wrap_count == 0
         return ANSI(self._theme.paint(self._regions.sign(), Role.ACTIVE)) if is_first else " " * SIGN_WIDTH
 
-    def _top_rule(self) -> AnyFormattedText:
+    def _top_edge(self) -> AnyFormattedText:
         """The upper edge of the input, with the name of the session at its right."""
         name = cut_columns(safe(self._regions.frame_title()), max(0, self.width - 8))
         if not name:
-            return ANSI(self._theme.paint("─" * self.width, Role.DIM))
+            return self._edge(self.width)
         left = self.width - columns_of(name) - 5
         pieces = (("─" * left, Role.DIM), (f" {name} ", Role.NAME), ("───", Role.DIM))
         return ANSI("".join(self._theme.paint(text, role) for text, role in pieces))

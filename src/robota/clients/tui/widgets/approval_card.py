@@ -30,6 +30,31 @@ def card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool,
         yield from _step_rows(card, theme, width)
 
 
+def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool) -> Iterator[str]:
+    """The card where it has only two rows: what is asked, and the keys."""
+    yield theme.row([("? ", Role.WARNING), (_low_title(card), Role.BOLD)], width)
+    if not takes_keys:
+        yield theme.row([("  …", Role.DIM)], width)
+        return
+    answers = " ".join(choice.key for choice in choices(card.asked))
+    keys = {CardStep.ANSWERS: answers, CardStep.RULES: "s p u b", CardStep.HUNKS: "Space y b"}[card.step]
+    yield theme.row([("  ", Role.PLAIN), (keys, Role.ACTIVE)], width)
+
+
+def _low_title(card: ApprovalCard) -> str:
+    """The row that is chosen, or what is asked about."""
+    place = card.rows.index or 0
+    match card.step:
+        case CardStep.ANSWERS:
+            return card.asked.title
+        case CardStep.RULES:
+            return " ".join(card.asked.verdict.suggestions[place].rules)
+        case CardStep.HUNKS:
+            return f"{'[x]' if place in card.chosen else '[ ]'} change {place + 1}"
+        case never:
+            assert_never(never)
+
+
 def short_command(asked: ApprovalAsk, width: int) -> tuple[str, ...]:
     """The rows of a command that the card shows whole; empty if it is none, or so long that it is printed instead."""
     if not isinstance(asked.view, TerminalView):

@@ -1,6 +1,9 @@
 """Lists to choose from: the completion popup, a picker, a question with two answers."""
 
 from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.completion_popup import CompletionPopup
@@ -8,7 +11,8 @@ from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.list_picker import ListPicker
 from robota.clients.tui.theme import Role, Theme
 
-WIDEST_LABEL = 40
+WIDEST_LABEL: Final = 40
+ROWS_AROUND_OPTIONS: Final = 2
 
 
 def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str]:
@@ -26,7 +30,7 @@ def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str
         yield theme.row([(f"  {(popup.rows.index or 0) + 1} of {len(candidates)}", Role.DIM)], width)
 
 
-def picker_rows(picker: ListPicker, theme: Theme, width: int) -> Iterator[str]:
+def picker_rows(picker: ListPicker, theme: Theme, width: int, room: int) -> Iterator[str]:
     """The title, the options that fit, and the keys."""
     filtered = f"  [{picker.words}]" if picker.words else ""
     yield theme.row([(picker.choice.title, Role.BOLD), (filtered, Role.ACTIVE)], width)
@@ -34,10 +38,12 @@ def picker_rows(picker: ListPicker, theme: Theme, width: int) -> Iterator[str]:
     if not options:
         yield theme.row([("  Nothing has these words in it.", Role.DIM)], width)
     label_width = min(WIDEST_LABEL, max((columns_of(each.label) for each in options), default=0) + 2)
-    for place in picker.rows.visible:
+    rows = replace(picker.rows, height=min(picker.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
+    for place in rows.visible:
         option = options[place]
-        yield _labelled(option.label, option.detail, label_width, place == picker.rows.index, theme, width)
-    yield theme.row([("  Enter takes it   letters filter   Esc leaves it as it is", Role.DIM)], width)
+        yield _labelled(option.label, option.detail, label_width, place == rows.index, theme, width)
+    if room > ROWS_AROUND_OPTIONS:
+        yield theme.row([("  Enter takes it   letters filter   Esc leaves it as it is", Role.DIM)], width)
 
 
 def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int) -> Iterator[str]:
