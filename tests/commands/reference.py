@@ -24,9 +24,14 @@ model where none is needed. A command that has to wait is refused while the agen
 
 def reference(home: Path) -> str:
     """The page, as a session in an empty directory has the commands."""
-    infos = asyncio.run(_infos(home))
+    infos = command_infos(home)
     sections = ("\n".join(_section(info)) for info in sorted(infos, key=lambda info: info.name))
     return "\n".join((HEAD, *sections))
+
+
+def command_infos(home: Path) -> tuple[SlashCommandInfo, ...]:
+    """The commands of a session in an empty directory."""
+    return asyncio.run(_infos(home))
 
 
 async def _infos(home: Path) -> tuple[SlashCommandInfo, ...]:

@@ -1,5 +1,6 @@
 """Seeing and changing the model and the provider in a conversation."""
 
+import json
 from typing import Any
 
 from tests.cli.scripts import script, write_settings
@@ -74,11 +75,25 @@ def test_without_a_provider_it_is_said_how_to_get_one(robota: Robota) -> None:
         assert "robota --configure" in robota("-p", typed).stdout
 
 
-def test_the_language_is_told_and_not_changed(robota: Robota) -> None:
-    script(robota, {"text": "Ja."})
+def test_another_language_holds_at_once_and_in_later_sessions(robota: Robota) -> None:
+    script(robota, {"text": "Ja."}, {"text": "Doch."})
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/language")
-        terminal.wait_for("None is set.")
+        terminal.wait_for("None is set")
+        terminal.answer("> ", "/language x9")
+        terminal.wait_for("A language is needed here")
+        terminal.answer("> ", "Stimmt es?")
+        terminal.wait_for("Ja.")
         terminal.answer("> ", "/language de")
-        terminal.wait_for("stays what it began with")
-    assert "in: de." in robota("-p", "/language", "--language", "de").stdout
+        terminal.answer("> ", "/language")
+        terminal.wait_for("The answers are to be in: de.")
+    assert json.loads((robota.home / ".robota/settings.json").read_text())["language"] == "de"
+    assert "in: ko." in robota("-p", "/language", "--language", "ko").stdout
+
+
+def test_print_mode_keeps_the_language_and_says_how_to_go_on(robota: Robota) -> None:
+    script(robota, {"text": "Ja."})
+    assert robota("-p", "/language fr").stdout.endswith(" --language fr\n")
+    assert "in: fr." in robota("-p", "/language").stdout
+    refused = robota("-p", "/language x9")
+    assert refused.code == 2 and "Nothing was changed" in refused.stderr

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from robota.protocol.appearance import Appearance
 from robota.protocol.events import CondensePreview, ContextUpdate, OlderRows
 from robota.protocol.rewind import RewindResult
 from robota.protocol.views import View
@@ -75,9 +76,10 @@ class CommandOutcomeValue(OpenValue, frozen=True, kw_only=True, tag_field="kind"
 
 
 class CommandShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="shown"):
-    """Something to read."""
+    """Something to read. With an `appearance` the client draws like that from now on."""
 
     view: View
+    appearance: Appearance | None = None
 
 
 class CommandOption(Value, frozen=True, kw_only=True):
@@ -137,14 +139,15 @@ class ClientClosed(CommandOutcomeValue, frozen=True, kw_only=True, tag="leave"):
 
 
 class SessionWanted(CommandOutcomeValue, frozen=True, kw_only=True, tag="session"):
-    """The person wants to go on in another session, or in this one with another provider or model.
+    """The person wants to go on in another session, in a new one (without an id), or in this one with other settings.
 
     The client ends this session and opens that one, or says how to.
     """
 
-    session_id: str
+    session_id: str | None = None
     provider: str | None = None
     model: str | None = None
+    language: str | None = None
 
 
 CommandOutcome = (

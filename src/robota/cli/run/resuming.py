@@ -70,7 +70,9 @@ def open_wanted(
 
 
 def _launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[str, str], tell: Tell) -> LaunchOptions:
-    """The launch options for a session that goes on as it was. Raises `LogError` if it is gone."""
+    """The launch options for a session that goes on as it was, or a new one. Raises `LogError` if it is gone."""
+    if wanted.session_id is None:
+        return msgspec.structs.replace(launch, resumes=None, session_id=None, name=None)
     root, user = launch.kept_in or workspace_root(launch.cwd), user_directory(env)
     found = find_catalogued(catalogue(project_places(root, user), user, tell), wanted.session_id)
     return msgspec.structs.replace(
@@ -82,6 +84,7 @@ def _launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[st
         permission_mode=None,
         provider=wanted.provider,
         model=wanted.model,
+        language=wanted.language or launch.language,
     )
 
 

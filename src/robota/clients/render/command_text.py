@@ -59,7 +59,12 @@ def conversation_lines(outcome: ContextShown | PreviewShown | RowsShown, width: 
 
 
 def _command_line(wanted: SessionWanted) -> str:
-    options = (("--resume", wanted.session_id), ("--provider", wanted.provider), ("--model", wanted.model))
+    options = (
+        ("--resume", wanted.session_id),
+        ("--provider", wanted.provider),
+        ("--model", wanted.model),
+        ("--language", wanted.language),
+    )
     return " ".join(("robota", *(f"{option} {shlex.quote(value)}" for option, value in options if value)))
 
 

@@ -12,12 +12,26 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     RowsShown,
+    SessionWanted,
     SlashCommandInfo,
     SubcommandInfo,
 )
 from robota.protocol.views import TableView
 
 HISTORY_ROWS: Final = 100
+HELP: Final = SlashCommandInfo(
+    name="help", aliases=("?",), argument_hint="[COMMAND]", description="what can be typed, or more about one"
+)
+CLEAR: Final = SlashCommandInfo(
+    name="clear",
+    description="start afresh: the model forgets this conversation, the log keeps it",
+    while_working=False,
+)
+NEW: Final = SlashCommandInfo(
+    name="new", description="leave this session as it is and go on in a new one", while_working=False
+)
+RETRY: Final = SlashCommandInfo(name="retry", description="try a failed request again now instead of waiting")
+EXIT: Final = SlashCommandInfo(name="exit", aliases=("quit",), description="leave (also Ctrl-D)")
 HISTORY: Final = SlashCommandInfo(
     name="history",
     argument_hint="[COUNT [ROW]]",
@@ -28,7 +42,7 @@ HISTORY: Final = SlashCommandInfo(
 def conversation_commands(
     session: Session, all_commands: Callable[[], Sequence[SlashCommand]]
 ) -> Iterable[SlashCommand]:
-    """`/help`, `/history`, `/clear`, `/retry` and `/exit`. `all_commands` gives what there is to help with."""
+    """`/help`, `/history`, `/clear`, `/new`, `/retry` and `/exit`. `all_commands` gives what there is to help with."""
 
     async def help(arguments: str) -> CommandOutcome | Refused:
         infos = [command.info for command in all_commands()]
@@ -48,6 +62,9 @@ def conversation_commands(
         receipt = await session.submit(ClearTask())
         return receipt if isinstance(receipt, Refused) else told("The model starts afresh with your next words.")
 
+    async def begin(arguments: str) -> CommandOutcome:
+        return SessionWanted()
+
     async def retry(arguments: str) -> CommandOutcome | Refused:
         receipt = await session.submit(RetryNow())
         return receipt if isinstance(receipt, Refused) else CommandStarted()
@@ -55,29 +72,12 @@ def conversation_commands(
     async def leave(arguments: str) -> CommandOutcome:
         return ClientClosed()
 
-    yield SlashCommand(
-        info=SlashCommandInfo(
-            name="help", aliases=("?",), argument_hint="[COMMAND]", description="what can be typed, or more about one"
-        ),
-        run=help,
-        complete=names,
-    )
+    yield SlashCommand(info=HELP, run=help, complete=names)
     yield SlashCommand(info=HISTORY, run=_history(session))
-    yield SlashCommand(
-        info=SlashCommandInfo(
-            name="clear",
-            aliases=("new",),
-            description="start afresh: the model forgets this conversation, the log keeps it",
-            while_working=False,
-        ),
-        run=clear,
-    )
-    yield SlashCommand(
-        info=SlashCommandInfo(name="retry", description="try a failed request again now instead of waiting"), run=retry
-    )
-    yield SlashCommand(
-        info=SlashCommandInfo(name="exit", aliases=("quit",), description="leave (also Ctrl-D)"), run=leave
-    )
+    yield SlashCommand(info=CLEAR, run=clear)
+    yield SlashCommand(info=NEW, run=begin)
+    yield SlashCommand(info=RETRY, run=retry)
+    yield SlashCommand(info=EXIT, run=leave)
 
 
 def _history(session: Session) -> Run:

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
+from robota.commands.builtin.kept_setting import keep_setting
 from robota.commands.command import SlashCommand, fields, told, wrong_arguments
 from robota.commands.host import CommandHost
+from robota.config.settings.languages import NAMES, language_problem
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
     CommandChoice,
@@ -30,9 +32,13 @@ PROVIDER: Final = SlashCommandInfo(
     description="the provider profiles; choosing one goes on with it and its model",
     while_working=False,
 )
-LANGUAGE: Final = SlashCommandInfo(name="language", description="the language of the answers")
+LANGUAGE: Final = SlashCommandInfo(
+    name="language",
+    argument_hint="[LANGUAGE]",
+    description="the language of the answers, here and in the sessions after this one",
+    while_working=False,
+)
 NO_PROVIDER: Final = "No provider is configured. To set one up: robota --configure"
-HOW_TO_SET: Final = "robota --language NAME changes it for the sessions that begin after that."
 
 
 def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
@@ -61,11 +67,11 @@ def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
         return SessionWanted(session_id=options.session_id, provider=arguments)
 
     async def language(arguments: str) -> CommandOutcome | Refused:
-        return _language(arguments, host.settings.values.language)
+        return await _language(host, arguments)
 
     yield SlashCommand(info=MODEL, run=model, complete=partial(_model_words, host))
     yield SlashCommand(info=PROVIDER, run=provider, complete=partial(_profile_words, host))
-    yield SlashCommand(info=LANGUAGE, run=language)
+    yield SlashCommand(info=LANGUAGE, run=language, complete=_language_words)
 
 
 def _profile_words(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
@@ -93,10 +99,19 @@ def _model_shown(host: CommandHost) -> CommandOutcome:
     )
 
 
-def _language(arguments: str, wanted: str | None) -> CommandOutcome | Refused:
-    if arguments:
-        return wrong_arguments(LANGUAGE, f"The language of a session stays what it began with. {HOW_TO_SET}")
-    return told(f"The answers are to be in: {wanted}. {HOW_TO_SET}" if wanted else f"None is set. {HOW_TO_SET}")
+async def _language(host: CommandHost, wanted: str) -> CommandOutcome | Refused:
+    if not wanted:
+        chosen = host.settings.values.language
+        return told(f"The answers are to be in: {chosen}." if chosen else "None is set: the model chooses.")
+    problem = language_problem(wanted)
+    if problem is not None:
+        return wrong_arguments(LANGUAGE, f"{problem[0].upper()}{problem[1:]}.")
+    refused = await keep_setting(host, ("language",), wanted)
+    return refused or SessionWanted(session_id=host.options.session_id, language=wanted)
+
+
+def _language_words(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+    return (SubcommandInfo(name=code, description=name) for code, name in NAMES.items() if not before)
 
 
 def _profiles(host: CommandHost) -> CommandChoice:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from robota.commands.builtin.appearance import appearance_commands
 from robota.commands.builtin.context import context_commands
 from robota.commands.builtin.conversation import conversation_commands
 from robota.commands.builtin.extensions import extension_commands
@@ -38,6 +39,7 @@ class BuiltinCommands:
             *extension_commands(session, host),
             *plugin_commands(host),
             *memory_commands(host),
+            *appearance_commands(host),
         )
 
     def commands(self) -> Iterable[SlashCommand]:

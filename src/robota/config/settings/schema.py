@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from robota.config.profiles.profile import Profile
+from robota.protocol.appearance import ThemeName
 from robota.protocol.permission_mode import PermissionMode
 
 CompletionName = Literal["implicit", "explicit"]
@@ -58,6 +59,13 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     auto_save: Annotated[
         bool, Meta(description="Whether what you clearly ask to be remembered is kept without your approval.")
     ] = False
+
+
+class StatusLineSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """The status line of the terminal UI."""
+
+    enabled: Annotated[bool, Meta(description="Whether there is one.")] = True
+    git_branch: Annotated[bool, Meta(description="Whether it shows the branch of the repository.")] = True
 
 
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,6 +127,8 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     require_intent: Annotated[
         bool, Meta(description="Whether nothing may be changed without an intent, also where a workspace has none.")
     ] = False
+    theme: Annotated[ThemeName | None, Meta(description="Colours of the terminal UI.")] = None
+    statusline: StatusLineSettings = StatusLineSettings()
     update_check: UpdateCheck = UpdateCheck()
 
 

@@ -1,0 +1,114 @@
+"""Commands about how clients draw: the theme and the status line. The person's settings keep them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.commands.builtin.kept_setting import keep_setting
+from robota.commands.command import SlashCommand, wrong_arguments
+from robota.commands.host import CommandHost
+from robota.protocol.appearance import Appearance, ThemeName
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    CommandShown,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+from robota.protocol.views import TextView
+
+THEMES: Final = {
+    ThemeName.AUTO: "as the terminal's background is",
+    ThemeName.DARK: "for a dark background",
+    ThemeName.LIGHT: "for a light background",
+    ThemeName.NONE: "without colours",
+}
+THEME: Final = SlashCommandInfo(
+    name="theme",
+    argument_hint="[auto | dark | light | none]",
+    description="the colours of the terminal UI",
+    subcommands=tuple(SubcommandInfo(name=name, description=told) for name, told in THEMES.items()),
+)
+STATUS_LINE: Final = SlashCommandInfo(
+    name="statusline",
+    argument_hint="[on | off | git on | git off | reset]",
+    description="the status line of the terminal UI",
+    subcommands=(
+        SubcommandInfo(name="on", description="show it"),
+        SubcommandInfo(name="off", description="do not show it"),
+        SubcommandInfo(name="git", argument_hint="on | off", description="show the branch of the repository in it"),
+        SubcommandInfo(name="reset", description="show what it shows unless told otherwise"),
+    ),
+)
+SWITCH: Final = {"on": True, "off": False}
+RESET: Final = {"enabled": None, "gitBranch": None}
+
+
+def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/theme` and `/statusline`."""
+    values = host.settings.values
+    now = Appearance(
+        theme=values.theme or ThemeName.AUTO,
+        has_status_line=values.statusline.enabled,
+        shows_git_branch=values.statusline.git_branch,
+    )
+
+    async def theme(arguments: str) -> CommandOutcome | Refused:
+        nonlocal now
+        if not arguments:
+            options = (CommandOption(label=name, line=f"/theme {name}", detail=told) for name, told in THEMES.items())
+            return CommandChoice(title=f"The theme is {now.theme}.", options=tuple(options))
+        if arguments not in set(ThemeName):
+            return wrong_arguments(THEME, "There is no such theme.")
+        problem = await keep_setting(host, ("theme",), arguments)
+        now = now if problem else msgspec.structs.replace(now, theme=ThemeName(arguments))
+        return problem or _shown(f"theme: {now.theme}", now)
+
+    async def status_line(arguments: str) -> CommandOutcome | Refused:
+        nonlocal now
+        changes = _changes(arguments.split())
+        if changes is None:
+            return wrong_arguments(STATUS_LINE, "That is not a form of /statusline.")
+        for name, value in changes.items():
+            problem = await keep_setting(host, ("statusline", name), value)
+            if problem:
+                return problem
+        now = _with_changes(now, changes)
+        branch = "with" if now.shows_git_branch else "without"
+        told = f"on, {branch} the branch of the repository" if now.has_status_line else "off"
+        return _shown(f"status line: {told}", now)
+
+    def switches(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+        return (SubcommandInfo(name=name) for name in SWITCH if before == ("git",))
+
+    yield SlashCommand(info=THEME, run=theme)
+    yield SlashCommand(info=STATUS_LINE, run=status_line, complete=switches)
+
+
+def _shown(text: str, appearance: Appearance) -> CommandShown:
+    return CommandShown(view=TextView(text=text), appearance=appearance)
+
+
+def _changes(words: Sequence[str]) -> dict[str, bool | None] | None:
+    """Which settings get which value, None for the one they have by themselves; None if that is no form of it."""
+    match words:
+        case []:
+            return {}
+        case ["reset"]:
+            return dict(RESET)
+        case ["git", word] if word in SWITCH:
+            return {"gitBranch": SWITCH[word]}
+        case [word] if word in SWITCH:
+            return {"enabled": SWITCH[word]}
+        case _:
+            return None
+
+
+def _with_changes(appearance: Appearance, changes: dict[str, bool | None]) -> Appearance:
+    fields = {"enabled": "has_status_line", "gitBranch": "shows_git_branch"}
+    usual = Appearance()
+    values = {fields[name]: getattr(usual, fields[name]) if on is None else on for name, on in changes.items()}
+    return msgspec.structs.replace(appearance, **values)

@@ -1,0 +1,25 @@
+"""Keeping what a command chose in the settings of the person, for the sessions that come after this one."""
+
+import asyncio
+from typing import Any
+
+from robota.commands.host import CommandHost
+from robota.config.errors import ConfigError
+from robota.config.paths import settings_path
+from robota.protocol.commands import Refused
+
+
+async def keep_setting(host: CommandHost, key: tuple[str, ...], value: Any) -> Refused | None:
+    """Write a setting of the person; None as a value takes it out."""
+    # Few conversations change a setting.
+    from robota.config.settings.writer import remove_value, set_value
+
+    path = settings_path(host.env)
+    try:
+        if value is None:
+            await asyncio.to_thread(remove_value, path, key)
+        else:
+            await asyncio.to_thread(set_value, path, key, value)
+    except (ConfigError, OSError) as error:
+        return Refused(code="not_written", message=f"{error} Nothing was changed.")
+    return None

@@ -1,0 +1,92 @@
+"""`/theme`, `/statusline` and `/new`: what is kept, what clients are told, and what is refused."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from robota.app.commands import with_commands
+from robota.app.session import open_session
+from robota.cli.run.command_actions import command_actions
+from robota.config.launch_options import LaunchOptions
+from robota.protocol.appearance import Appearance, ThemeName
+from robota.protocol.commands import Accepted, RunSlashCommand
+from robota.protocol.slash_commands import CommandShown
+from tests.cli.scripts import script, sessions
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+
+def kept(robota: Robota) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads((robota.home / ".robota/settings.json").read_text())
+    return settings
+
+
+def appearances(workspace: Path, home: Path, *lines: str) -> list[Appearance | None]:
+    """How a client is to draw after each of the lines, run in one session."""
+
+    async def run() -> list[Appearance | None]:
+        env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+        opened = open_session(LaunchOptions(cwd=workspace, needs_model=False), env)
+        try:
+            session = with_commands(opened, command_actions(opened), env)
+            receipts = [await session.submit(RunSlashCommand(line=line)) for line in lines]
+        finally:
+            await opened.close()
+        shown = [each.outcome for each in receipts if isinstance(each, Accepted)]
+        return [each.appearance for each in shown if isinstance(each, CommandShown)]
+
+    return asyncio.run(run())
+
+
+def test_a_client_is_told_the_whole_appearance_after_each_change(workspace: Path, home: Path) -> None:
+    assert appearances(workspace, home, "/theme light", "/statusline git off", "/statusline off") == [
+        Appearance(theme=ThemeName.LIGHT),
+        Appearance(theme=ThemeName.LIGHT, shows_git_branch=False),
+        Appearance(theme=ThemeName.LIGHT, shows_git_branch=False, has_status_line=False),
+    ]
+    assert appearances(workspace, home, "/statusline") == [
+        Appearance(theme=ThemeName.LIGHT, shows_git_branch=False, has_status_line=False)
+    ]
+    assert appearances(workspace, home, "/statusline reset") == [Appearance(theme=ThemeName.LIGHT)]
+
+
+def test_choices_are_kept_in_the_settings_of_the_person(robota: Robota) -> None:
+    script(robota)
+    assert robota("-p", "/theme dark").stdout == "theme: dark\n"
+    assert robota("-p", "/statusline git off").stdout == "status line: on, without the branch of the repository\n"
+    assert kept(robota)["theme"] == "dark" and kept(robota)["statusline"] == {"gitBranch": False}
+    assert robota("-p", "/statusline reset").code == 0
+    assert not kept(robota).get("statusline")
+
+
+def test_what_is_no_form_of_them_changes_nothing(robota: Robota) -> None:
+    script(robota)
+    before = kept(robota)
+    for line in ("/theme pink", "/statusline maybe", "/statusline git", "/statusline git on off"):
+        refused = robota("-p", line)
+        assert refused.code == 2 and "Nothing was changed" in refused.stderr
+    assert kept(robota) == before
+
+
+def test_settings_that_cannot_be_written_are_said(robota: Robota) -> None:
+    script(robota)
+    (robota.home / ".robota/settings.json").write_text("{broken")
+    refused = robota("-p", "/theme dark")
+    assert refused.code != 0
+    assert (robota.home / ".robota/settings.json").read_text() == "{broken"
+
+
+def test_new_goes_on_in_a_new_session_and_keeps_the_old_one(robota: Robota) -> None:
+    script(robota, {"text": "First answer."}, {"text": "Second answer."})
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "first question")
+        terminal.wait_for("First answer.")
+        terminal.answer("> ", "/new")
+        terminal.answer("> ", "second question")
+        terminal.wait_for(" answer.")
+    logs = [(each / "log.jsonl").read_text() for each in sessions(robota)]
+    assert len(logs) == 2
+    assert ["first question" in log for log in logs] == [True, False]
+    assert ["second question" in log for log in logs] == [False, True]

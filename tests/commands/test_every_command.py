@@ -1,0 +1,96 @@
+"""Every built-in command, once at a real terminal and once in print mode. One without a case here fails."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from robota.protocol.slash_commands import CommandSource
+from tests.cli.scripts import script
+from tests.commands.reference import command_infos
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
+
+CHOICE = "Enter to leave it as it is."
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A line, what it shows in a conversation with one answer, and what `robota -p` prints for it in a new session.
+
+    `is_choice` says that the conversation then waits for a number; `code` is the exit code of print mode.
+    """
+
+    line: str
+    shows: str
+    prints: str
+    code: int = 0
+    is_choice: bool = False
+
+
+# In the order in which they are typed in one conversation: those that leave it come last.
+CASES = {
+    "help": Case(line="/help rename", shows="/rename NAME", prints="/rename NAME"),
+    "history": Case(line="/history", shows="An answer.", prints="There is no task.", code=1),
+    "mode": Case(line="/mode", shows="The mode is code.", prints="/mode architect", is_choice=True),
+    "permissions": Case(line="/permissions plan", shows="permission mode: plan", prints="permission mode: plan"),
+    "model": Case(line="/model", shows="Model scripted", prints="provider: script"),
+    "provider": Case(line="/provider", shows="The provider is script", prints="/provider script", is_choice=True),
+    "cost": Case(line="/cost", shows="tokens in: 1,200", prints="tokens in: 0"),
+    "status": Case(line="/status", shows="permission mode: plan", prints="permission mode: default"),
+    "todos": Case(line="/todos", shows="There is no todo list.", prints="There is no todo list."),
+    "context": Case(line="/context", shows="system prompt", prints="There is no task.", code=1),
+    "pin": Case(line="/pin 1", shows="Turn 1 stays as it is.", prints="There is no task.", code=1),
+    "unpin": Case(line="/unpin 1", shows="Turn 1 may be shortened again.", prints="There is no task.", code=1),
+    "compact": Case(line="/compact preview", shows="There is not enough", prints="There is no task.", code=1),
+    "rewind": Case(line="/rewind", shows="FILES CHANGED", prints="Nothing was asked in this session."),
+    "diff": Case(line="/diff", shows="Nothing was changed.", prints="Nothing was changed."),
+    "rename": Case(line="/rename roof", shows="now called roof", prints="This session is now called roof."),
+    "export": Case(line="/export out.md", shows="out.md", prints="The session was written to"),
+    "search": Case(line="/search stutter", shows="No other session", prints="No other session"),
+    "background": Case(line="/background", shows="Nothing runs", prints="Nothing runs in the background."),
+    "mcp": Case(line="/mcp", shows="No MCP server", prints="No MCP server is configured here."),
+    "hooks": Case(line="/hooks", shows="There are no hooks", prints="There are no hooks here."),
+    "skills": Case(line="/skills", shows="There are no skills", prints="There are no skills here."),
+    "plugin": Case(line="/plugin", shows="No plugin is installed.", prints="No plugin is installed."),
+    "memory": Case(line="/memory", shows="Nothing is remembered here.", prints="Nothing is remembered here."),
+    "trust": Case(line="/trust", shows="nothing to trust", prints="nothing to trust"),
+    "doctor": Case(line="/doctor", shows="CHECK", prints="CHECK"),
+    "theme": Case(line="/theme none", shows="theme: none", prints="theme: none"),
+    "statusline": Case(line="/statusline off", shows="status line: off", prints="status line: off"),
+    "retry": Case(line="/retry", shows="Nothing waits to be tried again.", prints="There is no task.", code=1),
+    "review": Case(line="/review", shows="An answer.", prints="An answer."),
+    "resume": Case(line="/resume", shows="There is no other session", prints="There is no other session"),
+    "clear": Case(line="/clear", shows="The model starts afresh", prints="The model starts afresh"),
+    "fork": Case(line="/fork", shows="Nothing was copied.", prints="Nothing was copied.", code=1),
+    "language": Case(line="/language x9", shows="A language is needed", prints="A language is needed", code=2),
+    "new": Case(line="/new", shows="", prints="To go on there: robota"),
+    "exit": Case(line="/exit", shows="", prints=""),
+}
+ANSWER = {"text": "An answer.", "usage": {"input": 1200, "output": 30, "cost": 0.5}}
+
+
+def test_every_built_in_command_has_a_case(home: Path) -> None:
+    built_in = {info.name for info in command_infos(home) if info.source is CommandSource.BUILT_IN}
+    assert built_in == CASES.keys()
+
+
+def test_all_of_them_in_one_conversation(robota: Robota) -> None:
+    script(robota, ANSWER, ANSWER)
+    with Terminal(robota, "Why does it stutter?") as terminal:
+        terminal.wait_for("An answer.")
+        for case in CASES.values():
+            terminal.answer("> ", case.line)
+            terminal.wait_for(case.shows)
+            if case.is_choice:
+                terminal.wait_for(CHOICE)
+                terminal.answer("> ", "")
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_of_them_in_print_mode(robota: Robota, name: str) -> None:
+    script(robota, ANSWER)
+    case = CASES[name]
+    done = robota("-p", case.line)
+    assert done.code == case.code, done.stderr
+    assert case.prints in (done.stdout if case.code == 0 else done.stderr)
