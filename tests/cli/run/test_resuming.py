@@ -128,6 +128,24 @@ def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: 
     assert again.code == 1 and "not pending" in again.stderr, again
 
 
+def test_a_question_of_a_subtask_is_shown_and_its_answer_is_told_to_the_parent(robota: Robota) -> None:
+    subtask = {"calls": [call("new_task", mode="code", message="find out")]}
+    script(robota, subtask, QUESTION)
+    asked = robota("-p", "go", "--output-format", "json", "--permission-mode", "bypassPermissions")
+    assert asked.code == 10, asked
+    identity = json.loads(asked.stdout)["session_id"]
+    told = robota("state", identity).stdout
+    assert "Which?" in told and "A subtask asked this" in told and f"robota answer {identity} WORDS" in told
+    assert json.loads(robota("state", identity, "--json").stdout)["ask"]["ask"] == "followup"
+    script(
+        robota,
+        {"text": "B it is.", "expect": {"user": 'waiting for the user to answer: "Which?"\n</system-reminder>\nB'}},
+    )
+    done = robota("answer", identity, "2")
+    assert (done.code, done.stdout) == (0, "B it is.\n"), done
+    assert "A subtask asked this" not in robota("state", identity).stdout
+
+
 @pytest.mark.parametrize("words", ["yes", "no"])
 def test_a_yes_or_no_to_a_session_that_waits_for_nothing_ends_at_once(robota: Robota, words: str) -> None:
     identity = run_first(robota, {"text": "One."})

@@ -32,6 +32,9 @@ EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
 SHOWN: Final = 2_000
 WORDS: Final = "WORDS"
+SUBTASK_IS_GONE: Final = (
+    "A subtask asked this, and ended with its process. The task that started it is told so, and what you answer."
+)
 
 
 class WayToAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,13 +71,17 @@ def _parser() -> CommandParser:
 def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
     reading = LogReading()
     loaded = reading.read(session.directory / LOG_NAME)
-    task = reading.session().root
+    found = reading.session()
+    task = found.root
     holder = holder_of(session.directory / LOG_NAME)
     waiting = None if task is None else left_open(task)
+    of_subtask = found.subtask_ask if waiting is None and holder is None else None
     info = _state(task, waiting, is_live=holder is not None)
     ways = [] if waiting is None or holder is not None else ways_to_answer(session.id, waiting)
+    if of_subtask is not None:
+        ways = [_way_to_parent(session.id)]
     if options.json:
-        print_json(_as_json(session, task, info, waiting, ways, None if holder is None else holder.pid))
+        print_json(_as_json(session, task, info, waiting or of_subtask, ways, None if holder is None else holder.pid))
         return 0
     rows = [("session", f"{session.id} {single_line(session.name or session.summary.title, 80)}".rstrip())]
     rows.append(("state", f"{info.state}: {info.description}"))
@@ -84,6 +91,8 @@ def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
     print_columns(rows)
     if waiting is not None:
         print(f"\n{_words(waiting)}\n")
+    if of_subtask is not None:
+        print(f"\n{_words(of_subtask)}\n\n{SUBTASK_IS_GONE}\n")
     for way in ways:
         print(f"{way.means}:\n  {way.command}\n  {encode(way.response).decode()}")
     if not ways and holder is None:
@@ -97,6 +106,12 @@ def left_open(task: ReplayedTask) -> Message | None:
     if waiting is None or (waiting.ask == "command" and waiting.call_id in task.started_calls):
         return None
     return waiting
+
+
+def _way_to_parent(session_id: str) -> WayToAnswer:
+    """Nobody waits for the answer to a subtask that is gone, but the task that started it can be told."""
+    command = f"robota answer {session_id} {WORDS}"
+    return WayToAnswer(means="go on, with an answer", command=command, response=AskResponse(answer=Say(text=WORDS)))
 
 
 def ways_to_answer(session_id: str, waiting: Message) -> list[WayToAnswer]:

@@ -56,6 +56,8 @@ def main(argv: Sequence[str]) -> int:
     def opening(opened: "OpenSession") -> AskResponse:
         session = None if opened.taken_up is None else opened.taken_up.session
         waiting = None if session is None or session.root is None else session.root.waiting_ask
+        if given is None and waiting is None and session is not None and session.subtask_ask is not None:
+            return AskResponse(answer=for_parent(words, session.subtask_ask))
         return given or AskResponse(answer=meant(words, waiting), ts=None if waiting is None else waiting.ts)
 
     return run_resumed(arguments, opening)
@@ -91,6 +93,12 @@ def meant(words: str, waiting: Message | None) -> Answer:
     if first.lower() in NO and (not rest or (waiting is not None and waiting.ask in APPROVAL_ASKS)):
         return Reject(text=rest)
     return Say(text=words)
+
+
+def for_parent(words: str, subtask_ask: Message) -> Say:
+    """The answer to a subtask that is gone, as words for the task that had started it. They approve nothing."""
+    answer = meant(words, subtask_ask)
+    return answer if isinstance(answer, Say) else Say(text=words)
 
 
 def response_in(text: str) -> AskResponse:

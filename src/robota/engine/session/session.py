@@ -153,7 +153,8 @@ class Session:
         self._queue.restore(found.queue)
         task = found.root
         if task is not None:
-            await self._runner.resume(PausedTask(self._tasks.runtime_of(self._options, task), task, left_ms))
+            runtime = self._tasks.runtime_of(self._options, task)
+            await self._runner.resume(PausedTask(runtime, task, left_ms, found.subtask_ask))
 
     def events(self) -> AsyncIterator[Event]:
         for task in self._runner.stack:

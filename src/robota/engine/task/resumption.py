@@ -12,8 +12,9 @@ from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.task.task import Task
 from robota.log.replay.task import ReplayedTask
 from robota.protocol.asks.answer import Answer, Approve
-from robota.protocol.asks.ask import QuestionAsk, ResumeAsk
+from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import RESUME_ASKS
+from robota.protocol.asks.seed import ask_of
 from robota.protocol.conversation import AssistantTurn, TextBlock
 from robota.protocol.events import Notice
 from robota.protocol.message import Message, TodoItem
@@ -34,11 +35,14 @@ class ResumeDecision(msgspec.Struct, frozen=True, kw_only=True):
 class PausedTask:
     """A task as its log tells it, until the person decides whether it goes on. `runtime` has no history yet."""
 
-    def __init__(self, runtime: TaskRuntime, task: ReplayedTask, left_ms: int) -> None:
-        """`left_ms` is when the last thing happened in it."""
+    def __init__(
+        self, runtime: TaskRuntime, task: ReplayedTask, left_ms: int, subtask_ask: Message | None = None
+    ) -> None:
+        """`left_ms` is when the last thing happened in it; `subtask_ask` is what a subtask of it was left asking."""
         self.runtime = runtime
         self.task = task
         self._left_ms = left_ms
+        self._subtask_ask = subtask_ask
         self._waiting = task.waiting_ask
 
     @property
@@ -154,9 +158,22 @@ class PausedTask:
             parts.append(f"Cut off while they ran, so they may have done some of their work: {', '.join(cut_off)}.")
         if isinstance(self._waiting and self._waiting.asked, QuestionAsk) and not calls:
             parts.append("Your question was not answered.")
+        if self._subtask_ask is not None:
+            parts.append(f"The subtask is gone; it was waiting for the user to answer: {_words_of(self._subtask_ask)}")
         if changed:
             parts.append(f"Not as you last saw them: {_names(changed)}. Read them again before you rely on them.")
         return " ".join(parts)
+
+
+def _words_of(row: Message) -> str:
+    """What an ask is about, in one line."""
+    match asked := ask_of(row):
+        case QuestionAsk():
+            return f'"{asked.question}"'
+        case ApprovalAsk():
+            return f"{asked.title}."
+        case _:
+            return f"{row.ask}."
 
 
 def duration_in_words(milliseconds: int) -> str:

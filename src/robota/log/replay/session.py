@@ -60,6 +60,12 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
         return task
 
     @property
+    def subtask_ask(self) -> Message | None:
+        """What a subtask asked when it was cut off. Nobody waits for the answer any more: it ended with its process."""
+        task = self.current
+        return None if task is None or task is self.root else task.waiting_ask
+
+    @property
     def name(self) -> str | None:
         """The name it was given last."""
         if self.renamed is not None:
