@@ -100,7 +100,8 @@ class Working(Story):
     def check(self, ended: Ended) -> str:
         log, killed_in = self.log(), self.killed_in(ended)
         # One in which nobody has said anything yet is not gone on with.
-        is_begun = log is not None and replay(load(log).records).root is not None
+        task = None if log is None else replay(load(log).records).root
+        is_begun = task is not None and len(task.messages) > 0
         self.go_on()
         assert self.server.refusals == []
         assert not is_begun or (self.logs() == [log] and self.are_sound())

@@ -20,7 +20,7 @@ from robota.log.kinds.session import EndRecord, NameRecord, QueueRecord, Session
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import branch_of
 from robota.log.replay.task import BaseOutgrown, ReplayedTask, TaskFold
-from robota.protocol.message import QueuedMessage
+from robota.protocol.message import Message, QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
 
 NOWHERE = LineSpan(0, 0)
