@@ -1,11 +1,13 @@
 """The intent layer of a session, where the workspace has intents or the settings want one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from robota.config.paths import user_directory
+from robota.config.settings.load import Settings
 from robota.contracts.hook import SessionHooks
 from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Decision, Subject
@@ -29,9 +31,10 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def session_intents(
-    root: Path, options: Options, log: SessionLog, policy: SessionPolicy, *, required: bool
+    settings: Settings, root: Path, options: Options, log: SessionLog, policy: SessionPolicy, env: Mapping[str, str]
 ) -> SessionIntents:
-    """Nothing, unless the workspace has a file of intents or one is required."""
+    """Nothing, unless the workspace has a file of intents or the person wants one everywhere."""
+    required = settings.values.require_intent
     # Asked at every start: most workspaces have none, and then nothing is loaded.
     if not required and not (root / ".orchestration").is_dir():
         return SessionIntents()
@@ -46,7 +49,7 @@ def session_intents(
         return SessionIntents()
     selection = IntentSelection(IntentFiles(root))
     guard = ScopeGuard(selection, _looks_only(policy))
-    trace = TraceFile(root, lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    trace = TraceFile(root, lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"), user_directory(env))
     session = TracedSession(id=options.session_id, log_url=log.path.as_uri(), model=options.model)
     writer = TraceWriter(selection, guard, trace, session)
     return SessionIntents(

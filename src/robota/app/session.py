@@ -229,8 +229,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         new.log.limit_outputs(settings.values.kept_output_bytes)
     hooks, hook_notices = hooks_of_session(settings, choices.plugins, options, new.log, choices.policy)
     processes = _processes(settings, sandbox)
-    required = settings.values.require_intent
-    intents = session_intents(choices.root, options, new.log, choices.policy, required=required)
+    intents = session_intents(settings, choices.root, options, new.log, choices.policy, env)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
     knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables)
     place = MemoryPlace(root=choices.root, kept_in=choices.kept_in)

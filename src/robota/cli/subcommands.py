@@ -9,6 +9,11 @@ SUBCOMMANDS = {
     "answer": ("robota.cli.run.answer", "answer what a session waits for, and go on with it"),
     "rewind": ("robota.cli.commands.rewind", "go back in a session: what it changed, and the conversation"),
     "bisect": ("robota.cli.commands.bisect", "find the call of a session that broke a test"),
+    "intents": ("robota.cli.commands.intents.intents", "what agents may work on in this repository"),
+    "trace": (
+        "robota.cli.commands.intents.trace",
+        "whether the trace of what agents changed is as it was written",
+    ),
     "instructions": ("robota.cli.commands.instructions", "show which instruction files the model is told, and why not"),
     "memory": ("robota.cli.commands.memory", "what is remembered between sessions: list, add, approve, forget, check"),
     "skills": ("robota.cli.commands.skills", "list, show, begin and check skills and prompt commands"),

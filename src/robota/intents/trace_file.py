@@ -4,18 +4,29 @@ import fcntl
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from robota.config.durable_file import PRIVATE_DIRECTORY, replace_file
 from robota.intents.intent_files import DIRECTORY
-from robota.intents.trace_record import FIRST, VENDOR, TracedChange, TraceOrigin, content_hash, trace_record
-from robota.version import VERSION
+from robota.intents.trace_record import (
+    FIRST,
+    TracedChange,
+    TraceLink,
+    TraceOrigin,
+    content_hash,
+    decoded,
+    ours_of,
+    trace_record,
+)
 
 TRACE: Final = f"{DIRECTORY}/agent_trace.jsonl"
 FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-# No line that we write is longer; of another's only its end is looked at.
+# How far back the last record is looked for. No line that we write is longer.
 LONGEST_LINE: Final = 1_000_000
 MOST_HISTORY: Final = 5
 HISTORY_BYTES: Final = 200_000
@@ -28,9 +39,11 @@ class TraceProblem(Exception):
 class TraceFile:
     """The trace of a workspace."""
 
-    def __init__(self, root: Path, timestamp: Callable[[], str]) -> None:
+    def __init__(self, root: Path, timestamp: Callable[[], str], user_directory: Path | None = None) -> None:
+        """`user_directory` is where the newest record is noted, so that a trace that was cut off is noticed."""
         self.path = root / TRACE
         self._timestamp = timestamp
+        self._note = None if user_directory is None else newest_note(root, user_directory)
 
     def append(self, change: TracedChange, origin: TraceOrigin) -> None:
         """Write one record, so that it is on the disk and follows the last one, whoever wrote that."""
@@ -41,17 +54,24 @@ class TraceFile:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             end = os.fstat(descriptor).st_size
-            last = _last_line(descriptor, end)
-            previous = content_hash(last) if last else FIRST
-            record = trace_record(str(uuid.uuid4()), self._timestamp(), VERSION, change, origin, previous)
+            record = trace_record(str(uuid.uuid4()), self._timestamp(), change, origin, _link(descriptor, end))
             # What a killed writer left of a line is closed first: it is no record, but nothing is taken away.
             glue = b"" if end == 0 or os.pread(descriptor, 1, end - 1) == b"\n" else b"\n"
-            _write_whole(descriptor, glue + msgspec.json.encode(record) + b"\n", end)
+            line = msgspec.json.encode(record)
+            _write_whole(descriptor, glue + line + b"\n", end)
             os.fsync(descriptor)
+            self._remember(content_hash(line))
         except OSError as error:
             raise TraceProblem(f"{TRACE} cannot be written: {error.strerror}") from error
         finally:
             os.close(descriptor)
+
+    def _remember(self, newest: str) -> None:
+        """The trace itself is written; that its end cannot be noted is no reason to stop."""
+        if self._note is not None:
+            with suppress(OSError):
+                self._note.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+                replace_file(self._note, f"{newest}\n".encode())
 
     def newest(self) -> list[dict[str, Any]]:
         """The last records, as far as they are at the end of the file. Lines that are no objects are passed over."""
@@ -62,6 +82,19 @@ class TraceFile:
         except OSError:
             return []
         return [record for line in lines if (record := decoded(line)) is not None]
+
+
+def newest_note(root: Path, user_directory: Path) -> Path:
+    """Where the hash of the newest record of a workspace is noted."""
+    return user_directory / "traces" / sha256(os.fsencode(root.resolve())).hexdigest()[:32]
+
+
+def noted_newest(root: Path, user_directory: Path) -> str | None:
+    """The hash of the newest record that this machine wrote in a workspace, if it wrote one."""
+    try:
+        return newest_note(root, user_directory).read_text("ascii").strip() or None
+    except (OSError, ValueError):
+        return None
 
 
 def _write_whole(descriptor: int, data: bytes, end: int) -> None:
@@ -75,20 +108,13 @@ def _write_whole(descriptor: int, data: bytes, end: int) -> None:
         raise
 
 
-def _last_line(descriptor: int, end: int) -> bytes:
-    """The last line that has an end, or what stands after it."""
+def _link(descriptor: int, end: int) -> TraceLink:
+    """The next record follows the last line, whoever wrote it; its number follows the last record of ours."""
     start = max(0, end - LONGEST_LINE)
-    tail = os.pread(descriptor, end - start, start).rstrip(b"\n")
-    return tail.rsplit(b"\n", 1)[-1]
-
-
-def decoded(line: bytes) -> dict[str, Any] | None:
-    """A line as an object; None if it is none."""
-    try:
-        record = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
+    lines = os.pread(descriptor, end - start, start).rstrip(b"\n").split(b"\n")
+    numbers = (ours_of(decoded(line) or {}).get("number") for line in reversed(lines))
+    last = next((number for number in numbers if isinstance(number, int)), 0)
+    return TraceLink(number=last + 1, previous=content_hash(lines[-1]) if lines[-1] else FIRST)
 
 
 def history_of(trace: TraceFile, intent_id: str) -> list[str]:
@@ -97,15 +123,11 @@ def history_of(trace: TraceFile, intent_id: str) -> list[str]:
 
 
 def _lines(record: dict[str, Any], intent_id: str) -> Iterator[str]:
-    ours = _mapping(_mapping(record.get("metadata")).get(VENDOR)) or record
+    ours = ours_of(record) or record
     if ours.get("intent_id") != intent_id:
         return
     files = record.get("files")
     for file in files if isinstance(files, list) else []:
-        path = _mapping(file).get("path") or _mapping(file).get("relative_path")
+        path = (file.get("path") or file.get("relative_path")) if isinstance(file, dict) else None
         if isinstance(path, str):
             yield f"{str(record.get('timestamp', ''))[:25]} {str(ours.get('op', 'edit'))[:10]} {path[:300]}"
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.version import VERSION
+
 TRACE_VERSION: Final = "0.1.0"
 VENDOR: Final = "dev.robota"
 FIRST: Final = "sha256:" + "0" * 64
@@ -39,10 +41,15 @@ class TraceOrigin(msgspec.Struct, frozen=True, kw_only=True):
     approval: str  # in_scope or user
 
 
-def trace_record(
-    id: str, timestamp: str, version: str, change: TracedChange, origin: TraceOrigin, previous: str
-) -> dict[str, Any]:
-    """The record of one change. `previous` is the hash of the line before it."""
+class TraceLink(msgspec.Struct, frozen=True, kw_only=True):
+    """How a record is tied to the trace: its number, and the hash of the line before it."""
+
+    number: int
+    previous: str
+
+
+def trace_record(id: str, timestamp: str, change: TracedChange, origin: TraceOrigin, link: TraceLink) -> dict[str, Any]:
+    """The record of one change."""
     ranges = [{"start_line": change.start_line, "end_line": change.end_line, "content_hash": change.range_hash}]
     conversation = {
         "url": origin.log_url,
@@ -54,7 +61,7 @@ def trace_record(
         "version": TRACE_VERSION,
         "id": id,
         "timestamp": timestamp,
-        "tool": {"name": "robota", "version": version},
+        "tool": {"name": "robota", "version": VERSION},
         "files": [{"path": change.path, "conversations": [conversation]}],
         "metadata": {
             VENDOR: {
@@ -66,10 +73,27 @@ def trace_record(
                 "before_hash": change.before_hash,
                 "after_hash": change.after_hash,
                 "approval": origin.approval,
-                "prev_record_hash": previous,
+                "number": link.number,
+                "prev_record_hash": link.previous,
             }
         },
     }
+
+
+def ours_of(record: dict[str, Any]) -> dict[str, Any]:
+    """What is ours in a record; nothing if another tool wrote it."""
+    metadata = record.get("metadata")
+    ours = metadata.get(VENDOR) if isinstance(metadata, dict) else None
+    return ours if isinstance(ours, dict) else {}
+
+
+def decoded(line: bytes) -> dict[str, Any] | None:
+    """A line of the trace as an object; None if it is none."""
+    try:
+        record = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def content_hash(data: bytes) -> str:

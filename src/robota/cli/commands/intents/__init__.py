@@ -1,0 +1,1 @@
+"""`robota intents` and `robota trace`."""
