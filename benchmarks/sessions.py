@@ -15,13 +15,14 @@ from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.replay.session import replay
 from robota.log.search.search import SearchWish, search
+from robota.log.snapshot_keeper import SNAPSHOTS
 from robota.log.taking_up import take_up_session
 from robota.protocol.message import Message
 from tests.log.catalogue.logs import Written
 
 ROUNDS = 7
 FEW, MANY = 100, 1_000
-SHORT, LONG = 1_000, 10_000
+SHORT, LONG, VERY_LONG = 1_000, 10_000, 100_000
 TURNS = 8
 ROW = "a row of a conversation, of which there are many in a long session " * 4
 
@@ -31,11 +32,26 @@ def sessions(bench: Bench) -> list[Measurement]:
     place = bench.home.parent / "sessions-bench"
     user = place / "user"
     small, large = (_library(place / f"of-{count}", count) for count in (FEW, MANY))
-    short, long = (_log(place / f"log-{rows}", rows) for rows in (SHORT, LONG))
+    empty, short, long, very_long = (_log(place / f"log-{rows}", rows) for rows in (0, SHORT, LONG, VERY_LONG))
+    nothing, much, more = (_resume_again(each, user) for each in (empty, long, very_long))
     measured = [
         _grown("append a record", _append(short), _append(long), 1.5, f"{SHORT:,} and {LONG:,} records in the log"),
         _grown("open a session", _open(short), _open(long), 15, f"{SHORT:,} and {LONG:,} records"),
-        _grown("take up a session", _resume(short, user), _resume(long, user), 15, f"{SHORT:,} and {LONG:,} records"),
+        _grown(
+            "take up a session, no snapshot",
+            _resume_anew(short, user),
+            _resume_anew(long, user),
+            15,
+            f"{SHORT:,} and {LONG:,} records",
+        ),
+        _grown("take up a session", much, more, 2, f"{LONG:,} and {VERY_LONG:,} records"),
+        Measurement(
+            name=f"take up {VERY_LONG:,} records, more than none",
+            value=(more - nothing) * 1000,
+            target=200,
+            unit="ms",
+            detail=f"{more * 1000:.1f} and {nothing * 1000:.1f} ms",
+        ),
         _grown("list, index new", _first(small, user), _first(large, user), 15, f"{FEW} and {MANY:,} sessions"),
         _grown("list", _list(small, user), _list(large, user), 15, f"{FEW} and {MANY:,} sessions"),
         _grown("search a rare word", _search(small, user, "w77"), _search(large, user, "w77"), 15, "sessions likewise"),
@@ -98,9 +114,20 @@ def _open(directory: Path) -> float:
     return _best(lambda: replay(load(directory / LOG_NAME).records))
 
 
-def _resume(directory: Path, user: Path) -> float:
-    """The log opened for writing, repaired if need be, and what it says."""
+def _resume_again(directory: Path, user: Path) -> float:
+    """The log opened for writing, repaired if need be, and what it says: from a snapshot on, if it is long."""
+    take_up_session(directory, user, wall_clock_ms).log.close()
     return _best(lambda: take_up_session(directory, user, wall_clock_ms).log.close())
+
+
+def _resume_anew(directory: Path, user: Path) -> float:
+    """The same when there is no snapshot: the whole log is read."""
+
+    def anew() -> None:
+        shutil.rmtree(user / SNAPSHOTS, ignore_errors=True)
+        take_up_session(directory, user, wall_clock_ms).log.close()
+
+    return _best(anew)
 
 
 def _first(root: Path, user: Path) -> float:

@@ -34,3 +34,35 @@ def test_preview_pin_compact_and_undo(robota: Robota) -> None:
         terminal.wait_for("Nothing was taken out of this conversation")
         terminal.answer("> ", "/exit")
         assert terminal.end() == 0
+
+
+def test_in_a_session_that_was_resumed_and_waits_all_of_it_works(robota: Robota) -> None:
+    for name in ("a.txt", "b.txt"):
+        (robota.workspace / name).write_text("".join(f"line {number}\n" for number in range(500)))
+    script(robota, READ, AGAIN, DONE, SUMMARY)
+    with Terminal(robota, "read it") as terminal:
+        terminal.wait_for("All read.")
+        terminal.answer("> ", "/compact")
+        terminal.wait_for("conversation condensed")
+        terminal.answer("> ", "/exit")
+        assert terminal.end() == 0
+    script(robota, SUMMARY, {"text": "Gone on."})
+    with Terminal(robota, "-c") as terminal:
+        terminal.wait_for("All read.")
+        terminal.answer("> ", "/context all")
+        assert "C summary of turns 0 to 4" in terminal.wait_for("Cost so far")
+        terminal.answer("> ", "/compact undo")
+        terminal.wait_for("The model is shown again what was taken out.")
+        terminal.answer("> ", "/pin 2")
+        terminal.wait_for("Turn 2 stays as it is.")
+        terminal.answer("> ", "/compact preview")
+        terminal.wait_for("/pin TURN keeps a turn word for word.")
+        terminal.answer("> ", "/compact")
+        terminal.wait_for("shortened before the next request")
+        terminal.answer("> ", "go on")
+        terminal.wait_for("conversation condensed")
+        terminal.wait_for("Gone on.")
+        terminal.answer("> ", "/context all")
+        assert "F a.txt (pinned)" in terminal.wait_for("Cost so far")
+        terminal.answer("> ", "/exit")
+        assert terminal.end() == 0

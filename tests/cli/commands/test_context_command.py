@@ -4,6 +4,7 @@ import json
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
 
 TURNS = (
     {"calls": [call("read_file", path="a.txt")], "usage": {"input": 6_000, "output": 10}},
@@ -40,3 +41,28 @@ def test_a_session_in_which_nothing_was_asked_has_nothing_in_view(robota: Robota
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
     seen = robota("context", session.name)
     assert seen.code == 1 and "Nothing was sent to a model" in seen.stderr
+
+
+def test_what_was_condensed_is_brought_back_from_the_command_line(robota: Robota) -> None:
+    for name in ("a.txt", "b.txt"):
+        (robota.workspace / name).write_text("".join(f"line {number}\n" for number in range(500)))
+    reads = [{"calls": [call("read_file", path=name)], "usage": {"input": 9_000}} for name in ("a.txt", "b.txt")]
+    script(robota, *reads, {"text": "Read.", "usage": {"input": 9_500}}, {"text": "<summary>It was read.</summary>"})
+    with Terminal(robota, "read it") as terminal:
+        terminal.wait_for("Read.")
+        terminal.answer("> ", "/compact")
+        terminal.wait_for("conversation condensed")
+        refused = robota("context", "restore")
+        assert refused.code == 1 and "is open in" in refused.stderr
+        terminal.answer("> ", "/exit")
+        assert terminal.end() == 0
+    assert "summary of turns" in robota("context", "--all").stdout
+    wrong = robota("context", "restore", "--id", "condense-1")
+    assert wrong.code == 1 and "There is no 'condense-1' to undo. What can be undone: condense-" in wrong.stderr
+    told = json.loads(robota("context", "restore", "--json").stdout)
+    assert told["newContextTokens"] > told["prevContextTokens"]
+    shown = robota("context", "--all").stdout
+    assert "summary of turns" not in shown and "F a.txt" in shown
+    again = robota("context", "restore")
+    assert again.code == 1 and "Nothing was taken out" in again.stderr
+    assert robota("sessions", "verify", told["session"]).code == 0

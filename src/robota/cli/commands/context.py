@@ -1,10 +1,15 @@
-"""`robota context`: what the model had in view at the end of a session, token by token."""
+"""`robota context`: what the model had in view at the end of a session, and bringing back what was condensed."""
 
+import argparse
+import asyncio
+import math
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json, terminal_width
@@ -13,16 +18,21 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.paths import user_directory
 from robota.engine.context.recorded_context import recorded_context
+from robota.engine.context.reducer import CannotRestore, chosen_reduction, refuse_too_much
 from robota.log.artifacts import read_artifact
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME, load
-from robota.log.chain.writer import ARTIFACTS_NAME
+from robota.log.chain.writer import ARTIFACTS_NAME, SessionLog, wall_clock_ms
 from robota.log.errors import LogError, SessionNotFound
+from robota.log.kinds.conversation import RestoreRecord
+from robota.log.record import Record
+from robota.log.replay.context import reduction_id
 from robota.log.replay.requests import RecordedRequest, recorded_requests
 from robota.log.replay.session import replay
 from robota.log.replay.task import ReplayedTask
 from robota.log.store import fallback_directory, find_session, list_sessions
-from robota.protocol.events import ContextUpdate
+from robota.secrets.named_values import secret_variables
+from robota.secrets.redaction import Redactor
 
 DONE: Final = 0
 REFUSED: Final = 1
@@ -30,12 +40,19 @@ REFUSED: Final = 1
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota context …`; the arguments begin after `context`."""
-    options = _parser().parse_args(argv)
+    is_restore = list(argv[:1]) == ["restore"]
+    options = _restore_parser().parse_args(argv[1:]) if is_restore else _parser().parse_args(argv)
     try:
-        update = _context_of(_session_directory(workspace_root(options.cwd), options.session))
-    except (ConfigError, LogError) as error:
+        directory = _session_directory(workspace_root(options.cwd), options.session)
+        return _restore(directory, options) if is_restore else _show(directory, options)
+    except (CannotRestore, ConfigError, LogError) as error:
         print(f"robota: {error}", file=sys.stderr)
         return REFUSED
+
+
+def _show(directory: Path, options: argparse.Namespace) -> int:
+    records = load(directory / LOG_NAME).records
+    update = recorded_context(*_newest_request(directory, records))
     if options.json:
         print_json(update)
     else:
@@ -44,9 +61,51 @@ def main(argv: Sequence[str]) -> int:
     return DONE
 
 
+def _restore(directory: Path, options: argparse.Namespace) -> int:
+    """Write down that a condensation, a truncation or a cut no longer holds."""
+    head_file = head_path(user_directory(os.environ), directory)
+    # A session from elsewhere must not look like one of this machine afterwards.
+    is_own = noted_head(head_file) is not None
+    log, loaded = SessionLog.open(
+        directory,
+        wall_clock_ms,
+        Redactor(secret_variables(os.environ)),
+        head_file=head_file if is_own else None,
+    )
+    try:
+        task, request = _newest_request(directory, loaded.records)
+        chosen = chosen_reduction(options.id, task.conversation().undoable)
+        remaining = tuple(each for each in task.reductions if reduction_id(each.reduction) != chosen)
+        restored = msgspec.structs.replace(task, reductions=remaining, undone=task.undone | {chosen})
+        before, after = (recorded_context(each, request).used_tokens for each in (task, restored))
+        refuse_too_much(after, request.context_window or math.inf)
+        log.append(RestoreRecord(task_id=task.task_id, id=chosen))
+        asyncio.run(log.sync())
+    finally:
+        log.close()
+    if options.json:
+        print_json({"session": directory.name, "id": chosen, "prevContextTokens": before, "newContextTokens": after})
+    else:
+        print(f"{chosen} no longer holds: the model is shown about {after:,} tokens instead of {before:,}.")
+    return DONE
+
+
+def _restore_parser() -> CommandParser:
+    parser = CommandParser(
+        prog="robota context restore", description="Show the model again what was condensed, cut or left out."
+    )
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="its id or the start of it (default: the newest)")
+    parser.add_argument("--id", metavar="ID", help="what to undo, as `--json` names it (default: the newest)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    return parser
+
+
 def _parser() -> CommandParser:
     parser = CommandParser(
-        prog="robota context", description="What fills the context window of the model at the end of a session."
+        prog="robota context",
+        description="What fills the context window of the model at the end of a session. "
+        "`robota context restore` brings back what was condensed.",
     )
     parser.add_argument("session", nargs="?", metavar="SESSION", help="its id or the start of it (default: the newest)")
     parser.add_argument("--all", action="store_true", help="name everything, not only the largest")
@@ -68,14 +127,14 @@ def _session_directory(root: Path, session: str | None) -> Path:
     return found
 
 
-def _context_of(directory: Path) -> ContextUpdate:
-    records = load(directory / LOG_NAME).records
+def _newest_request(directory: Path, records: Sequence[Record]) -> tuple[ReplayedTask, RecordedRequest]:
+    """The task that was current in the end, and what its last request was made of."""
     task = replay(records).current
     requests = recorded_requests(records, lambda name: read_artifact(directory / ARTIFACTS_NAME, name))
     request = _newest(requests, task)
     if task is None or request is None:
         raise SessionNotFound(f"Nothing was sent to a model in the session {directory.name}, so nothing was in view.")
-    return recorded_context(task, request)
+    return task, request
 
 
 def _newest(requests: Sequence[RecordedRequest], task: ReplayedTask | None) -> RecordedRequest | None:

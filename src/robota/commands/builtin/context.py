@@ -41,13 +41,13 @@ def context_commands(session: Session) -> Iterable[SlashCommand]:
     async def context(arguments: str) -> CommandOutcome | Refused:
         if arguments not in ("", "all"):
             return wrong_arguments(CONTEXT, f"{arguments!r} is nothing to show.")
-        update = session.context.update()
+        update = await session.context.update()
         return update if isinstance(update, Refused) else ContextShown(update=update, is_whole=arguments == "all")
 
     async def compact(arguments: str) -> CommandOutcome | Refused:
         word, _, rest = arguments.partition(" ")
         if arguments == "preview":
-            preview = session.context.preview()
+            preview = await session.context.preview()
             return preview if isinstance(preview, Refused) else PreviewShown(preview=preview)
         if word == "undo" and " " not in rest.strip():
             receipt = await session.submit(RestoreContext(id=rest.strip() or None))

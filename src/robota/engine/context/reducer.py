@@ -113,21 +113,12 @@ class Reducer:
     def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> Sizes:
         """Undo a reduction, or the newest, if what it hid fits again into `room` tokens."""
         history, before = self._history, self._history.characters
-        known = history.undoable
-        if not known:
-            raise CannotRestore("Nothing was taken out of this conversation, so there is nothing to bring back.")
-        if identity is not None and identity not in known:
-            raise CannotRestore(f"There is no {identity!r} to undo. What can be undone: {', '.join(known)}.")
-        chosen = identity or known[-1]
+        chosen = chosen_reduction(identity, history.undoable)
         restored = history.without_reduction(chosen, recorded)
         if restored is None:
             raise CannotRestore("The log does not have all of what was taken out. Nothing was changed.")
         tokens = self._gauge.tokens_after(before, sum(map(characters_of, restored.turns)))
-        if tokens > room:
-            raise CannotRestore(
-                f"With it the conversation would have about {tokens:,} tokens, and there is room for {round(room):,}. "
-                "Nothing was changed."
-            )
+        refuse_too_much(tokens, room)
         history.restore(chosen, restored)
         return self._sizes(before)
 
@@ -215,3 +206,21 @@ class Reducer:
         tokens = self._gauge.tokens(before)
         now = self._gauge.reduced(before, self._history.characters)
         return Sizes(prev_context_tokens=tokens, new_context_tokens=now)
+
+
+def chosen_reduction(identity: str | None, known: Sequence[str]) -> str:
+    """The reduction of that id, or the newest, among those that can be undone. Raises `CannotRestore`."""
+    if not known:
+        raise CannotRestore("Nothing was taken out of this conversation, so there is nothing to bring back.")
+    if identity is not None and identity not in known:
+        raise CannotRestore(f"There is no {identity!r} to undo. What can be undone: {', '.join(known)}.")
+    return identity or known[-1]
+
+
+def refuse_too_much(tokens: int, room: float) -> None:
+    """Raise `CannotRestore` if a conversation of so many tokens does not fit."""
+    if tokens > room:
+        raise CannotRestore(
+            f"With it the conversation would have about {tokens:,} tokens, and there is room for {round(room):,}. "
+            "Nothing was changed."
+        )

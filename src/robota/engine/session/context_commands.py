@@ -1,7 +1,7 @@
 """What clients can do about the context of the model: look at it, condense it, undo that, pin turns."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -28,6 +28,7 @@ from robota.protocol.events import CondensePreview, ContextUpdate
 
 ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
 
+NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
 NOTHING_TO_CONDENSE: Final = Refused(
     code="nothing_to_condense", message="There is not enough of the conversation yet that is not pinned."
@@ -35,7 +36,7 @@ NOTHING_TO_CONDENSE: Final = Refused(
 
 
 class ContextCommands:
-    """Commands about the context of the task that runs now."""
+    """Commands about the context of the task that runs now, or that waits to be taken up."""
 
     def __init__(
         self,
@@ -43,40 +44,40 @@ class ContextCommands:
         asks: AskTable,
         journal: Journal,
         bus: EventBus,
-        no_task: Callable[[], Refused],
+        open_task: Callable[[], Awaitable[Task | Refused]],
     ) -> None:
-        """`no_task` says why there is none to do something about."""
+        """`open_task` gives the task to do something about, or says why there is none."""
         self._runner = runner
         self._asks = asks
         self._journal = journal
         self._bus = bus
-        self._no_task = no_task
+        self._open_task = open_task
 
     async def obey(self, command: ContextCommand) -> Receipt:
         """Do it, or refuse and change nothing."""
         match command:
             case ContextRequest():
-                return self._tell(self.update())
+                return self._tell(await self.update())
             case CondensePreviewRequest():
-                return self._tell(self.preview())
+                return self._tell(await self.preview())
             case CondenseContext():
                 return await self._condense(command)
             case RestoreContext():
                 return await self._restore(command)
             case PinTurn():
-                return self._pin(command)
+                return await self._pin(command)
             case _:
                 assert_never(command)
 
-    def update(self) -> ContextUpdate | Refused:
+    async def update(self) -> ContextUpdate | Refused:
         """What fills the model's window, thing by thing; refused without a task."""
-        task = self._runner.current
-        return self._no_task() if task is None else task.context_update()
+        task = await self._open_task()
+        return task if isinstance(task, Refused) else task.context_update()
 
-    def preview(self) -> CondensePreview | Refused:
+    async def preview(self) -> CondensePreview | Refused:
         """What would become of the conversation if it were condensed now."""
-        task = self._runner.current
-        return self._no_task() if task is None else task.condense_preview() or NOTHING_TO_CONDENSE
+        task = await self._open_task()
+        return task if isinstance(task, Refused) else task.condense_preview() or NOTHING_TO_CONDENSE
 
     def _tell(self, event: ContextUpdate | CondensePreview | Refused) -> Receipt:
         if isinstance(event, Refused):
@@ -86,9 +87,12 @@ class ContextCommands:
 
     async def _condense(self, command: CondenseContext) -> Receipt:
         """A task that only waits to be talked to condenses now and waits on; any other does before its next request."""
-        task, pending = self._runner.current, self._asks.newest
-        if task is None or await self._runner.has_ended():
-            return self._no_task()
+        task = await self._open_task()
+        if isinstance(task, Refused):
+            return task
+        if await self._runner.has_ended():
+            return NO_TASK
+        pending = self._asks.newest
         if self._is_answering(task):
             return ANSWERING
         if pending is not None and pending.takes_commands:
@@ -99,9 +103,9 @@ class ContextCommands:
 
     async def _restore(self, command: RestoreContext) -> Receipt:
         """The log has what was hidden. While it is read, the task may go on, so that is looked at after it."""
-        task = self._runner.current
-        if task is None:
-            return self._no_task()
+        task = await self._open_task()
+        if isinstance(task, Refused):
+            return task
         try:
             recorded = await asyncio.to_thread(recorded_turns, self._journal.path, task.runtime.task_id)
             if self._is_answering(task):
@@ -111,10 +115,10 @@ class ContextCommands:
             return Refused(code="cannot_restore", message=str(refusal))
         return Accepted()
 
-    def _pin(self, command: PinTurn) -> Receipt:
-        task = self._runner.current
-        if task is None:
-            return self._no_task()
+    async def _pin(self, command: PinTurn) -> Receipt:
+        task = await self._open_task()
+        if isinstance(task, Refused):
+            return task
         history = task.runtime.history
         shown = {piece.number for piece in history.pieces if piece.reduction is None}
         if command.is_pinned and command.turn not in shown:

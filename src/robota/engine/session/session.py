@@ -394,8 +394,12 @@ class Session:
     def _no_such_mode(self) -> Refused:
         return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes.roles)}.")
 
-    def _no_open_task(self) -> Refused:
-        return NO_TASK if self._runner.paused is None else PAUSED
+    async def _open_task(self) -> Task | Refused:
+        """The task whose conversation can be looked into: the one that runs, or the one that waits to be taken up."""
+        paused = self._runner.paused
+        if paused is not None and self._runner.current is None:
+            return self._tasks.opened(self._options, paused) if await self.gather_tools() else PAUSED
+        return self._runner.current or NO_TASK
 
     async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
         mode = command.permission_mode
@@ -429,7 +433,7 @@ class Session:
         # Most sessions end before anybody asks about it.
         from robota.engine.session.context_commands import ContextCommands
 
-        return ContextCommands(self._runner, self._asks, self._journal, self._bus, self._no_open_task)
+        return ContextCommands(self._runner, self._asks, self._journal, self._bus, self._open_task)
 
     async def _obey_about_context(self, command: "ContextCommand") -> Receipt:
         return await self.context.obey(command)

@@ -79,9 +79,17 @@ class TaskFactory:
         return runtime
 
     def reopened(self, options: Options, paused: "PausedTask") -> Task:
-        """A paused task with its conversation."""
+        """A paused task that goes on."""
+        task = self.opened(options, paused)
+        task.runtime.mode, task.runtime.permission_mode = options.mode, options.permission_mode
+        self._journal.write(TaskRecord(task_id=paused.task.task_id, mode=options.mode))
+        return task
+
+    def opened(self, options: Options, paused: "PausedTask") -> Task:
+        """A paused task with its conversation, which nobody has decided about yet. It is made once."""
+        if paused.opened is not None:
+            return paused.opened
         left, call_format = paused.task, _call_format(options)
-        self._journal.write(TaskRecord(task_id=left.task_id, mode=options.mode))
         history = History(left.task_id, self._journal, call_format, left.open_conversation(), left.results)
         runtime = msgspec.structs.replace(
             paused.runtime, history=history, mode=options.mode, permission_mode=options.permission_mode
@@ -89,6 +97,7 @@ class TaskFactory:
         task = Task(runtime, call_format, self._delegate)
         task.todos = left.todos
         task.context.recall(left.context_tokens)
+        paused.opened = task
         return task
 
     def _rows_of(self, known: "ReplayedTask") -> Rows:

@@ -33,7 +33,10 @@ class ResumeDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PausedTask:
-    """A task as its log tells it, until the person decides whether it goes on. `runtime` has no history yet."""
+    """A task as its log tells it, until the person decides whether it goes on. `runtime` has no history yet.
+
+    `opened` is the task with its conversation, once somebody wants to look into it.
+    """
 
     def __init__(
         self, runtime: TaskRuntime, task: ReplayedTask, left_ms: int, subtask_ask: Message | None = None
@@ -41,6 +44,7 @@ class PausedTask:
         """`left_ms` is when the last thing happened in it; `subtask_ask` is what a subtask of it was left asking."""
         self.runtime = runtime
         self.task = task
+        self.opened: Task | None = None
         self._left_ms = left_ms
         self._subtask_ask = subtask_ask
         self._waiting = task.waiting_ask
