@@ -68,3 +68,12 @@ def server_prompts(servers: "McpServers | None") -> "PromptService | None":
     from robota.extensions.mcp.server_prompts import ServerPrompts
 
     return ServerPrompts(servers)
+
+
+def resource_tool_of(servers: "McpServers | None", name: str) -> str | None:
+    """The tool that reads the resources of the server of this name; None if no such server has any."""
+    if servers is None or all(each.server.name != name or not each.has_resources for each in servers.usable):
+        return None
+    from robota.extensions.mcp.resource_tool import resource_tool_name
+
+    return resource_tool_name(name)

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.extensions import configured_servers, server_prompts, session_plugins
+from robota.app.extensions import configured_servers, resource_tool_of, server_prompts, session_plugins
 from robota.app.hooks import hooks_of_session
 from robota.app.intents import session_intents
 from robota.app.knowledge.instructions import session_instructions
@@ -215,6 +216,7 @@ def _mentions(choices: Choices, new: NewSession, processes: LocalProcesses, env:
             checks=choices.settings.values.checks,
             context_window=choices.model.info.context_window,
             env=env,
+            resource_tool=partial(resource_tool_of, choices.servers),
         )
         return await expand_mentions(place, prompt, files, call)
 

@@ -45,15 +45,30 @@ class SessionTools:
     def is_complete(self) -> bool:
         return self._servers is None
 
-    async def gather(self, tell: Callable[[Notice], None]) -> Sequence[Notice]:
+    async def gather(self, context_window: int, tell: Callable[[Notice], None]) -> Sequence[Notice]:
         if self._servers is None:
             return ()
         gathered = await self._servers.gather(by_name(self.all), tell)
-        self.all = (*self.all, *gathered.tools)
-        self.specs = (*self.specs, *_specs(gathered.tools))
+        described, notices = _described(gathered.tools, context_window)
+        self.all = (*self.all, *gathered.tools, *(tool for tool in described if tool not in gathered.tools))
+        self.specs = (*self.specs, *_specs(described))
         self.servers = gathered.servers
         self._servers = None
-        return gathered.notices
+        return (*gathered.notices, *notices)
+
+
+def _described(tools: Sequence[AnyTool], context_window: int) -> tuple[Sequence[AnyTool], tuple[Notice, ...]]:
+    """The tools that the model is told of: all of these, or those that find them."""
+    from robota.extensions.mcp.deferred_tools import deferring_tools, fill_too_much, tokens_of
+
+    specs = _specs(tools)
+    if not fill_too_much(specs, context_window):
+        return tools, ()
+    told = (
+        f"The {len(specs)} tools of the MCP servers would take about {tokens_of(specs):,} tokens of the context "
+        "window, more than a tenth of it. The model searches for them instead of being told of each."
+    )
+    return deferring_tools(specs), (Notice(level="info", text=told),)
 
 
 def _specs(tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:

@@ -33,9 +33,10 @@ class ToolService(Protocol):
         """Whether nobody is left who would bring more tools."""
         ...
 
-    async def gather(self, tell: Callable[[Notice], None]) -> Sequence[Notice]:
+    async def gather(self, context_window: int, tell: Callable[[Notice], None]) -> Sequence[Notice]:
         """Start whoever brings more tools and add these. Returns what the person should know of them.
 
+        The model is told of each, or how to search for them if all together would fill too much of its window.
         `tell` is called while somebody has to wait. Cancelled, it can be called again.
         """
         ...

@@ -230,13 +230,21 @@ class ToolContext(Protocol):
 P = TypeVar("P", bound=msgspec.Struct)
 
 
+class RedirectedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The call that another one stands for."""
+
+    name: str
+    input: dict[str, Any]
+
+
 class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     """One tool. `name` is the id a model calls, `label` the name on screen and in rules.
 
     `prepare` works a call out and changes nothing; the result's `run` does it, with the same context. `editable` is the
     parameter that a person may change before approving. `title` makes the line that names a call on screen, from its
     arguments. Where `params` cannot say what a call takes, `schema` does, and `read` makes the parameters from the
-    arguments, or raises `msgspec.ValidationError`.
+    arguments, or raises `msgspec.ValidationError`. A tool with `redirect` is never run: its calls stand for those of
+    other tools, which pass every stage as what they are.
     """
 
     name: str
@@ -256,6 +264,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     narrowed: Callable[[P], frozenset[Effect]] | None = None
     schema: dict[str, Any] | None = None
     read: Callable[[dict[str, Any]], P] | None = None
+    redirect: Callable[[P], RedirectedCall] | None = None
 
     def decode(self, arguments: Mapping[str, Any]) -> P:
         """The parameters of a call, or `BadArguments` with a text for the model."""

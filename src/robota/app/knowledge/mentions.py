@@ -1,7 +1,7 @@
 """What the `@` words of prompts name in a session. Loaded with the first prompt that has one."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -41,6 +41,7 @@ class MentionPlace(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...]  # of the settings
     context_window: int
     env: Mapping[str, str]
+    resource_tool: Callable[[str], str | None]  # by the name of an MCP server
 
 
 async def expand_mentions(place: MentionPlace, prompt: str, files: Files, call: CallTool) -> MentionedText:
@@ -50,6 +51,7 @@ async def expand_mentions(place: MentionPlace, prompt: str, files: Files, call: 
         list_files=list_files.TOOL.name,
         shell=SHELL_TOOL,
         web_fetch=web_fetch.TOOL.name,
+        resource=place.resource_tool,
     )
     # A token is some four characters; half of the window is left for the rest of the task.
     characters = min(MOST_CHARACTERS, 2 * place.context_window)

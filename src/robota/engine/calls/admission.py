@@ -156,6 +156,17 @@ class Admission:
     def tool(self, name: str) -> AnyTool | None:
         return self._tools.get(name)
 
+    def meant(self, call: ToolCall) -> ToolCall:
+        """The call itself, or the one that it stands for; one that cannot be read is found out later."""
+        tool = self._tools.get(call.name)
+        if tool is None or tool.redirect is None or call.problem is not None:
+            return call
+        try:
+            other = tool.redirect(tool.decode(call.input))
+        except BadArguments:
+            return call
+        return msgspec.structs.replace(call, name=other.name, input=other.input)
+
     async def admit(self, call: ToolCall, *, remark: str = "") -> Admitted:
         """`remark` is told to the person if they have to be asked."""
         tool, params = self._read(call)

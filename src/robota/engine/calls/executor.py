@@ -81,6 +81,7 @@ class ToolExecutor:
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
         done: list[Executed] = []
+        calls = [self._admission.meant(call) for call in calls]
         self._keeps_each = len(calls) > 1
         for group in self._groups(calls):
             closed = next((executed.closes_reply for executed in done if executed.closes_reply), None)

@@ -294,7 +294,8 @@ class Session:
         if self._services.tools.is_complete:
             return True
         async with self._gathering:
-            self._gatherer = asyncio.create_task(self._services.tools.gather(self._bus.emit))
+            window = self._services.model.info.context_window
+            self._gatherer = asyncio.create_task(self._services.tools.gather(window, self._bus.emit))
             try:
                 await asyncio.wait([self._gatherer])
             finally:

@@ -14,6 +14,7 @@ from robota.extensions.mcp.definitions import Server
 from robota.extensions.mcp.mcp_tool import mcp_tool
 from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, ToolChange, changes
 from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool, tool_name
+from robota.extensions.mcp.resource_tool import resource_tool
 from robota.protocol.events import McpServerState, McpServerStatus, Notice
 from robota.text.visible import single_line
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
@@ -190,6 +191,10 @@ class McpServers:
                 names.add(name)
             except UnusableTool as problem:
                 notices.append(_left_out(server, remote, str(problem)))
+        reader = resource_tool(report.connection) if report.connection.has_resources else None
+        if reader is not None and reader.name not in names:
+            tools.append(reader)
+            names.add(reader.name)
         return notices
 
 

@@ -21,6 +21,7 @@ from robota.knowledge.mentions.parsing import (
     PathMention,
     ProblemsMention,
     PromptText,
+    ResourceMention,
     SessionMention,
     TerminalMention,
     UrlMention,
@@ -53,6 +54,7 @@ class MentionTools(msgspec.Struct, frozen=True, kw_only=True):
     list_files: str
     shell: str
     web_fetch: str
+    resource: Callable[[str], str | None]  # reads the resources of the MCP server of this name, if there is one
 
 
 class LookAt(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,6 +158,9 @@ class MentionExpander:
                 )
             case UrlMention(url=url):
                 return LookAt(tool=self._tools.web_fetch, arguments={"url": url})
+            case ResourceMention(server=server, uri=uri):
+                reader = self._tools.resource(server)
+                return self._wanted_path(mention.written[1:], None) if reader is None else _read_resource(reader, uri)
             case ProblemsMention() | TerminalMention() | SessionMention():
                 return mention
             case never:
@@ -222,6 +227,10 @@ class MentionExpander:
         note = f"{len(mentions):,} more @ words were not looked at (at most {MOST_INSERTED} are inserted)."
         self._blocks.append(f"[{note}]")
         self._notices.append(note)
+
+
+def _read_resource(tool: str, uri: str) -> LookAt:
+    return LookAt(tool=tool, arguments={"uri": uri})
 
 
 def _has_failed(result: ToolResult) -> bool:

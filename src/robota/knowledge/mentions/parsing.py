@@ -25,6 +25,8 @@ _PATH_AND_RANGE: Final = re.compile(rf"(?P<path>.+?){_RANGE.pattern}")
 _ESCAPED: Final = re.compile(r"\\(.)")
 # A commit is told from a word by a digit.
 _COMMIT: Final = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
+# A URI behind the name of a server: two colons tell it from a path with lines.
+_RESOURCE: Final = re.compile(r"(?P<server>[A-Za-z0-9][A-Za-z0-9_-]{0,31}):(?P<uri>[A-Za-z][A-Za-z0-9+.-]+:.+)")
 _PUNCTUATION: Final = frozenset(".,;:!?'\"…。，、；：！？")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 
@@ -104,6 +106,14 @@ class TerminalMention(msgspec.Struct, frozen=True, kw_only=True):
     written: str
 
 
+class ResourceMention(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be a resource of an MCP server."""
+
+    written: str
+    server: str
+    uri: str
+
+
 class SessionMention(msgspec.Struct, frozen=True, kw_only=True):
     """Another session, by its id, the beginning of that, or its name."""
 
@@ -111,7 +121,16 @@ class SessionMention(msgspec.Struct, frozen=True, kw_only=True):
     wanted: str
 
 
-Mention = PathMention | GitMention | CommitMention | UrlMention | ProblemsMention | TerminalMention | SessionMention
+Mention = (
+    PathMention
+    | GitMention
+    | CommitMention
+    | UrlMention
+    | ResourceMention
+    | ProblemsMention
+    | TerminalMention
+    | SessionMention
+)
 Piece = PromptText | Mention
 
 
@@ -166,6 +185,8 @@ def _word(word: str) -> Mention | None:
         return SessionMention(written=written, wanted=word.removeprefix(SESSION))
     if word.lower().startswith(("https://", "http://")):
         return UrlMention(written=written, url=word)
+    if resource := _RESOURCE.fullmatch(word):
+        return ResourceMention(written=written, server=resource["server"], uri=resource["uri"])
     return CommitMention(written=written, commit=word) if _COMMIT.match(word) else None
 
 

@@ -1,0 +1,60 @@
+"""The tool that lists and reads the resources of a server, for the model and for mentions like `@docs:file:///a`."""
+
+from typing import Final
+
+import msgspec
+
+from robota.contracts.tool import AnyTool, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
+from robota.extensions.mcp.connection import McpConnection, ServerFailed
+from robota.extensions.mcp.mcp_tool import EFFECTS
+from robota.extensions.mcp.remote_tool import tool_name
+from robota.text.visible import single_line, visible
+
+RESOURCE_TOOL: Final = "read_mcp_resource"
+LONGEST_URI: Final = 2000
+DESCRIPTION: Final = (
+    "Reads a resource of the MCP server {server}: text that it offers by a URI. Without a URI it lists what there is."
+)
+
+
+class ReadResource(msgspec.Struct, frozen=True, kw_only=True):
+    """The URI of what is to be read; empty to list what there is."""
+
+    uri: str = ""
+
+
+def resource_tool(connection: McpConnection) -> AnyTool:
+    """The tool for the resources of a server, judged like every other tool of that server."""
+    server = connection.server.name
+    name, description = resource_tool_name(server), DESCRIPTION.format(server=server)
+
+    async def run(params: ReadResource) -> ToolResult:
+        try:
+            if params.uri:
+                return await connection.read_resource(params.uri)
+            listed = await connection.resources()
+        except ServerFailed as failure:
+            return ToolResult(content=f"The MCP server {server} failed: {failure}.", is_error=True)
+        lines = (f"{single_line(each.uri, LONGEST_URI)}  {single_line(each.name)}" for each in listed)
+        return ToolResult(content="\n".join(lines) or "It lists no resources.")
+
+    async def prepare(params: ReadResource, context: ToolContext) -> Prepared:
+        asked = {"type": "access_mcp_resource", "serverName": server, "uri": visible(params.uri)}
+        preview = Preview(ask="use_mcp_server", text=msgspec.json.encode(asked).decode())
+        return Prepared(preview=preview, run=lambda: run(params))
+
+    return Tool(
+        name=name,
+        label=name,
+        group=ToolGroup.MCP,
+        params=ReadResource,
+        description=lambda: description,
+        effects=EFFECTS,
+        touches=lambda params: Touches(),
+        prepare=prepare,
+    )
+
+
+def resource_tool_name(server: str) -> str:
+    """The name of the tool for the resources of a server."""
+    return tool_name(server, RESOURCE_TOOL)
