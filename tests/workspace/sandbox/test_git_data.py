@@ -122,6 +122,43 @@ def test_a_stash_list_of_several_and_a_merge_with_a_conflict_go_on_in_the_next_c
     assert place.git("log", "-1", "--format=%p").split(" ")[1]
 
 
+def test_a_bisection_goes_on_in_the_next_command(place: Place) -> None:
+    for number in range(4):
+        place.inside(f'echo {number} >> a.txt; git commit -qam "it\'s {number}"')
+    started = place.inside('git bisect start --term-new=broken --term-old=fine HEAD HEAD~4 -- a.txt "it\'s!"')
+    for code, output, left_out in (started, place.inside("git bisect fine"), place.inside("git bisect broken")):
+        assert (code, left_out) == (0, ()), output
+    assert "# first broken commit" in place.git("bisect", "log")
+    assert place.inside("git bisect reset")[2] == () and place.git("branch", "--show-current") == "main\n"
+
+
+# Until 2.30 `git bisect` was a script of the shell, which evaluates these.
+BISECTIONS = [
+    ("BISECT_NAMES", b" 'a'; touch /tmp/evil\n"),
+    ("BISECT_NAMES", b" $(touch /tmp/evil)\n"),
+    ("BISECT_NAMES", b" 'a'\\''b'$(touch evil)\n"),
+    ("BISECT_LOG", b"git bisect start 'HEAD'; touch /tmp/evil\n"),
+    ("BISECT_LOG", b"# fine\ntouch /tmp/evil\n"),
+    ("BISECT_LOG", b"git bisect `touch evil`\n"),
+    ("BISECT_START", b"--orphan\n"),
+    ("BISECT_TERMS", b"good\n$(touch evil)\n"),
+    ("BISECT_EXPECTED_REV", b"--all\n"),
+    ("ORIG_HEAD", b"ref: refs/../../x\n"),
+    ("MERGE_HEAD", b"--exec=touch evil\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "data"), BISECTIONS)
+def test_a_file_of_git_with_words_that_git_does_not_write_there_is_not_taken_over(
+    place: Place, name: str, data: bytes
+) -> None:
+    (place.root / "data").write_bytes(data)
+    _, _, left_out = place.inside(f"git bisect start -q; cp data .git/{name}; git status")
+    assert any(name in each for each in left_out)
+    taken = place.root / ".git" / name
+    assert not taken.exists() or taken.read_bytes() != data
+
+
 ATTACKS = (
     "echo '[core] fsmonitor = ./evil' >> .git/config",
     "git config core.fsmonitor ./evil",

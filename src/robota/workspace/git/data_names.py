@@ -37,6 +37,25 @@ OBJECT_ID: Final = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: refs/(?!.*\.\.)[^\x00-\x20]+)\n")
 PACKED_LINE: Final = rb"#[^\n]*|" + OBJECT_ID + rb" refs/[^\x00-\x20]+|\^" + OBJECT_ID
 PACKED_FILE: Final = re.compile(rb"(?:(?:" + PACKED_LINE + rb")\n)*")
+COMMITS: Final = re.compile(rb"(?:" + OBJECT_ID + rb"\n?)*")
+# A word as git quotes it for a shell: until 2.30 `git bisect` was a script, and evaluates what stands in these files.
+QUOTED: Final = rb"'(?:[^'\n]|'\\['!]')*'"
+BISECT_LINE: Final = rb"#[^\n]*|git bisect [A-Za-z0-9._-]+(?: (?:" + QUOTED + rb"|[0-9a-f]+))*"
+CONTENTS: Final = {
+    HEAD: HEAD_FILE,
+    PACKED_REFS: PACKED_FILE,
+    **dict.fromkeys(
+        "ORIG_HEAD MERGE_HEAD MERGE_AUTOSTASH AUTO_MERGE CHERRY_PICK_HEAD REVERT_HEAD BISECT_HEAD "
+        "BISECT_EXPECTED_REV".split(),
+        COMMITS,
+    ),
+    "BISECT_NAMES": re.compile(rb"(?: " + QUOTED + rb")*\n?"),
+    "BISECT_LOG": re.compile(rb"(?:(?:" + BISECT_LINE + rb")\n)*"),
+    "BISECT_START": re.compile(rb"[^\x00-\x20-][^\x00-\x20]*\n?"),
+    "BISECT_TERMS": re.compile(rb"(?:[A-Za-z0-9][A-Za-z0-9._-]*\n)*"),
+    "BISECT_ANCESTORS_OK": re.compile(rb"\s*"),
+    "BISECT_FIRST_PARENT": re.compile(rb"\s*"),
+}
 
 
 # What git itself would not call a ref; a name that begins with a dash would be taken for an option.
@@ -50,10 +69,9 @@ def problem_with(name: str, data: bytes) -> str | None:
         return f"{name!r} is no name of a branch or tag"
     if name == INDEX:
         return _problem_with_index(data)
-    is_ref = name == HEAD or name.startswith(f"{REFS}/")
-    pattern = PACKED_FILE if name == PACKED_REFS else HEAD_FILE if is_ref else None
+    pattern = HEAD_FILE if name.startswith(f"{REFS}/") else CONTENTS.get(name)
     if pattern is not None and pattern.fullmatch(data) is None:
-        return f"{name} does not name a commit or a branch"
+        return f"{name} does not hold what git writes there"
     return None
 
 
