@@ -17,6 +17,7 @@ from benchmarks.search import search
 from benchmarks.sessions import sessions
 from benchmarks.startup import one_shot, version
 from benchmarks.streaming import chunks, dialects
+from benchmarks.terminal import terminal
 from benchmarks.turn_files import turn_files
 from benchmarks.turns import overhead, scripted
 
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "questions": questions,
     "search": search,
     "completion": completion,
+    "terminal": terminal,
     "sessions": sessions,
     "turn-files": turn_files,
     "checkpoints": checkpoints,

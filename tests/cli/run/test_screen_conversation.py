@@ -57,6 +57,19 @@ def test_what_is_typed_ahead_answers_nothing(robota: Robota) -> None:
     assert file.read_text().endswith("return a - b\n")
 
 
+def test_a_paste_answers_nothing(robota: Robota) -> None:
+    file = calc(robota)
+    script(robota, {"calls": [EDIT]}, {"text": "Done."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("fix it\r")
+        terminal.sees("y yes")
+        terminal.press("\x1b[200~y\x1b[201~")
+        terminal.sees("> y")
+        terminal.sees("Tab answers this")
+    assert file.read_text().endswith("return a - b\n")
+
+
 def test_enter_alone_approves_nothing_but_a_chosen_row_does(robota: Robota) -> None:
     file = calc(robota)
     script(robota, {"calls": [EDIT]}, {"text": "Done."})

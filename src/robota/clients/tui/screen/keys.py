@@ -118,10 +118,11 @@ def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     bindings.add("c-o", filter=in_input)(lambda event: keyboard.show_transcript())
     bindings.add("?", filter=in_input & is_empty)(lambda event: keyboard.show_keys())
     bindings.add("c-d", filter=in_input & is_empty)(lambda event: keyboard.end_of_input())
-    bindings.add(Keys.BracketedPaste, filter=in_input)(lambda event: keyboard.paste(event.data))
 
 
 def _bind_always(bindings: KeyBindings, keyboard: Keyboard) -> None:
+    # A paste is text, whatever is open: it never answers a question.
+    bindings.add(Keys.BracketedPaste, eager=True)(lambda event: keyboard.paste(event.data))
     bindings.add("c-c")(lambda event: keyboard.interrupt())
     bindings.add("s-tab")(lambda event: keyboard.next_permission_mode())
     bindings.add("c-z")(lambda event: keyboard.suspend())

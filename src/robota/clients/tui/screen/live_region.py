@@ -3,17 +3,18 @@
 What is finished is printed above the region and belongs to the terminal from then on.
 """
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout import (
     BufferControl,
@@ -57,8 +58,7 @@ class LiveRegion:
         self._regions = regions
         self._theme = theme
         self._printed: list[str] = []
-        self._above: list[str] = []  # the rows of the picture that is being drawn
-        self._below: list[str] = []
+        self._above, self._below, self._edges = ParsedRows(), ParsedRows(), ParsedRows()
         self.output = PictureOutput(sys.stdout)
         self.input = Buffer(multiline=True)
         self._application: Application[None] = Application(
@@ -86,12 +86,29 @@ class LiveRegion:
     @property
     def room(self) -> int:
         """The rows that are left above the input."""
-        around = len(self._below) + min(self._input_rows(), self._most_input_rows()) + (2 if self._has_edges() else 0)
+        around = (
+            len(self._below.rows) + min(self._input_rows(), self._most_input_rows()) + (2 if self._has_edges() else 0)
+        )
         return max(0, self.height - around)
 
     async def run(self, begin: Callable[[], None]) -> None:
-        """Read keys and draw until `leave`; `begin` is called when it can draw."""
-        await self._application.run_async(pre_run=begin, handle_sigint=False)
+        """Read keys and draw until `leave`; `begin` is called when it can draw. What fails in between is raised."""
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(self._failed_in_loop)
+        try:
+            await self._application.run_async(pre_run=begin, handle_sigint=False, set_exception_handler=False)
+        finally:
+            loop.set_exception_handler(before)
+
+    def _failed_in_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A key or a picture that fails must not leave a person in front of a dead screen."""
+        error = context.get("exception")
+        if "handle" not in context or not isinstance(error, Exception):
+            loop.default_exception_handler(context)
+        elif self._application.is_running and not self._application.is_done:
+            self.output.release()
+            self._application.exit(exception=error)
 
     def leave(self) -> None:
         """Take the region off the screen and end."""
@@ -126,8 +143,9 @@ class LiveRegion:
         """Hold everything until the picture is complete; print what is finished, take back what is not needed."""
         self.output.hold()
         size = self.output.get_size()
-        self._below = self._regions.rows_below()[-max(1, size.rows - 2) :]
-        self._above = self._regions.rows_above(self.room)
+        self._below.take(self._regions.rows_below()[-max(1, size.rows - 2) :])
+        self._above.take(self._regions.rows_above(self.room))
+        self._edges.take([self._top_edge(), self._edge(size.columns)])
         renderer = self._application.renderer
         last = renderer.last_rendered_screen
         wanted = self._application.layout.container.preferred_height(size.columns, size.rows).preferred
@@ -146,8 +164,8 @@ class LiveRegion:
 
     def _container(self) -> HSplit:
         has_edges = Condition(self._has_edges)
-        top = Window(FormattedTextControl(self._top_edge), height=1)
-        bottom = Window(FormattedTextControl(lambda: self._edge(self.width)), height=1)
+        top = Window(FormattedTextControl(lambda: self._edges.row(0)), height=1)
+        bottom = Window(FormattedTextControl(lambda: self._edges.row(1)), height=1)
         text = Window(
             BufferControl(self.input),
             height=lambda: Dimension(min=1, max=self._most_input_rows()),
@@ -157,11 +175,11 @@ class LiveRegion:
         )
         return HSplit(
             [
-                _rows_window(lambda: self._above),
+                _rows_window(self._above),
                 ConditionalContainer(top, has_edges),
                 text,
                 ConditionalContainer(bottom, has_edges),
-                _rows_window(lambda: self._below),
+                _rows_window(self._below),
             ],
             align=VerticalAlign.TOP,
         )
@@ -176,26 +194,50 @@ class LiveRegion:
         room = max(1, self.width - SIGN_WIDTH)
         return sum(columns_of(line) // room + 1 for line in self.input.document.lines[: MOST_INPUT_ROWS + 1])
 
-    def _edge(self, columns: int) -> AnyFormattedText:
-        return ANSI(self._theme.paint("─" * columns, Role.DIM))
+    def _edge(self, columns: int) -> str:
+        return self._theme.paint("─" * columns, Role.DIM)
 
     def _line_prefix(self, line_number: int, wrap_count: int) -> AnyFormattedText:
         is_first = line_number == 0 and wrap_count == 0
         return ANSI(self._theme.paint(self._regions.sign(), Role.ACTIVE)) if is_first else " " * SIGN_WIDTH
 
-    def _top_edge(self) -> AnyFormattedText:
+    def _top_edge(self) -> str:
         """The upper edge of the input, with the name of the session at its right."""
         name = cut_columns(safe(self._regions.frame_title()), max(0, self.width - 8))
         if not name:
             return self._edge(self.width)
         left = self.width - columns_of(name) - 5
         pieces = (("─" * left, Role.DIM), (f" {name} ", Role.NAME), ("───", Role.DIM))
-        return ANSI("".join(self._theme.paint(text, role) for text, role in pieces))
+        return "".join(self._theme.paint(text, role) for text, role in pieces)
 
 
-def _rows_window(rows: Callable[[], list[str]]) -> Window:
+class ParsedRows:
+    """Rows as prompt_toolkit wants them. Taking them apart is slow, so it is done once, not for every key."""
+
+    def __init__(self) -> None:
+        self.rows: list[str] = []
+        self._parsed: dict[str, StyleAndTextTuples] = {}
+
+    def take(self, rows: list[str]) -> None:
+        """Show these rows from now on."""
+        self.rows = rows
+        self._parsed = {row: self._parsed.get(row) or to_formatted_text(ANSI(row)) for row in rows}
+
+    def row(self, place: int) -> StyleAndTextTuples:
+        """One of them."""
+        return self._parsed[self.rows[place]] if place < len(self.rows) else []
+
+    def text(self) -> StyleAndTextTuples:
+        """All of them."""
+        pieces: StyleAndTextTuples = []
+        for place, row in enumerate(self.rows):
+            pieces += [("", "\n"), *self._parsed[row]] if place else self._parsed[row]
+        return pieces
+
+
+def _rows_window(rows: ParsedRows) -> Window:
     return Window(
-        FormattedTextControl(lambda: ANSI("\n".join(rows()))),
-        height=lambda: Dimension.exact(len(rows())),
+        FormattedTextControl(rows.text),
+        height=lambda: Dimension.exact(len(rows.rows)),
         wrap_lines=False,
     )
