@@ -64,7 +64,7 @@ def test_what_is_no_order_changes_nothing(robota: Robota) -> None:
         done = robota("-p", f"/plugin {order}")
         assert done.code == 2 and "Nothing was changed" in done.stderr
     missing = robota("-p", "/plugin show nothing")
-    assert missing.code != 0 and "no plugin nothing is installed" in missing.stderr
+    assert missing.code != 0 and "No plugin nothing is installed" in missing.stderr
 
 
 def test_servers_and_hooks_of_a_plugin_are_named_as_its_own(robota: Robota, tmp_path: Path) -> None:

@@ -79,6 +79,11 @@ PLANTS = {
         line="import robota.extensions.mcp.servers",
         contract="MCP: servers know connections, connections know what a server is",
     ),
+    "a manifest that installs": Plant(
+        file="extensions/plugins/manifest.py",
+        line="import robota.extensions.plugins.installer",
+        contract="Plugins: installing knows fetching, fetching knows what files say",
+    ),
     "a rule that decides": Plant(
         file="policy/rules/planted.py",
         line="def f() -> None:\n    import robota.policy.decide",

@@ -158,7 +158,7 @@ def test_a_path_of_a_marketplace_that_is_a_link_leads_nowhere(robota: Robota, tm
     for address in (market.as_uri(), str(market)):
         assert robota("plugin", "marketplace", "add", address).code == 0
         refused = robota("plugin", "install", "lint@team", "--yes")
-        assert refused.code == 1 and "there is no directory elsewhere" in refused.stderr
+        assert refused.code == 1 and "here is no directory elsewhere" in refused.stderr
         robota("plugin", "marketplace", "remove", "team")
 
 

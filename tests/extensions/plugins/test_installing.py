@@ -191,13 +191,13 @@ def test_one_name_in_two_marketplaces_has_to_be_said(robota: Robota, market: Pat
 def test_a_marketplace_cannot_become_another_one(robota: Robota, market: Path, tmp_path: Path) -> None:
     installed(robota, market)
     second = robota("plugin", "marketplace", "add", str(marketplace(tmp_path / "second", name="team")))
-    assert second.code == 1 and "there is a marketplace team already" in second.stderr
+    assert second.code == 1 and "There is a marketplace team already" in second.stderr
     listing = json.loads((market / ".claude-plugin/marketplace.json").read_text())
     write_files(market, {".claude-plugin/marketplace.json": {**listing, "name": "official"}})
     commit(market)
     for order in (("marketplace", "update", "team"), ("update", "lint", "--yes")):
         refused = robota("plugin", *order)
-        assert refused.code == 1 and "calls itself official and not team" in refused.stderr
+        assert refused.code == 1 and "calls itself official and not team" in refused.stdout + refused.stderr
     assert "enabled" in robota("plugin", "list").stdout
 
 
@@ -237,3 +237,16 @@ def test_state_that_cannot_be_read_uses_nothing_and_is_left_alone(robota: Robota
     done = write_a_file(robota)
     assert done.code == 0 and not has_run(robota) and "cannot be read" in done.stderr
     assert robota("plugin", "list").code == 1 and state.read_text() == "{broken"
+
+
+def test_one_that_cannot_be_updated_does_not_hold_up_the_others(robota: Robota, market: Path, tmp_path: Path) -> None:
+    robota(
+        "plugin", "install", str(plugin(tmp_path / "gone", **{".claude-plugin/plugin.json": {"name": "gone"}})), "--yes"
+    )
+    installed(robota, market)
+    gone.rename(tmp_path / "moved")
+    write_files(market / "plugins/lint", {"commands/greet.md": "Greet."})
+    commit(market)
+    done = robota("plugin", "update", "--yes")
+    assert done.code == 1 and "gone@local: There is no directory" in done.stdout
+    assert "lint@team is updated" in done.stdout

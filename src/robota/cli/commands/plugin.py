@@ -13,7 +13,7 @@ from robota.cli.output import print_json
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.commands.plugins.desk import Agree, PluginDesk
 from robota.commands.plugins.orders import PluginOrder, order_of_words
-from robota.commands.plugins.reply import PluginReply, Proposal
+from robota.commands.plugins.reply import PluginReply, Proposal, refusal
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.settings.load import load_settings
@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
         desk = PluginDesk(settings, root, os.environ, _agreement(options))
         reply = asyncio.run(desk.carry_out(_order(options)))
     except (InvalidPlugin, ConfigError, OSError) as error:
-        print(f"robota: {str(error).removesuffix('.')}. Nothing was changed.", file=sys.stderr)
+        print(f"robota: {refusal(error)}", file=sys.stderr)
         return REFUSED
     return _answer(reply, options)
 
@@ -50,7 +50,7 @@ def _answer(reply: PluginReply, options: argparse.Namespace) -> int:
     if reply.waits_for and not options.json and not at_terminal():
         digest = reply.waits_for[0].digest[:DIGEST_TYPED]
         print(f"robota: Nobody is there to answer. To agree to exactly this: --agree {digest}", file=sys.stderr)
-    return REFUSED if reply.waits_for else DONE
+    return REFUSED if reply.waits_for or not reply.is_done else DONE
 
 
 def _agreement(options: argparse.Namespace) -> Agree:

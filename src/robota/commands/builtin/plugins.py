@@ -52,6 +52,7 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
             return SessionWanted(session_id=host.options.session_id)
         from robota.commands.plugins.desk import PluginDesk
         from robota.commands.plugins.orders import parse_order
+        from robota.commands.plugins.reply import refusal
         from robota.extensions.plugins.manifest import InvalidPlugin
 
         typed = parse_order(arguments)
@@ -65,7 +66,7 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
         try:
             reply = await desk.carry_out(typed.order)
         except (InvalidPlugin, ConfigError, OSError) as error:
-            return Refused(code="plugin", message=f"{error}. Nothing was changed.".replace("..", "."))
+            return Refused(code="plugin", message=refusal(error))
         return _choice(reply, arguments) if reply.waits_for else told(reply.text)
 
     yield SlashCommand(info=PLUGIN, run=plugin)

@@ -1,7 +1,7 @@
 """Carries out what is asked of plugins and marketplaces. Nothing is installed unless the person agrees to it."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -20,7 +20,7 @@ from robota.commands.plugins.orders import (
     UpdateMarketplace,
     UpdatePlugin,
 )
-from robota.commands.plugins.reply import PluginReply, Proposal
+from robota.commands.plugins.reply import PluginReply, Proposal, joined, refusal
 from robota.config.settings.layers import Layer
 from robota.config.settings.load import Settings
 from robota.config.trust.lock_file import AgreementKind, agreements, changed_parts
@@ -139,11 +139,22 @@ class PluginDesk:
         wanted = [each for each in self._wanted() if each not in installed]
         if not wanted:
             return PluginReply(text="This project wants no plugin that is not installed.", data=[])
-        return _joined([await self._install(each, scope) for each in wanted])
+        return joined([await self._one_of_several(each, self._install(each, scope)) for each in wanted], "")
 
     async def _update(self, name: str) -> PluginReply:
-        plugins = [self._installed(name)] if name else installed_for(self._store.read(), self._project)
-        return _joined([await self._update_one(plugin) for plugin in plugins])
+        if name:
+            return await self._update_one(self._installed(name))
+        plugins = installed_for(self._store.read(), self._project)
+        replies = [await self._one_of_several(each.id, self._update_one(each)) for each in plugins]
+        return joined(replies, "No plugin is installed.")
+
+    async def _one_of_several(self, name: str, doing: Awaitable[PluginReply]) -> PluginReply:
+        """One that fails is no reason to leave out the others."""
+        try:
+            return await doing
+        except InvalidPlugin as error:
+            text = f"{single_line(name)}: {refusal(error)}"
+            return PluginReply(text=text, data={"id": name, "error": str(error)}, is_done=False)
 
     async def _update_one(self, plugin: InstalledPlugin) -> PluginReply:
         async with self._installer.candidate(plugin.origin, plugin.name, plugin.project) as candidate:
@@ -225,11 +236,3 @@ def _proposed(candidate: PluginCandidate) -> str:
         lines.append("What is different from what you agreed to:")
         lines += differences(candidate.changes)
     return "\n".join(lines)
-
-
-def _joined(replies: list[PluginReply]) -> PluginReply:
-    return PluginReply(
-        text="\n".join(each.text for each in replies) or "No plugin is installed.",
-        data=[each.data for each in replies],
-        waits_for=tuple(proposal for each in replies for proposal in each.waits_for),
-    )

@@ -12,7 +12,7 @@ from robota.commands.plugins.orders import (
     RemoveMarketplace,
     UpdateMarketplace,
 )
-from robota.commands.plugins.reply import PluginReply
+from robota.commands.plugins.reply import PluginReply, joined, refusal
 from robota.config.settings.load import Settings
 from robota.extensions.plugins.installer import PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
@@ -86,11 +86,15 @@ class MarketplaceDesk:
 
     async def _update(self, name: str) -> PluginReply:
         wanted = [self._known(name)] if name else list(self._installer.marketplaces())
-        looked = [await self._installer.look_at_marketplace(each.place, each.name) for each in wanted]
-        lines = [f"{each.name} offers {len(each.offered)} plugins." for each in looked]
-        return PluginReply(
-            text="\n".join(lines) or "No marketplace is known.", data=[_as_json(each) for each in looked]
-        )
+        return joined([await self._update_one(each) for each in wanted], "No marketplace is known.")
+
+    async def _update_one(self, known: KnownMarketplace) -> PluginReply:
+        try:
+            looked = await self._installer.look_at_marketplace(known.place, known.name)
+        except InvalidPlugin as error:
+            text = f"{single_line(known.name)}: {refusal(error)}"
+            return PluginReply(text=text, data={"name": known.name, "error": str(error)}, is_done=False)
+        return PluginReply(text=f"{looked.name} offers {len(looked.offered)} plugins.", data=_as_json(looked))
 
     def _remove(self, name: str) -> PluginReply:
         removed = self._installer.remove_marketplace(self._known(name))
