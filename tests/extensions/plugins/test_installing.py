@@ -240,9 +240,8 @@ def test_state_that_cannot_be_read_uses_nothing_and_is_left_alone(robota: Robota
 
 
 def test_one_that_cannot_be_updated_does_not_hold_up_the_others(robota: Robota, market: Path, tmp_path: Path) -> None:
-    robota(
-        "plugin", "install", str(plugin(tmp_path / "gone", **{".claude-plugin/plugin.json": {"name": "gone"}})), "--yes"
-    )
+    gone = plugin(tmp_path / "gone", **{".claude-plugin/plugin.json": {"name": "gone"}})
+    robota("plugin", "install", str(gone), "--yes")
     installed(robota, market)
     gone.rename(tmp_path / "moved")
     write_files(market / "plugins/lint", {"commands/greet.md": "Greet."})
