@@ -39,8 +39,6 @@ def brings(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Ite
         kind = "skill" if skill.kind is SkillKind.SKILL else "command"
         allows = f" (allows itself {_text(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
         yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, DESCRIPTION)}{allows}"
-    for style in contents.output_styles:
-        yield f"  output style: {single_line(style.relative, 200)}"
     if paths := [single_line(path, 200) for path in contents.other_files]:
         yield f"  other files, which the above may run or read: {_listed(paths)}"
 
@@ -78,7 +76,6 @@ def as_json(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> di
         "skills": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.SKILL],
         "commands": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.COMMAND],
         "otherFiles": contents.other_files,
-        "outputStyles": [style.relative for style in contents.output_styles],
         "unused": contents.unused,
         "problems": contents.problems,
     }

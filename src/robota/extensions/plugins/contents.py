@@ -22,6 +22,7 @@ SERVER_FILE: Final = ".mcp.json"
 # What other agents find in a plugin and Robota does not use.
 UNUSED: Final = (
     ("agents", "agents"),
+    ("output-styles", "output styles"),
     ("workflows", "workflows"),
     ("themes", "themes"),
     ("monitors", "monitors"),
@@ -67,7 +68,6 @@ class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
     manifest: PluginManifest
     skills: tuple[ComponentFile, ...] = ()
     commands: tuple[ComponentFile, ...] = ()
-    output_styles: tuple[ComponentFile, ...] = ()
     hooks: tuple[PluginHook, ...] = ()
     servers: dict[str, Any] = {}
     other_files: tuple[str, ...] = ()
@@ -102,19 +102,17 @@ class _Reader:
         manifest = self._manifest
         skills = tuple(self._skills(("skills", *manifest.skills)))
         commands = tuple(self._files(("commands",) if manifest.commands is None else manifest.commands))
-        styles = ("output-styles",) if manifest.output_styles is None else manifest.output_styles
         contents = PluginContents(
             manifest=manifest,
             skills=skills,
             commands=tuple(each for each in commands if each.relative.endswith(COMMAND_ENDINGS)),
-            output_styles=tuple(each for each in self._files(styles) if each.relative.endswith(".md")),
             hooks=tuple(self._hooks()),
             servers=self._servers(),
             unused=tuple(what for path, what in UNUSED if self._has(path)),
         )
-        if not (contents.skills or contents.commands or contents.hooks or contents.servers or contents.output_styles):
+        if not (contents.skills or contents.commands or contents.hooks or contents.servers):
             self._problems.append("it brings nothing that Robota uses")
-        parts = (*contents.skills, *contents.commands, *contents.output_styles)
+        parts = (*contents.skills, *contents.commands)
         known = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in parts)}
         return msgspec.structs.replace(
             contents,
