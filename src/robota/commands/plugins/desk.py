@@ -101,16 +101,18 @@ class PluginDesk:
         return PluginReply(text="\n".join(lines) or "No plugin is installed. robota plugin install NAME", data=data)
 
     def _state(self, plugin: InstalledPlugin) -> str:
-        if not plugin.is_enabled:
-            return "disabled"
-        if self._settings.values.enabled_plugins.get(plugin.id) is False:
-            return "switched off by the settings"
-        first = next(each for each in installed_for(self._store.read(), self._project) if each.name == plugin.name)
+        if self._is_off(plugin):
+            return "switched off by the settings" if plugin.is_enabled else "disabled"
+        others = (each for each in installed_for(self._store.read(), self._project) if each.name == plugin.name)
+        first = next(each for each in others if not self._is_off(each))
         if first.key != plugin.key:
             return f"hidden by the {first.scope} one of this name"
         agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
         seen = snapshot_of_tree(self._store.files_of(plugin)).digest
         return "enabled" if agreement and agreement.digest == seen == plugin.digest else "changed: not used"
+
+    def _is_off(self, plugin: InstalledPlugin) -> bool:
+        return not plugin.is_enabled or self._settings.values.enabled_plugins.get(plugin.id) is False
 
     def _show(self, plugin: InstalledPlugin) -> PluginReply:
         root = self._store.files_of(plugin)
