@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from robota.intents.trace_file import TraceFile, history_of
 from robota.intents.trace_record import FIRST, VENDOR, TracedChange, TraceOrigin, changed_between, content_hash
+from robota.protocol.events import Notice
 from tests.engine.stage import Stage, call, play
 from tests.intents.project import SELECT, intents, results, told, traced, turns, write
 
@@ -114,6 +115,35 @@ def test_a_change_that_a_person_let_through_says_so(workspace: Path) -> None:
 
     play(workspace, turns(SELECT, write("other.py")), story, permission_mode="bypassPermissions")
     assert [record["metadata"][VENDOR]["approval"] for record in traced(workspace)] == ["user"]
+
+
+def test_what_a_command_changed_is_traced_and_what_the_intent_does_not_own_is_told(workspace: Path) -> None:
+    """I16, I17."""
+    intents(workspace)
+    (workspace / "src/auth").mkdir(parents=True)
+    (workspace / "src/auth/a.py").write_text("one\ntwo\n")
+    (workspace / "gone.txt").write_text("x")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+        told = [notice.text for notice in stage.events_of(Notice)]
+        assert any("does not own: gone.txt, other.txt. /rewind" in text for text in told), told
+
+    command = "sed -i s/two/2/ src/auth/a.py; echo x > other.txt; rm gone.txt"
+    play(workspace, turns(SELECT, call("execute_command", command=command)), story, permission_mode="default")
+    by_path = {record["files"][0]["path"]: record for record in traced(workspace)}
+    assert {path: record["metadata"][VENDOR]["op"] for path, record in by_path.items()} == {
+        "src/auth/a.py": "edit",
+        "other.txt": "create",
+        "gone.txt": "delete",
+    }
+    assert [by_path[path]["metadata"][VENDOR]["in_scope"] for path in ("src/auth/a.py", "other.txt")] == [True, False]
+    lines = by_path["src/auth/a.py"]["files"][0]["conversations"][0]["ranges"][0]
+    assert (lines["start_line"], lines["end_line"], lines["content_hash"]) == (2, 2, content_hash(b"2\n"))
+    assert by_path["gone.txt"]["files"][0]["conversations"][0]["ranges"] == []
 
 
 def test_the_model_is_told_what_was_done_for_its_intent_before(workspace: Path) -> None:

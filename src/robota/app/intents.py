@@ -1,20 +1,27 @@
 """The intent layer of a session, where the workspace has intents or the settings want one."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
 from robota.contracts.hook import SessionHooks
 from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Decision, Subject
+from robota.engine.calls.call_checkpoints import CallCheckpoints
 from robota.engine.runtime.options import Options
 from robota.log.chain.writer import SessionLog
 from robota.policy.decide import SessionPolicy
 from robota.protocol.permission_mode import PermissionMode
+
+if TYPE_CHECKING:
+    from robota.intents.trace_writer import ChangedByCall
 
 
 class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +38,13 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def session_intents(
-    settings: Settings, root: Path, options: Options, log: SessionLog, policy: SessionPolicy, env: Mapping[str, str]
+    settings: Settings,
+    root: Path,
+    options: Options,
+    log: SessionLog,
+    policy: SessionPolicy,
+    checkpoints: CallCheckpoints | None,
+    env: Mapping[str, str],
 ) -> SessionIntents:
     """Nothing, unless the workspace has a file of intents or the person wants one everywhere."""
     required = settings.values.require_intent
@@ -51,7 +64,7 @@ def session_intents(
     guard = ScopeGuard(selection, _looks_only(policy))
     trace = TraceFile(root, lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"), user_directory(env))
     session = TracedSession(id=options.session_id, log_url=log.path.as_uri(), model=options.model)
-    writer = TraceWriter(selection, guard, trace, session)
+    writer = TraceWriter(selection, guard, trace, session, _changed_by(settings, root, checkpoints, env))
     return SessionIntents(
         tools=(select_tool(selection, trace),), hooks=SessionHooks(before=(guard, writer), after=(writer,))
     )
@@ -67,3 +80,26 @@ def _looks_only(policy: SessionPolicy) -> Callable[[AnyTool, Touches], bool]:
         return policy.judge(subject, PermissionMode.PLAN, ()).decision is Decision.ALLOW
 
     return looks_only
+
+
+def _changed_by(
+    settings: Settings, root: Path, checkpoints: CallCheckpoints | None, env: Mapping[str, str]
+) -> "ChangedByCall":
+    """What a call changed: the workspace now against the checkpoint from before it."""
+    from robota.intents.intent_files import DIRECTORY
+    from robota.intents.trace_writer import ChangedFile
+
+    def compare(before: str) -> list[ChangedFile]:
+        with checkpoint_store(settings.values.checkpoints, root, env).opened() as store:
+            now = store.capture()
+            return [
+                ChangedFile(path=change.path, before=store.content(change.before), after=store.content(change.after))
+                for change in store.changes(store.completed(before), store.completed(now.id))
+                if not change.path.startswith(f"{DIRECTORY}/")
+            ]
+
+    async def changed_by(call_id: str) -> Sequence[ChangedFile] | None:
+        before = None if checkpoints is None else checkpoints.before_calls.get(call_id)
+        return None if before is None else await asyncio.to_thread(compare, before)
+
+    return changed_by

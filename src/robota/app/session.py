@@ -231,7 +231,8 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         new.log.limit_outputs(settings.values.kept_output_bytes)
     hooks, hook_notices = hooks_of_session(settings, choices.plugins, options, new.log, choices.policy)
     processes = _processes(settings, sandbox)
-    intents = session_intents(settings, choices.root, options, new.log, choices.policy, env)
+    checkpoints = session_checkpoints(settings.values.checkpoints, choices.root, env, new.log)
+    intents = session_intents(settings, choices.root, options, new.log, choices.policy, checkpoints, env)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
     knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables)
     place = MemoryPlace(root=choices.root, kept_in=choices.kept_in)
@@ -244,7 +245,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         policy=choices.policy,
         modes=choices.modes,
         hooks=intents.around(hooks),
-        checkpoint=session_checkpoints(settings.values.checkpoints, choices.root, env, new.log),
+        checkpoint=checkpoints,
         mentions=_mentions(choices, new, processes, env),
         rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
         files=_files(choices, user_directory(env)),

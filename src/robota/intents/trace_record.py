@@ -39,6 +39,7 @@ class TraceOrigin(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     intent_id: str
     approval: str  # in_scope or user
+    is_in_scope: bool = True
 
 
 class TraceLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +74,7 @@ def trace_record(id: str, timestamp: str, change: TracedChange, origin: TraceOri
                 "before_hash": change.before_hash,
                 "after_hash": change.after_hash,
                 "approval": origin.approval,
+                "in_scope": origin.is_in_scope,
                 "number": link.number,
                 "prev_record_hash": link.previous,
             }

@@ -47,6 +47,8 @@ class CallCheckpoints:
         self._commands: dict[str, None] = {}
         self._told: set[str] = set()
         self._has_changes = False
+        # The workspace as each call found it.
+        self.before_calls: dict[str, str] = {}
 
     @asynccontextmanager
     async def around_change(
@@ -84,6 +86,8 @@ class CallCheckpoints:
         except Exception as error:  # noqa: BLE001 - a call must not fail because it cannot be taken back
             self._tell_once(tell, f"No checkpoint was saved, so changes cannot be taken back: {error}.")
             return
+        if call is not None:
+            self.before_calls[call.id] = saved.id
         with suppress(LogError):
             self._log.append(
                 CheckpointRecord(

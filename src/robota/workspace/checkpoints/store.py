@@ -328,6 +328,10 @@ class OpenStore:
             if then.mode_of(path, is_executable=is_executable) != now.mode_of(path, is_executable=is_executable):
                 yield CheckpointChange(path=path, before=file, after=file)
 
+    def content(self, file: CheckpointFile | None) -> bytes | None:
+        """The bytes of a file in a checkpoint; None where there is none."""
+        return None if file is None else self._object("blob", file.content)
+
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
         """See `CheckpointStore.diff`."""
         for each in (before, after):
