@@ -22,9 +22,14 @@ CALL_ID: Final = "call_1"
 
 
 async def call_once(options: Options, services: SessionServices, tool: str, arguments: dict[str, Any]) -> Executed:
+    """Run the only call of a session, which may overwrite a file that nobody has read."""
+    _know_what_is_there(services, tool, arguments)
+    return await run_call(options, services, tool, arguments)
+
+
+async def run_call(options: Options, services: SessionServices, tool: str, arguments: dict[str, Any]) -> Executed:
     """Run one call as a task of its own. Nobody is asked: `options.attended` should be false."""
     runtime = _runtime(options, services)
-    _know_what_is_there(services, tool, arguments)
     call = ToolCall(id=CALL_ID, name=tool, input=arguments)
     runtime.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=tool, input=arguments),)))
     outcome = "interrupted"

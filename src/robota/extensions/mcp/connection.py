@@ -17,6 +17,7 @@ from robota.extensions.mcp.definitions import HttpServer, Server, StdioServer
 from robota.extensions.mcp.elicitation import AskPerson
 from robota.extensions.mcp.remote_prompt import RemotePrompt
 from robota.extensions.mcp.remote_tool import RemoteTool
+from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
 from robota.workspace.problems import CommandNotStarted
@@ -45,22 +46,26 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     sees_images: bool
 
 
+class ServerPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where servers run: the directory they start in, those they may work in, what they do not get, who signed in."""
+
+    cwd: Path
+    sign_ins: SignInStore
+    withheld: WithheldVariables = NOTHING_NAMED
+    roots: tuple[Path, ...] = ()
+
+
 class McpConnection:
     """A server and our line to it. `open` first, `close` in the end, also if `open` failed."""
 
-    def __init__(
-        self, server: Server, cwd: Path, withheld: WithheldVariables = NOTHING_NAMED, roots: tuple[Path, ...] = ()
-    ) -> None:
-        """`roots` are the directories that the server is told it may work in."""
+    def __init__(self, server: Server, place: ServerPlace) -> None:
         self.server = server
         self.prompts: tuple[RemotePrompt, ...] = ()
         self.has_resources = False
-        self._cwd = cwd
-        self._roots = roots
+        self._place = place
         self._caller: Caller | None = None  # while a call runs; there is one at a time
         self._limit: asyncio.Timeout | None = None
         self._asking: asyncio.Task[str | None] | None = None
-        self._withheld = withheld
         self._process: LineProcess | None = None
         self._session: RemoteSession | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -175,7 +180,7 @@ class McpConnection:
         if isinstance(self.server, StdioServer):
             try:
                 argv = [self.server.command, *self.server.args]
-                self._process = LineProcess(argv, self._cwd, self.server.env, self._withheld)
+                self._process = LineProcess(argv, self._place.cwd, self.server.env, self._place.withheld)
             except CommandNotStarted as problem:
                 raise ServerFailed(str(problem)) from problem
 
@@ -207,7 +212,7 @@ class McpConnection:
     async def _converse(self, *, the_old_way: bool = False) -> None:
         from robota.extensions.mcp.sdk import UNUSABLE_LIST, ClientSide, RemoteSession
 
-        side = ClientSide(roots=self._roots, ask=self._ask_person)
+        side = ClientSide(roots=self._place.roots, ask=self._ask_person)
         async with RemoteSession(self._transport(), self.server.name, side, the_old_way=the_old_way) as session:
             tools = await session.tools()
             with suppress(*UNUSABLE_LIST):
@@ -219,10 +224,10 @@ class McpConnection:
             await self._closing.wait()
 
     def _transport(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
-        from robota.extensions.mcp.sdk import over_http, over_lines
+        from robota.extensions.mcp.sdk import over_http_as_kept, over_lines
 
         if isinstance(self.server, HttpServer):
-            return over_http(self.server)
+            return over_http_as_kept(self.server, self._place.sign_ins)
         assert self._process is not None
         return over_lines(self._process, self._note_nonsense)
 
@@ -245,8 +250,12 @@ class McpConnection:
         return self._ended or None
 
     async def _explained(self, error: BaseException) -> str:
+        from robota.extensions.mcp.sdk import is_not_signed_in
+
         if self._process is None or not self._process.is_silent:
             cause = _innermost(error)
+            if is_not_signed_in(cause):
+                return f"{cause}. Do that with: robota mcp login {self.server.name}"
             return (visible(str(cause)) or type(cause).__name__)[:LONGEST_ERROR]
         self._ended = await self._process.how_it_ended()
         self._closing.set()

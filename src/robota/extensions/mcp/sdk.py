@@ -11,15 +11,19 @@ import mcp_types
 import msgspec
 from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, IncomingMessage
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from pydantic import FileUrl, TypeAdapter, ValidationError
 
 from robota.extensions.mcp.definitions import HttpServer
 from robota.extensions.mcp.elicitation import AskPerson, filled_in, is_agreed_to, page_question
-from robota.extensions.mcp.http_client import http_client
+from robota.extensions.mcp.http_client import NotSignedIn, http_client
 from robota.extensions.mcp.remote_prompt import MOST_PROMPTS, PromptParameter, RemotePrompt
 from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool
+from robota.extensions.mcp.sign_in import Browser, kept_sign_in, new_sign_in
+from robota.extensions.mcp.sign_in_store import SignInStore
+from robota.protocol.asks.ask import ElicitationAsk
 from robota.version import VERSION
 from robota.workspace.process.line_process import LONGEST_LINE, LineProcess
 
@@ -222,15 +226,38 @@ async def over_lines(process: LineProcess, on_nonsense: Callable[[bytes], None])
 
 
 @asynccontextmanager
-async def over_http(server: HttpServer) -> AsyncIterator[Streams]:
+async def over_http(server: HttpServer, auth: OAuthClientProvider | None = None) -> AsyncIterator[Streams]:
     """Streams to a server that is reached by its URL."""
     async with (
-        http_client(server.headers, LONGEST_LINE) as client,
+        http_client(server.headers, LONGEST_LINE, auth) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=LONGEST_LINE) as streams,
     ):
         yield streams
 
 
+def over_http_as_kept(server: HttpServer, sign_ins: SignInStore) -> AbstractAsyncContextManager[Streams]:
+    """The same with the sign-in that is kept, unless the entry itself says who we are."""
+    says_who = any(name.lower() == "authorization" for name in server.headers)
+    return over_http(server, None if says_who else kept_sign_in(server.name, server.url, sign_ins))
+
+
+async def sign_in_by(server: HttpServer, sign_ins: SignInStore, browser: Browser) -> int:
+    """Let a person sign in, and see that it works; returns how many tools the server has."""
+
+    async def nobody(asked: ElicitationAsk) -> str | None:
+        return None
+
+    transport = over_http(server, new_sign_in(server.url, sign_ins, browser))
+    side = ClientSide(roots=(), ask=nobody)
+    async with RemoteSession(transport, server.name, side, the_old_way=False) as session:
+        return len(await session.tools())
+
+
 def is_cut_off(error: Exception) -> bool:
     """Whether the line is broken, and the other side did not merely answer with an error."""
     return isinstance(error, MCPError) and error.code == mcp_types.CONNECTION_CLOSED
+
+
+def is_not_signed_in(error: BaseException) -> bool:
+    """Whether the server wants a sign-in that there is not."""
+    return isinstance(error, NotSignedIn)

@@ -9,12 +9,13 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
-from robota.extensions.mcp.connection import McpConnection, ServerFailed
+from robota.extensions.mcp.connection import McpConnection, ServerFailed, ServerPlace
 from robota.extensions.mcp.definitions import Server
 from robota.extensions.mcp.mcp_tool import mcp_tool
 from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, ToolChange, changes
 from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool, tool_name
 from robota.extensions.mcp.resource_tool import resource_tool
+from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.events import McpServerState, McpServerStatus, Notice
 from robota.text.visible import single_line
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
@@ -75,10 +76,10 @@ class McpServers:
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
         """`withheld` says which variables of our environment they do not get."""
-        self._withheld = withheld
+        roots = () if cwd == Path(cwd.anchor) else (cwd,)
+        self._place = ServerPlace(cwd=cwd, sign_ins=SignInStore(env), withheld=withheld, roots=roots)
         self.pins = pins
         self._servers = servers
-        self._cwd = cwd
         self._limit_s = _start_limit_s(env)
         self._connections: list[McpConnection] = []
         self._not_ready: set[str] = set()
@@ -121,8 +122,7 @@ class McpServers:
         """Start all, or only one, and look at them. Nothing is pinned."""
         await self.close()
         wanted = [server for server in self._servers if only is None or server.name == only]
-        roots = () if self._cwd == Path(self._cwd.anchor) else (self._cwd,)
-        self._connections += [McpConnection(server, self._cwd, self._withheld, roots) for server in wanted]
+        self._connections += [McpConnection(server, self._place) for server in wanted]
         self._not_ready = {server.name for server in wanted}
         return tuple(await asyncio.gather(*map(self._inspect_one, self._connections)))
 

@@ -7,8 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from robota.cli.arguments import PERMISSION_MODES
 from robota.cli.command_parser import CommandParser
 from robota.config.errors import ConfigError
+from robota.log.errors import LogError
 
 EXIT_CONFIGURATION: Final = 3
 SCOPES: Final = ("user", "project", "local")
@@ -27,6 +29,9 @@ MODULES: Final = {
     "get": "entries",
     "remove": "entries",
     "import": "importing",
+    "login": "signing_in",
+    "logout": "signing_in",
+    "serve": "serving",
 }
 
 
@@ -39,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         options.root = _workspace(options.cwd)
         code: int = module.run(options)
-    except ConfigError as error:
+    except (ConfigError, LogError) as error:
         print(f"robota: {error}", file=sys.stderr)
         return EXIT_CONFIGURATION
     return code
@@ -71,6 +76,10 @@ def _parser() -> CommandParser:
     _add_json(action("get", "show the entry of a server and where it stands"))
     _add_scope(action("remove", "take a server out of the configuration"), default=None)
     _add_import(action("import", "take over servers of another agent", server=False))
+    login = action("login", "sign in to a server elsewhere")
+    login.add_argument("--no-browser", action="store_true", help="only print the address")
+    action("logout", "forget the sign-in to a server")
+    _add_serve(action("serve", "let another program use the tools of Robota, over stdin and stdout", server=False))
     return parser
 
 
@@ -93,6 +102,12 @@ def _add_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="ENTRY", help=f"the whole entry as a JSON object: {ENTRY_FIELDS}")
     parser.add_argument("--replace", action="store_true", help="replace an entry that is there already")
     parser.add_argument("url", nargs="?", metavar="URL | COMMAND ARGS …", help="where it runs, or what to start")
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="|".join(PERMISSION_MODES))
+    for name in ("allowed", "disallowed"):
+        parser.add_argument(f"--{name}-tools", action="append", default=[], metavar="RULES")
 
 
 def _without_command(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:

@@ -1,0 +1,115 @@
+"""`robota mcp login` and `logout`: sign in to a server in a browser, which comes back to a port on this machine."""
+
+import argparse
+import asyncio
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, urlsplit
+
+from robota.config.errors import ConfigError
+from robota.config.settings.load import load_settings
+from robota.extensions.mcp.configured_servers import configured
+from robota.extensions.mcp.definitions import HttpServer
+from robota.extensions.mcp.sign_in_store import SignInStore
+from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from mcp.shared.auth import AuthorizationCodeResult
+
+EXIT_SUCCESS: Final = 0
+EXIT_FAILED: Final = 1
+LIMIT_S: Final = 600
+LONGEST_REQUEST: Final = 16 * 1024
+LONGEST_ADDRESS: Final = 8000
+DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
+PAGE: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n%s\n"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the action."""
+    server = _server(options.server, options.root)
+    store = SignInStore(os.environ)
+    if options.action == "logout":
+        told = "You are signed out of" if store.forget(server.url) else "You were not signed in to"
+        print(f"{told} {server.name}.")
+        return EXIT_SUCCESS
+    return asyncio.run(_login(server, store, opens_browser=not options.no_browser))
+
+
+def _server(name: str, root: Path) -> HttpServer:
+    servers = configured(load_settings(root, os.environ), os.environ).servers
+    found = next((server for server in servers if server.name == name), None)
+    if found is None:
+        known = ", ".join(server.name for server in servers) or "none"
+        raise ConfigError(f"There is no MCP server {single_line(name)!r} here. There are: {known}.")
+    if not isinstance(found, HttpServer):
+        raise ConfigError(f"{name} is a program on this machine; there is nothing to sign in to.")
+    return found
+
+
+async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool) -> int:
+    from robota.extensions.mcp.sdk import sign_in_by
+    from robota.extensions.mcp.sign_in import Browser
+
+    waiting = ReturnPort()
+    async with await asyncio.start_server(waiting.serve, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+
+        async def go_to(address: str) -> None:
+            print(f"Sign in at this address:\n{single_line(address, LONGEST_ADDRESS)}", flush=True)
+            if opens_browser and (sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))):
+                await asyncio.to_thread(webbrowser.open, address)
+
+        browser = Browser(redirect_to=f"http://127.0.0.1:{port}/callback", go_to=go_to, come_back=waiting.answer)
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                tools = await sign_in_by(server, store, browser)
+        except Exception as error:  # noqa: BLE001 - a border: what the other side does wrong has many shapes
+            store.forget(server.url)
+            print(f"robota: You are not signed in to {server.name}: {_innermost(error)}", file=sys.stderr)
+            return EXIT_FAILED
+    if store.of(server.url) is None:
+        print(f"{server.name} works without signing in. It has {tools} tools.")
+    else:
+        print(f"You are signed in to {server.name}. It has {tools} tools.")
+    return EXIT_SUCCESS
+
+
+class ReturnPort:
+    """Waits for the browser to come back with what the server gave it."""
+
+    def __init__(self) -> None:
+        self._query: asyncio.Future[dict[str, list[str]]] = asyncio.get_running_loop().create_future()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request of the browser; only that for `/callback` counts."""
+        try:
+            line = (await reader.readuntil(b"\n"))[:LONGEST_REQUEST].decode("ascii", "replace")
+            target = urlsplit(line.split(" ")[1] if line.count(" ") > 1 else "")
+            is_expected = target.path == "/callback" and not self._query.done()
+            if is_expected:
+                self._query.set_result(parse_qs(target.query))
+            writer.write(PAGE % (b"Done. You can close this page." if is_expected else b"Nothing is expected here."))
+            await writer.drain()
+        except (OSError, ValueError, asyncio.LimitOverrunError, asyncio.IncompleteReadError):
+            return  # somebody else knocked
+        finally:
+            writer.close()
+
+    async def answer(self) -> "AuthorizationCodeResult":
+        """The code that the server gave, or `ConfigError` with what it said instead."""
+        from mcp.shared.auth import AuthorizationCodeResult
+
+        query = {name: values[0] for name, values in (await self._query).items()}
+        if "code" not in query:
+            raise ConfigError(f"the server said {single_line(query.get('error', 'nothing'))}")
+        return AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
+
+
+def _innermost(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return single_line(str(error) or type(error).__name__, LONGEST_ADDRESS)

@@ -1,0 +1,48 @@
+"""Robota as an MCP server: its tools over standard input and output, until the client hangs up."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import mcp_types
+from mcp.server.lowlevel import Server as SdkServer
+from mcp.server.stdio import stdio_server
+
+from robota.contracts.tool import ToolResult
+from robota.providers.chunks import ToolSpec
+from robota.version import VERSION
+
+INSTRUCTIONS: Final = (
+    "The tools of Robota, a coding agent, in one workspace. Every call is judged by the rules of the person who "
+    "started it; what would have to be asked about is denied."
+)
+
+CallServedTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
+
+
+async def serve_tools(specs: Sequence[ToolSpec], call: CallServedTool) -> None:
+    """Answer requests of one client. Calls run one after the other; one that the client cancels is ended."""
+    one_at_a_time = asyncio.Lock()
+    tools = [mcp_types.Tool(name=each.name, description=each.description, input_schema=each.schema) for each in specs]
+
+    async def list_tools(context: Any, params: Any) -> mcp_types.ListToolsResult:
+        return mcp_types.ListToolsResult(tools=tools)
+
+    async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        async with one_at_a_time:
+            result = await call(params.name, params.arguments or {})
+        return _answer(result)
+
+    server = SdkServer(
+        "robota", version=VERSION, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def _answer(result: ToolResult) -> mcp_types.CallToolResult:
+    content: list[mcp_types.ContentBlock] = [mcp_types.TextContent(type="text", text=result.content)]
+    content += [
+        mcp_types.ImageContent(type="image", data=image.data, mime_type=image.media_type) for image in result.images
+    ]
+    return mcp_types.CallToolResult(content=content, is_error=result.is_error)

@@ -1,0 +1,132 @@
+"""Signing in to a server elsewhere: a browser goes there and comes back, tokens are kept privately and refreshed."""
+
+import json
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.cli.scripts import call, sessions
+from tests.extensions.mcp.setup import DONE, configure
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+
+SERVER = Path(__file__).with_name("oauth_server.py")
+SECRET = [{"calls": [call("mcp__far__secret")]}, DONE]
+ALLOW = ("--allowed-tools", "mcp__far")
+
+
+class FarServer:
+    """A server that wants a sign-in."""
+
+    def __init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        command = [sys.executable, str(SERVER), str(self.port)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        assert self.process.stderr is not None
+        while b"running on" not in self.process.stderr.readline():
+            assert self.process.poll() is None
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    @property
+    def entry(self) -> dict[str, str]:
+        return {"type": "http", "url": f"http://127.0.0.1:{self.port}/mcp"}
+
+
+@pytest.fixture
+def server() -> Iterator[FarServer]:
+    far = FarServer()
+    try:
+        yield far
+    finally:
+        far.process.kill()
+        far.process.wait()
+
+
+def sign_in(robota: Robota, browse: bool = True) -> tuple[int, str]:
+    """Run `robota mcp login`, and go where it says like a browser."""
+    command = [str(EXECUTABLE), "mcp", "login", "far", "--no-browser"]
+    environment = clean_environment(robota.home)
+    with subprocess.Popen(
+        command, cwd=robota.workspace, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as login:
+        assert login.stdout is not None
+        assert "Sign in at this address" in login.stdout.readline()
+        address = login.stdout.readline().strip()
+        if browse:
+            httpx2.get(address, follow_redirects=True)
+        else:
+            back = dict(httpx2.QueryParams(address.partition("?")[2]))["redirect_uri"]
+            httpx2.get(f"{back}?error=access_denied")
+        told = login.stdout.read()
+        return login.wait(), told
+
+
+def kept_files(robota: Robota) -> list[Path]:
+    return list((robota.home / ".robota/mcp-sign-in").glob("*.json"))
+
+
+def test_without_a_sign_in_it_is_said_how_to(robota: Robota, server: FarServer) -> None:
+    configure(robota, {"far": server.entry}, SECRET)
+    done = robota("-p", "go", *ALLOW)
+    assert "it wants you to sign in. Do that with: robota mcp login far" in done.stderr
+    assert kept_files(robota) == []
+
+
+def test_after_signing_in_the_tools_are_there_until_one_signs_out(robota: Robota, server: FarServer) -> None:
+    configure(robota, {"far": server.entry}, SECRET)
+    code, told = sign_in(robota)
+    assert code == 0, told
+    assert "You are signed in to far. It has 1 tools." in told
+    [kept] = kept_files(robota)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    done = robota("-p", "go", *ALLOW)
+    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    assert "the vault is open" in log, done.stderr
+    assert json.loads(kept.read_text())["tokens"]["access_token"] not in log + done.stdout + done.stderr
+    assert "signed out" in robota("mcp", "logout", "far").stdout and kept_files(robota) == []
+
+
+def test_a_token_that_expired_is_refreshed(robota: Robota, server: FarServer) -> None:
+    configure(robota, {"far": server.entry}, SECRET)
+    code, told = sign_in(robota)
+    assert code == 0, told
+    [kept] = kept_files(robota)
+    before = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**before, "expires_at": 1.0}))
+    done = robota("mcp", "test", "far")
+    assert done.code == 0, done.stderr + done.stdout
+    after = json.loads(kept.read_text())
+    assert after["tokens"]["refresh_token"] != before["tokens"]["refresh_token"]
+    assert after["expires_at"] > before["expires_at"] - 60
+
+
+def test_a_sign_in_that_the_server_forgot_is_said(robota: Robota, server: FarServer) -> None:
+    configure(robota, {"far": server.entry}, SECRET)
+    assert sign_in(robota)[0] == 0
+    [kept] = kept_files(robota)
+    before = json.loads(kept.read_text())
+    forged = {**before["tokens"], "access_token": "x", "refresh_token": "y"}
+    kept.write_text(json.dumps({**before, "tokens": forged, "expires_at": 1.0}))
+    done = robota("mcp", "test", "far")
+    assert done.code == 1
+    assert "your sign-in is not valid any more. Sign in again: robota mcp login far" in done.stdout
+
+
+def test_a_sign_in_that_is_refused_keeps_nothing(robota: Robota, server: FarServer) -> None:
+    configure(robota, {"far": server.entry}, SECRET)
+    code, told = sign_in(robota, browse=False)
+    assert code == 1 and "the server said access_denied" in told
+    assert kept_files(robota) == []
+
+
+def test_a_program_has_no_sign_in(robota: Robota) -> None:
+    configure(robota, {"local": {"command": "true"}}, [DONE])
+    assert "there is nothing to sign in to" in robota("mcp", "login", "local").stderr
