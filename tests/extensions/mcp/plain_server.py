@@ -2,7 +2,7 @@
 
 Its one argument is JSON: `tools` is a file with the list of its tools, read anew each time; `answer` the result of
 every call; `calls` a file to note calls in; `at_start` and `at_call` name something in `TRICKS` to do first; with
-`is_strict` it ends when it is asked something it does not know.
+`is_strict` it ends when it is asked something it does not know. `prompts` are its prompts, null if it never tells.
 """
 
 import json
@@ -121,7 +121,8 @@ def serve() -> None:
             os._exit(1)
         if "id" in REQUEST:
             answer = ANSWERS.get(REQUEST["method"], not_known)()
-            say({"id": REQUEST["id"], **answer})
+            if answer is not None:
+                say({"id": REQUEST["id"], **answer})
 
 
 def not_known() -> dict[str, Any]:
@@ -130,13 +131,17 @@ def not_known() -> dict[str, Any]:
 
 def greet() -> dict[str, Any]:
     info = {"name": "plain", "version": "1"}
-    capabilities = {"tools": {"listChanged": True}}
+    capabilities = {"tools": {"listChanged": True}, **({"prompts": {}} if "prompts" in OPTIONS else {})}
     version = REQUEST["params"]["protocolVersion"]
     return {"result": {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}}
 
 
 def list_tools() -> dict[str, Any]:
     return {"result": {"tools": json.loads(Path(OPTIONS["tools"]).read_text())}}
+
+
+def list_prompts() -> dict[str, Any] | None:
+    return None if OPTIONS["prompts"] is None else {"result": {"prompts": OPTIONS["prompts"]}}
 
 
 def call_tool() -> dict[str, Any]:
@@ -147,10 +152,11 @@ def call_tool() -> dict[str, Any]:
     return {"result": OPTIONS.get("answer", {"content": [{"type": "text", "text": "plain answer"}]})}
 
 
-ANSWERS: dict[str, Callable[[], dict[str, Any]]] = {
+ANSWERS: dict[str, Callable[[], dict[str, Any] | None]] = {
     "initialize": greet,
     "tools/list": list_tools,
     "tools/call": call_tool,
+    "prompts/list": list_prompts,
 }
 
 if __name__ == "__main__":

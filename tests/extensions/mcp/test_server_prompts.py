@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.extensions.mcp.remote_prompt import MissingArgument, PromptParameter, RemotePrompt, read_arguments_of
+from robota.extensions.mcp.remote_prompt import (
+    MOST_PROMPTS,
+    MissingArgument,
+    PromptParameter,
+    RemotePrompt,
+    read_arguments_of,
+)
 from tests.cli.scripts import sessions
-from tests.extensions.mcp.setup import DONE, PlainServer, configure, run_with, sdk_entry
+from tests.engine.stage import Stage
+from tests.extensions.mcp.setup import DONE, WRITE_NOTE, PlainServer, configure, play_story, sdk_entry
 from tests.harness.cli import Robota
 
 REVIEW = RemotePrompt(
@@ -41,9 +48,38 @@ def test_an_unknown_prompt_is_an_error(robota: Robota) -> None:
     )
 
 
-def test_a_server_without_prompts_is_used_for_its_tools(robota: Robota, tmp_path: Path) -> None:
-    done = run_with(robota, {"plain": PlainServer(tmp_path).entry()}, [DONE])
-    assert done.code == 0
+MANY = [{"name": f"p{number}", "description": "x" * 310} for number in range(300)]
+PROMPTS = {
+    "a list that never comes": None,
+    "nonsense": [{"name": 3}],
+    "no list": "prompts",
+    "too many": MANY,
+    "unseen characters": [{"name": "a\x1b[2J\u202eb", "description": "c\x1b[31md", "arguments": [{"name": "e\u200b"}]}],
+}
+
+
+@pytest.mark.parametrize("prompts", PROMPTS)
+def test_whatever_a_server_says_of_its_prompts_its_tools_work(robota: Robota, tmp_path: Path, prompts: str) -> None:
+    server = PlainServer(tmp_path)
+    configure(robota, {"plain": server.entry(prompts=PROMPTS[prompts])}, [WRITE_NOTE, DONE])
+    done = robota("-p", "go", "--allowed-tools", "mcp__plain")
+    assert done.code == 0 and server.was_called, done.stderr
+
+
+def test_prompts_are_offered_within_bounds_and_visibly(workspace: Path, tmp_path: Path) -> None:
+    hostile = PROMPTS["unseen characters"] or []
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        prompts = stage.opened.services.prompts
+        assert prompts is not None
+        first, *rest = prompts.commands()
+        assert first.name == "mcp__plain__a__2J_b" and "\x1b" not in first.description + first.argument_hint
+        assert len(rest) == MOST_PROMPTS - 1 and all(len(each.description) < 310 for each in rest)
+
+    entry = PlainServer(tmp_path).entry(prompts=[*hostile, *MANY])
+    play_story(workspace, {"plain": entry}, [DONE], story)
 
 
 @pytest.mark.parametrize(

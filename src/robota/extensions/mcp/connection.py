@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Answered = TypeVar("Answered")
 
 CLOSE_S: Final = 4.0
+PROMPTS_S: Final = 5.0  # a server that cannot list its prompts is used for its tools
 QUOTED: Final = 500
 LONGEST_ERROR: Final = 2000
 
@@ -215,8 +216,9 @@ class McpConnection:
         side = ClientSide(roots=self._place.roots, ask=self._ask_person)
         async with RemoteSession(self._transport(), self.server.name, side, the_old_way=the_old_way) as session:
             tools = await session.tools()
-            with suppress(*UNUSABLE_LIST):
-                self.prompts = await session.prompts()
+            with suppress(TimeoutError, *UNUSABLE_LIST):
+                async with asyncio.timeout(PROMPTS_S):
+                    self.prompts = await session.prompts()
             self.has_resources = session.has_resources
             self._session = session
             if not self._greeted.done():
