@@ -17,7 +17,7 @@ from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link
 LOG_NAME: Final = "log.jsonl"
 
 
-class LineSpan(msgspec.Struct, frozen=True, gc=False):
+class LineSpan(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Where lines stand in the file: the offset of the first byte, and the one behind the last."""
 
     start: int

@@ -18,7 +18,7 @@ from robota.protocol.message import Message
 ROWS_IN_PAGE: Final = 100
 
 
-class RowPage(msgspec.Struct, frozen=True, gc=False):
+class RowPage(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Rows that follow one another. Every record that tells of one of them stands in the `lines` of the log."""
 
     first_ts: int
