@@ -36,7 +36,7 @@ ASKED = """
     .gemrc pip.conf uv.toml rust-toolchain.toml .ripgreprc .curlrc .wgetrc .netrc conftest.py sitecustomize.py x.pth
     .venv/bin/python node_modules/.bin/eslint .github/workflows/ci.yml .gitlab-ci.yml .circleci Jenkinsfile
     .hg/hgrc .jj/repo/config.toml sub/AGENTS.md .git/rebase-merge/git-rebase-todo .git/info/attributes
-    .git/hooks/pre-commit
+    .git/hooks/pre-commit HEAD docs/HEAD docs/head
 """.split()
 
 

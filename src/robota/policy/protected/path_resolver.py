@@ -16,6 +16,7 @@ from robota.workspace.files.steering_names import STEERING_NAMES
 
 # Written to, these run code, change what an agent may do, or change what other tools do.
 STEERING: Final = tuple(name.pattern for name in STEERING_NAMES)
+HEAD_OF_REPOSITORY: Final = "HEAD"
 STEERING_DOTS: Final = tuple(pattern for pattern in STEERING if pattern.startswith("."))
 
 GLOB_SIGNS: Final = frozenset("*?[")
@@ -126,7 +127,7 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=REMEMBERED)
 def steering_pattern(place: str) -> str | None:
     """The pattern of the protected path that this one is or lies in."""
-    return _first_match(place, STEERING) or secret_pattern(place)
+    return _first_match(place, STEERING) or secret_pattern(place) or _head_of_repository(place)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -153,7 +154,13 @@ def hides_what_it_is(path: str, place: str) -> bool:
     """Whether a protected path is written in a way that hides it: `.GIT`, `.git.`, `a/../.git`."""
     if posixpath.normpath(path) != path or _loosely(place) != place:
         return True
-    return not any(_matches(place, pattern, ignore_case=False) for pattern in (*STEERING, *SECRETS))
+    is_named = any(_matches(place, pattern, ignore_case=False) for pattern in (*STEERING, *SECRETS))
+    return not is_named and _head_of_repository(place) is None
+
+
+def _head_of_repository(place: str) -> str | None:
+    """git takes any directory with such a file for a repository, and obeys the configuration that lies beside it."""
+    return HEAD_OF_REPOSITORY if posixpath.basename(place).casefold() == HEAD_OF_REPOSITORY.casefold() else None
 
 
 def _first_match(place: str, patterns: tuple[str, ...]) -> str | None:
