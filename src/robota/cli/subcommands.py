@@ -14,6 +14,7 @@ SUBCOMMANDS = {
         "robota.cli.commands.intents.trace",
         "whether the trace of what agents changed is as it was written",
     ),
+    "init": ("robota.cli.commands.init", "write a first AGENTS.md from a plain look at the project"),
     "instructions": ("robota.cli.commands.instructions", "show which instruction files the model is told, and why not"),
     "memory": ("robota.cli.commands.memory", "what is remembered between sessions: list, add, approve, forget, check"),
     "skills": ("robota.cli.commands.skills", "list, show, begin and check skills and prompt commands"),

@@ -6,6 +6,7 @@ from robota.commands.builtin.appearance import appearance_commands
 from robota.commands.builtin.context import context_commands
 from robota.commands.builtin.conversation import conversation_commands
 from robota.commands.builtin.extensions import extension_commands
+from robota.commands.builtin.init import init_commands
 from robota.commands.builtin.memory import memory_commands
 from robota.commands.builtin.models import model_commands
 from robota.commands.builtin.modes import mode_commands
@@ -40,6 +41,7 @@ class BuiltinCommands:
             *plugin_commands(host),
             *memory_commands(host),
             *appearance_commands(host),
+            *init_commands(session),
         )
 
     def commands(self) -> Iterable[SlashCommand]:

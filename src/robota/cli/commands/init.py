@@ -1,0 +1,104 @@
+"""`robota init`: a first AGENTS.md from a plain look at the project, without a model. Nothing is ever overwritten."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.cli.command_parser import CommandParser
+from robota.cli.output import print_json
+from robota.cli.questions import Cancelled, at_terminal, confirm
+from robota.config.errors import ConfigError
+from robota.config.launch_options import workspace_root
+from robota.knowledge.project.first_instructions import first_instructions, import_lines
+from robota.knowledge.project.scan import ProjectScan, scan_project
+from robota.text.visible import single_line
+
+DONE: Final = 0
+REFUSED: Final = 1
+CONFIGURATION: Final = 3
+NAME: Final = "AGENTS.md"
+WRITABLE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota init …`; the arguments begin after `init`."""
+    options = _parser().parse_args(argv)
+    try:
+        root = workspace_root(options.cwd)
+    except ConfigError as error:
+        print(f"robota: {error}", file=sys.stderr)
+        return CONFIGURATION
+    scan = scan_project(root)
+    path = root / NAME
+    if os.path.lexists(path) and not options.print:
+        return _tell_it_is_there(path, scan, options)
+    try:
+        text = first_instructions(scan, scan.other_agents if _takes_in(scan, options) else ())
+    except Cancelled:
+        print("Nothing was written.", file=sys.stderr)
+        return REFUSED
+    if options.print:
+        print(text, end="")
+        return DONE
+    return _write(path, text, scan, options)
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        prog="robota init",
+        description="Write a first AGENTS.md from a plain look at the project. /init in a conversation, or "
+        'robota -p "/init", lets the model write one.',
+    )
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
+    parser.add_argument("--print", action="store_true", help="print it instead of writing a file")
+    parser.add_argument(
+        "--take-in", action="store_true", help="import the instruction files of other agents, without asking"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON: what was found, and what was written")
+    return parser
+
+
+def _takes_in(scan: ProjectScan, options: argparse.Namespace) -> bool:
+    """Files of other agents are never taken in silently: a person, or an option, says so."""
+    if not scan.other_agents or options.take_in:
+        return bool(options.take_in)
+    if options.json or not at_terminal():
+        return False
+    print(f"There are instructions for other agents: {_named(scan.other_agents)}")
+    return confirm("Shall AGENTS.md take them in?", default=False)
+
+
+def _tell_it_is_there(path: Path, scan: ProjectScan, options: argparse.Namespace) -> int:
+    if options.json:
+        print_json({"written": None, "found": scan})
+        return REFUSED
+    print(f"robota: {path} is there and was left as it is.", file=sys.stderr)
+    if scan.other_agents:
+        print("To take in what other agents are told, add to it:", file=sys.stderr)
+        print(single_line(import_lines(scan.other_agents).replace("\n", "  "), 2000), file=sys.stderr)
+    print('To let the model improve it: robota -p "/init"', file=sys.stderr)
+    return REFUSED
+
+
+def _write(path: Path, text: str, scan: ProjectScan, options: argparse.Namespace) -> int:
+    try:
+        with os.fdopen(os.open(path, WRITABLE, 0o644), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+    except OSError as error:
+        print(f"robota: {path} cannot be written: {error.strerror}.", file=sys.stderr)
+        return REFUSED
+    if options.json:
+        print_json({"written": str(path), "found": scan})
+        return DONE
+    print(f"{path} was written. Say in it what an agent could not guess.")
+    left = [name for name in scan.other_agents if f"@{name}" not in text]
+    if left:
+        print(f"Not taken in: {_named(left)}. robota init --print --take-in shows how they would be.")
+    return DONE
+
+
+def _named(paths: Sequence[str]) -> str:
+    return single_line(", ".join(paths), 1000)
