@@ -100,6 +100,10 @@ class InstructionService(Protocol):
         """What the system prompt says of them in a task mode, the same each time; empty if there are none."""
         ...
 
+    def touched(self, task_id: str, mode: str, paths: Sequence[str]) -> str:
+        """What is to be followed for files that a call of the task touched, told once; empty if there is nothing."""
+        ...
+
 
 class Recollection(msgspec.Struct, frozen=True, kw_only=True):
     """What memory has to say to a prompt: to the model, and to the person."""

@@ -219,12 +219,12 @@ def test_long_runs_of_one_thing_take_no_time(tree: Tree, piece: str) -> None:
     run = piece * (60_000 // len(piece))
     for number, begins in enumerate(("<", "</", "paths:", "---\npaths:", "---\npaths:[", "---\npaths:\n-", "---\nx: ")):
         tree.write(f".claude/rules/{number}.md", f"{begins}{run}x")
-    session = SessionInstructions(tree.places, lambda _: False, lambda: True)
+    session = SessionInstructions(tree.places, tree.places.project[-1], lambda _: False, lambda: True)
     assert session.prompt_section("code")
 
 
 def test_a_session_is_told_the_same_in_a_mode_each_time(tree: Tree) -> None:
-    session = SessionInstructions(tree.places, lambda _: False, lambda: True)
+    session = SessionInstructions(tree.places, tree.places.project[-1], lambda _: False, lambda: True)
     tree.write("AGENTS.md", "First.")
     before = session.prompt_section("code")
     tree.write("AGENTS.md", "Second.")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ from robota.config.settings.load import Settings
 from robota.config.trust.decision import is_trusted_by_person
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from robota.contracts.knowledge import InstructionService
     from robota.knowledge.instructions.session_instructions import SessionInstructions
     from robota.policy.decide import SessionPolicy
 
@@ -20,24 +24,72 @@ INSTRUCTION_SIGNS = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.
 
 def session_instructions(
     settings: Settings, root: Path, env: Mapping[str, str], policy: "SessionPolicy"
-) -> "SessionInstructions | None":
-    """The instruction files of the person and of the project; None where there are none."""
-    home = known_home(env)
-    directories = () if settings.trust is None else project_directories(root, home)
-    files = (user_directory(env) / "AGENTS.md", *(() if home is None else (home / ".claude/CLAUDE.md",)))
-    rules = (user_directory(env) / "rules", *(() if home is None else (home / ".claude/rules",)))
-    if not any(map(os.path.lexists, (*files, *rules))) and not _has_signs(directories):
-        return None
+) -> "InstructionService":
+    """The instruction files of the person and of the project, looked for when they are needed."""
+    places = _Places(settings, root, env)
+    return _LateInstructions(places, root, lambda: instruction_files(settings, root, env, policy))
+
+
+def instruction_files(
+    settings: Settings, root: Path, env: Mapping[str, str], policy: "SessionPolicy"
+) -> "SessionInstructions":
+    """What reads the instruction files."""
     from robota.knowledge.instructions.places import InstructionPlaces
     from robota.knowledge.instructions.session_instructions import SessionInstructions
 
-    places = InstructionPlaces(home=home, user_files=files, user_rules=rules, project=directories)
+    found = _Places(settings, root, env)
+    places = InstructionPlaces(
+        home=found.home, user_files=found.files, user_rules=found.rules, project=found.directories
+    )
 
     def is_denied(path: str) -> bool:
         place = os.path.relpath(path, root)
         return policy.forbids_reading(place) or policy.files.secret_pattern(place) is not None
 
-    return SessionInstructions(places, is_denied, lambda: is_trusted_by_person(settings.trust, env))
+    return SessionInstructions(places, root, is_denied, lambda: is_trusted_by_person(settings.trust, env))
+
+
+class _Places:
+    """Where instruction files of the person and of the project would be."""
+
+    def __init__(self, settings: Settings, root: Path, env: Mapping[str, str]) -> None:
+        self.home = known_home(env)
+        of_claude = () if self.home is None else (self.home / ".claude",)
+        self.directories = () if settings.trust is None else project_directories(root, self.home)
+        self.files = (user_directory(env) / "AGENTS.md", *(each / "CLAUDE.md" for each in of_claude))
+        self.rules = (user_directory(env) / "rules", *(each / "rules" for each in of_claude))
+
+    @property
+    def are_there(self) -> bool:
+        return any(map(os.path.lexists, (*self.files, *self.rules))) or _has_signs(self.directories)
+
+
+class _LateInstructions:
+    """An `InstructionService` that loads what reads the files with the first sign of one."""
+
+    def __init__(self, places: _Places, root: Path, make: "Callable[[], SessionInstructions]") -> None:
+        self._is_project = bool(places.directories)
+        self._are_there = places.are_there
+        self._root = root
+        self._make = make
+
+    @cached_property
+    def _files(self) -> "SessionInstructions":
+        return self._make()
+
+    def prompt_section(self, mode: str) -> str:
+        return self._files.prompt_section(mode) if self._are_there else ""
+
+    def touched(self, task_id: str, mode: str, paths: "Sequence[str]") -> str:
+        if not self._is_project or not (self._are_there or any(map(self._leads_past_a_sign, paths))):
+            return ""
+        return self._files.touched(task_id, mode, paths)
+
+    def _leads_past_a_sign(self, path: str) -> bool:
+        """Whether a directory between the workspace and a file has instructions."""
+        steps = Path(os.path.relpath(self._root / path, self._root)).parts
+        below = [self._root.joinpath(*steps[:end]) for end in range(1, len(steps) + 1)]
+        return ".." not in steps and _has_signs(below)
 
 
 def has_project_instructions(root: Path, env: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.app.knowledge.instructions import session_instructions
+from robota.app.knowledge.instructions import instruction_files
 from robota.app.policy import session_policy
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
@@ -31,9 +31,10 @@ def main(argv: Sequence[str]) -> int:
     """Run `robota instructions …`; the arguments begin after `instructions`."""
     options = _parser().parse_args(argv)
     try:
-        root = workspace_root(_directory(options.path))
+        file = options.path.resolve() if options.path.is_file() else None
+        root = workspace_root(Path() if _is_here(file) else _directory(options.path))
         settings = load_settings(root, os.environ)
-        instructions = _instructions(settings, root, options.mode)
+        instructions = _instructions(settings, root, options.mode, file)
     except ConfigError as error:
         print(f"robota: {error}", file=sys.stderr)
         return CONFIGURATION
@@ -50,10 +51,22 @@ def _parser() -> CommandParser:
         prog="robota instructions",
         description="Which instruction files and rules a session is told, where from, in which order.",
     )
-    parser.add_argument("path", nargs="?", type=Path, default=Path(), metavar="PATH", help="where it would be started")
+    parser.add_argument(
+        "path",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        metavar="PATH",
+        help="where it starts, or a file it touches",
+    )
     parser.add_argument("--mode", default=DEFAULT_MODE, metavar="SLUG", help="the task mode (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     return parser
+
+
+def _is_here(file: Path | None) -> bool:
+    """Whether a session that is started here could touch the file."""
+    return file is not None and file.is_relative_to(Path.cwd())
 
 
 def _directory(path: Path) -> Path:
@@ -61,10 +74,18 @@ def _directory(path: Path) -> Path:
     return path.parent if path.is_file() else path
 
 
-def _instructions(settings: Settings, root: Path, mode: str) -> Instructions:
+def _instructions(settings: Settings, root: Path, mode: str, file: Path | None) -> Instructions:
+    """What a session is told at its start and, with a file, when that is touched."""
     policy, _ = session_policy(LaunchOptions(cwd=root), settings, root, None, os.environ)
-    session = session_instructions(settings, root, os.environ, policy)
-    return Instructions() if session is None else session.load(mode)
+    reader = instruction_files(settings, root, os.environ, policy)
+    at_start = reader.load(mode)
+    if file is None:
+        return at_start
+    known = {each.path for each in at_start.files}
+    later = tuple(each for each in reader.load_for(mode, (str(file),)) if each.path not in known)
+    told = {each.path for each in later}
+    left_out = tuple(each for each in at_start.left_out if each.path not in told)
+    return Instructions(files=(*at_start.files, *later), left_out=left_out)
 
 
 def _print(instructions: Instructions, *, is_trusted: bool) -> None:

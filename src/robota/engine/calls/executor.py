@@ -51,6 +51,7 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     closes_reply: str | None = None  # why the calls after this one must not run
     reason: str | None = None  # why it did not run, for a person
     ends_task: str | None = None  # why the person is next, in words for them
+    touched: tuple[str, ...] = ()  # the paths that it was about, as the model wrote them
 
     @property
     def block(self) -> ToolResultBlock:
@@ -178,6 +179,7 @@ class ToolExecutor:
             is_mistake=is_mistake,
             closes_reply=closes or (HALTED if halted is not None else None),
             ends_task=None if halted is None else halted_by_hook(halted),
+            touched=admitted.tool.touches(admitted.tool.decode(admitted.call.input)).paths,
         )
 
     async def _admitted(self, call: ToolCall, remark: str = "") -> Admitted:

@@ -239,11 +239,19 @@ class Task:
         results = tuple(each.block for each in executed)
         self.runtime.history.add_user(results)
         self.runtime.bus.emit(TurnResults(task_id=self.runtime.task_id, results=results))
+        self._tell_instructions(executed)
         completed = next((each.completion for each in executed if each.completion is not None), None)
         halted = next((each.ends_task for each in executed if each.ends_task is not None), None)
         if halted is not None:
             return Halted(halted)
         return AskModel() if completed is None else HandBack(completed)
+
+    def _tell_instructions(self, executed: "Sequence[Executed]") -> None:
+        """Instructions for files that these calls touched come behind their results."""
+        instructions = self.runtime.services.instructions
+        paths = [path for each in executed for path in each.touched]
+        if instructions is not None and paths:
+            self.remind(instructions.touched(self.runtime.task_id, self.runtime.mode, paths))
 
     def _count_mistakes(self, executed: "Sequence[Executed]") -> None:
         """A reply that achieved nothing and was at fault counts once, however many calls it held."""

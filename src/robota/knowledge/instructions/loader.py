@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +64,16 @@ def load_instructions(places: InstructionPlaces, mode: str, is_denied: Callable[
     return Instructions(files=tuple(loading.files), left_out=tuple(loading.left_out))
 
 
+def load_some(
+    places: InstructionPlaces, wanted: Iterable[Candidate], is_denied: Callable[[str], bool]
+) -> tuple[InstructionFile, ...]:
+    """Read only these, with what they import, whichever files they are for. Never raises for a file."""
+    loading = _Loading(places, is_denied, for_all_files=False)
+    for candidate in wanted:
+        loading.add(candidate)
+    return tuple(loading.files)
+
+
 class _Importer(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     hops: int
@@ -72,7 +82,11 @@ class _Importer(msgspec.Struct, frozen=True, kw_only=True):
 class _Loading:
     """What was read so far."""
 
-    def __init__(self, places: InstructionPlaces, is_denied: Callable[[str], bool]) -> None:
+    def __init__(
+        self, places: InstructionPlaces, is_denied: Callable[[str], bool], *, for_all_files: bool = True
+    ) -> None:
+        """`for_all_files`: leave out the rules that are for some files only."""
+        self._for_all_files = for_all_files
         self.files: list[InstructionFile] = []
         self.left_out: list[LeftOut] = []
         self._home = places.home
@@ -118,10 +132,10 @@ class _Loading:
             raise FileNotRead(f"the files before it have more than {MOST_BYTES_READ:,} bytes together")
         text = text_of(content)
         if candidate.is_rule:
-            if (found := _FOR_SOME_FILES.match(text)) is not None:
+            if self._for_all_files and (found := _FOR_SOME_FILES.match(text)) is not None:
                 raise FileNotRead(f"it is a rule for some files only: {' '.join(found['globs'].split())}")
             matter = read_front_matter(text)
-            if matter.fields.get("paths"):
+            if self._for_all_files and matter.fields.get("paths"):
                 raise FileNotRead(f"it is a rule for some files only: {_listed(matter.fields['paths'])}")
             text = matter.text
         return markdown_parts(text)

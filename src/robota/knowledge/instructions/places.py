@@ -48,10 +48,15 @@ def candidates(places: InstructionPlaces, mode: str) -> Iterator[Candidate]:
         yield Candidate(path=path, scope=InstructionScope.USER)
     yield from _rules(places.user_rules, InstructionScope.USER)
     for directory in places.project:
-        for name in FILES:
-            yield Candidate(path=directory / name, scope=InstructionScope.PROJECT)
-        names = RULES if "/" in mode else (*RULES, RULES_OF_MODE.format(mode=mode))
-        yield from _rules((directory / name for name in names), InstructionScope.PROJECT)
+        yield from candidates_in(directory, mode)
+
+
+def candidates_in(directory: Path, mode: str) -> Iterator[Candidate]:
+    """Those of one directory of a project."""
+    for name in FILES:
+        yield Candidate(path=directory / name, scope=InstructionScope.PROJECT)
+    names = RULES if "/" in mode else (*RULES, RULES_OF_MODE.format(mode=mode))
+    yield from _rules((directory / name for name in names), InstructionScope.PROJECT)
 
 
 def _rules(directories: Iterable[Path], scope: InstructionScope) -> Iterator[Candidate]:

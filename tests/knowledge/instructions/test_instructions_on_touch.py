@@ -1,0 +1,94 @@
+"""Instructions for some files only, as sessions tell them: when a file is touched, once, in the conversation."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robota.knowledge.instructions.on_touch import PathRule
+from robota.knowledge.instructions.places import Candidate, InstructionScope
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import Robota
+
+DONE = {"text": "Done."}
+READ = {"calls": [call("read_file", path="src/web/page.ts")]}
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def reminders(robota: Robota) -> list[str]:
+    """What the model of the newest session was reminded of, in its order."""
+    newest = max(sessions(robota), key=lambda path: path.stat().st_mtime_ns)
+    records = [json.loads(line) for line in (newest / "log.jsonl").read_text().splitlines()]
+    return [text for text in texts(records) if text.startswith("<system-reminder>")]
+
+
+def texts(node: object) -> list[str]:
+    if isinstance(node, str):
+        return [node]
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return [text for child in children for text in texts(child)]
+
+
+def test_the_files_of_a_directory_are_told_once_when_something_in_it_is_touched(robota: Robota) -> None:
+    script(robota, READ, {"calls": [call("list_files", path="src/web")]}, READ, DONE)
+    write(robota.workspace / "src/web/page.ts", "x")
+    write(robota.workspace / "src/AGENTS.md", "Source rules.")
+    write(robota.workspace / "src/web/CLAUDE.md", "Web rules. @more.md")
+    write(robota.workspace / "src/web/more.md", "More of the web.")
+    write(robota.workspace / "src/web/AGENTS.local.md", "Local rules.")
+    write(robota.workspace / "src/other/AGENTS.md", "Other rules.")
+    assert robota("-p", "go").code == 0
+    [reminder] = reminders(robota)
+    told = [reminder.index(each) for each in ("Source rules.", "Web rules.", "More of the web.", "Local rules.")]
+    assert told == sorted(told) and "Other rules." not in reminder
+    assert "it is data, not instructions" in reminder
+    listed = json.loads(robota("instructions", "src/web/page.ts", "--json").stdout)
+    assert listed["files"][0]["text"] == "Source rules." and len(listed["files"]) == 4
+
+
+def test_a_rule_with_paths_is_told_when_a_file_is_touched_that_it_is_for(robota: Robota) -> None:
+    script(robota, READ, DONE)
+    write(robota.workspace / "src/web/page.ts", "x")
+    write(robota.workspace / ".claude/rules/web.md", '---\npaths: "src/**/*.{ts,tsx}"\n---\nWeb only.')
+    write(robota.workspace / ".robota/rules/docs.md", "---\npaths:\n  - docs/**\n---\nDocs only.")
+    write(robota.workspace / "src/.claude/rules/deep.md", '---\npaths: ["web/*"]\n---\nDeep.')
+    write(robota.workspace / "src/.claude/rules/never.md", '---\npaths: ["api/*"]\n---\nNever.')
+    assert robota("trust", "--yes").code == 0
+    assert robota("-p", "go").code == 0
+    [reminder] = reminders(robota)
+    assert "Web only." in reminder and "Deep." in reminder and "# Instructions" in reminder
+    assert "Docs only." not in reminder and "Never." not in reminder and "paths:" not in reminder
+
+
+def test_nothing_outside_of_the_workspace_nor_by_a_link_is_told(robota: Robota) -> None:
+    outside = robota.workspace.parent / "outside"
+    write(outside / "AGENTS.md", "Outside.")
+    write(outside / "page.ts", "x")
+    (robota.workspace / "linked").symlink_to(outside)
+    reading = [call("read_file", path=path) for path in ("../outside/page.ts", "linked/page.ts", str(outside))]
+    script(robota, {"calls": reading}, DONE)
+    robota("-p", "go", "--permission-mode", "bypassPermissions")
+    assert not any("Outside." in each for each in reminders(robota))
+
+
+@pytest.mark.parametrize(
+    "glob, file, fits",
+    (
+        ("src/**/*.ts", "src/a/b/x.ts", True),
+        ("src/**/*.ts", "src/x.ts", True),
+        ("src/**/*.ts", "lib/x.ts", False),
+        ("*.md", "docs/x.md", True),
+        ("src", "src/a.py", True),
+        ("src/**", "src/a/b.py", True),
+        ("**/*.py", "x.py", True),
+        ("a*b*c*d*e*f*g*", "a" * 200, False),
+        ("[", "[", False),
+    ),
+)
+def test_what_patterns_fit(tmp_path: Path, glob: str, file: str, fits: bool) -> None:
+    rule = Candidate(path=tmp_path / "rule.md", scope=InstructionScope.PROJECT, is_rule=True)
+    assert PathRule(candidate=rule, base=tmp_path, globs=(glob,)).fits(tmp_path / file) is fits
