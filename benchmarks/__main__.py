@@ -10,6 +10,7 @@ from benchmarks.checkpoints import checkpoints
 from benchmarks.commands import commands
 from benchmarks.completion import completion
 from benchmarks.edits import edits
+from benchmarks.knowledge import knowledge
 from benchmarks.measurement import Measurement, table, write_json
 from benchmarks.questions import questions
 from benchmarks.sandbox import sandbox
@@ -35,6 +36,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "search": search,
     "completion": completion,
     "terminal": terminal,
+    "knowledge": knowledge,
     "sessions": sessions,
     "turn-files": turn_files,
     "checkpoints": checkpoints,

@@ -23,11 +23,21 @@ OWNERS: Final = {
 class SessionKnowledge:
     """A `KnowledgeService` over the skills that are found."""
 
-    def __init__(self, finder: SkillFinder, shell_tool: str, variables: Callable[[Skill], Mapping[str, str]]) -> None:
-        """`variables` gives what may be put into the text of a skill."""
+    def __init__(
+        self,
+        finder: SkillFinder,
+        shell_tool: str,
+        variables: Callable[[Skill], Mapping[str, str]],
+        refresh: Callable[[], tuple[str, ...]] = lambda: (),
+    ) -> None:
+        """`variables` gives what may be put into the text of a skill.
+
+        `refresh` looks whether files changed, when a person may want one, and says what they should know of it.
+        """
         self._finder = finder
         self._shell_tool = shell_tool
         self._variables = variables
+        self._refresh = refresh
 
     @property
     def prompt_section(self) -> str:
@@ -42,17 +52,19 @@ class SessionKnowledge:
         )
 
     def commands(self) -> Sequence[SlashCommandInfo]:
+        self._refresh()
         library = self._finder.library()
         return tuple(_info(skill, library.short_name(skill)) for skill in library.reachable if skill.for_person)
 
     async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
         typed = typed_command(prompt)
+        notices = () if typed is None else self._refresh()
         skill = None if typed is None else self._finder.library().named(typed.name)
         if typed is None or skill is None or not skill.for_person:
             return None
         text = await self._text(skill, typed.arguments, call)
         # Only a person's own word grants rules: a model could otherwise help itself to them.
-        return ExpandedPrompt(text=text, rules=skill.allowed_tools, subtask=_subtask(skill))
+        return ExpandedPrompt(text=text, rules=skill.allowed_tools, subtask=_subtask(skill), notices=notices)
 
     async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
         library = self._finder.library()

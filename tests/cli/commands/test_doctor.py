@@ -87,3 +87,16 @@ def test_a_model_that_the_server_does_not_list_is_noted_with_what_it_offers(robo
         provider = checks(robota)["provider"]
     assert provider["health"] == "note" and "fake-modle is not in its list" in provider["text"]
     assert "fake-model" in provider["advice"] and "robota --configure" in provider["advice"]
+
+
+def test_fields_of_skills_that_have_no_effect_are_named(robota: Robota) -> None:
+    script(robota, {"text": "Done."})
+    commands = robota.home / ".robota/commands"
+    commands.mkdir(parents=True)
+    (commands / "fine.md").write_text("---\ndescription: fine\n---\nDo it.")
+    assert "skills" not in checks(robota)
+    (commands / "odd.md").write_text("---\ndescription: odd\nfavourite-colour: blue\n---\nDo it.")
+    assert "the field favourite-colour has no effect" in checks(robota)["skills"]["text"]
+    for number in range(10):
+        (commands / f"more{number}.md").write_text("---\nshade: red\n---\nDo it.")
+    assert "6 more have fields without effect" in robota("doctor").stdout

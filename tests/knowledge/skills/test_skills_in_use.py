@@ -125,3 +125,38 @@ def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Rob
         terminal.answer("> ", "/two")
         terminal.wait_for("Done.")
     assert "Two." in told(robota)
+
+
+def test_a_changed_project_command_counts_in_the_same_session_once_it_is_trusted(robota: Robota) -> None:
+    script(robota, DONE, DONE, DONE)
+    commands = robota.workspace / ".claude/commands"
+    write_skill(commands, "The first words.", "inspect.md")
+    assert robota("trust", "--yes").code == 0
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/inspect")
+        terminal.wait_for("Done.")
+        write_skill(commands, "Quite other words.", "inspect.md")
+        write_skill(commands, "A second command.", "second.md")
+        terminal.answer("> ", "/inspect")
+        terminal.wait_for("changed since you trusted it")
+        terminal.wait_for("Done.")
+        assert "Quite other words." not in told(robota)
+        assert robota("trust", "--yes").code == 0
+        terminal.answer("> ", "/inspect")
+        terminal.wait_for("Done.")
+        terminal.answer("> ", "/help second")
+        terminal.wait_for("/second")
+    assert "Quite other words." in told(robota)
+
+
+def test_a_persons_own_new_command_is_known_at_the_next_prompt(robota: Robota) -> None:
+    script(robota, DONE)
+    commands = robota.home / ".robota/commands"
+    write_skill(commands, "One.", "one.md")
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/help one")
+        terminal.wait_for("/one")
+        write_skill(commands, "The words of two.", "two.md")
+        terminal.answer("> ", "/two")
+        terminal.wait_for("Done.")
+    assert "The words of two." in told(robota)

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robota.app.knowledge.trusted_files import TrustedFiles
 from robota.config.paths import known_home, user_directory
 from robota.config.settings.load import Settings
 from robota.config.trust.sources import ConfigSource
@@ -27,7 +28,8 @@ def session_knowledge(
     variables: Mapping[str, str],
 ) -> "KnowledgeService | None":
     """The skills of person and plugins and, after trust, of the workspace; None where there are none, as mostly."""
-    finder = skill_finder(settings, plugins, root, env)
+    project = TrustedFiles(settings, root, env)
+    finder = _finder(project, plugins, root, env)
     if finder is None:
         return None
     from robota.knowledge.session_knowledge import SessionKnowledge
@@ -41,15 +43,20 @@ def session_knowledge(
         known = {**variables, "PROJECT_DIR": str(root), "CLAUDE_PROJECT_DIR": str(root), "USER_HOME": str(home or "")}
         return {**known, **of_plugins.get(skill.plugin, {}), "CLAUDE_SKILL_DIR": own, "SKILL_DIR": own}
 
-    return SessionKnowledge(finder, SHELL_TOOL, variables_of)
+    return SessionKnowledge(finder, SHELL_TOOL, variables_of, project.refresh)
 
 
 def skill_finder(
     settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
 ) -> "SkillFinder | None":
     """Finds the skills; None if no place for them exists."""
-    project = _trusted_files(settings)
-    has_some = any(_is_skill(source.path) for source in project) or any(map(Path.is_dir, _user_places(env)))
+    return _finder(TrustedFiles(settings, root, env), plugins, root, env)
+
+
+def _finder(
+    project: TrustedFiles, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
+) -> "SkillFinder | None":
+    has_some = any(_is_skill(source.path) for source in project.sources) or any(map(Path.is_dir, _user_places(env)))
     if not has_some and not any(plugin.contents.skills or plugin.contents.commands for plugin in plugins):
         return None
     from robota.commands.plugins.skill_files import skill_files
@@ -71,16 +78,11 @@ def skill_finder(
             SkillSource(
                 source.path.removeprefix(prefix), str(root / source.path), source.digest, partial(_data, source)
             )
-            for source in project
+            for source in project.sources
             if source.path.startswith(prefix)
         )
 
     return SkillFinder(files, user_directory(env) / "cache" / "skills.json", (*PLACES, *of_plugins))
-
-
-def _trusted_files(settings: Settings) -> Sequence[ConfigSource]:
-    """The files of the workspace as they were when the person trusted it."""
-    return () if settings.trust is None or not settings.is_trusted else settings.trust.snapshot.sources
 
 
 def _data(source: ConfigSource) -> bytes | None:

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from robota.app.knowledge.skills import skill_finder
 from robota.cli.configure.wizard import probe
 from robota.config.errors import ConfigError, NoProviderError
 from robota.config.paths import home_directory, user_directory
@@ -37,6 +38,8 @@ OLDEST_PYTHON: Final = (3, 11)
 PROGRAM_SECONDS: Final = 5.0
 PROBE_SECONDS: Final = 10.0
 NEAR_MODELS: Final = 3
+MOST_SKILLS_TOLD: Final = 5
+LONGEST_PROBLEM: Final = 500
 LEAST_FREE_BYTES: Final = 200 * 1024 * 1024
 
 
@@ -72,9 +75,28 @@ async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
         sandbox,
         *_settings(settings),
         _trust(settings),
+        *_skills(settings, root, env),
         provider,
         _disk(root, env),
     ]
+
+
+def _skills(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Check]:
+    """What of the files of skills and commands has no effect; nothing where all of it has."""
+    finder = skill_finder(settings, (), root, env)
+    wrong = [] if finder is None else [skill for skill in finder.library().all if skill.problems]
+    checks = [
+        Check(
+            name="skills",
+            health=Health.NOTE,
+            text=f"{single_line(skill.path, 4096)}: {single_line('; '.join(skill.problems), LONGEST_PROBLEM)}",
+        )
+        for skill in wrong[:MOST_SKILLS_TOLD]
+    ]
+    if len(wrong) > MOST_SKILLS_TOLD:
+        more = f"{len(wrong) - MOST_SKILLS_TOLD:,} more have fields without effect"
+        checks.append(Check(name="skills", health=Health.NOTE, text=more, advice="robota skills validate"))
+    return checks
 
 
 def _python() -> Check:

@@ -47,6 +47,8 @@ class SkillPrompts:
         except PromptNotSent as problem:
             self._runtime.rows.say("error", f"The prompt was not sent: {problem}")
             return None
+        for notice in () if expanded is None else expanded.notices:
+            self._runtime.bus.emit(Notice(level="warning", text=notice))
         text = prompt if expanded is None else expanded.text
         text = f"{text}\n\n{mentioned.text}" if mentioned.text else text
         if expanded is None or expanded.subtask is None:

@@ -1,0 +1,110 @@
+"""The files of skills and commands, whatever stands in them: never an error, never text lost, always bounded."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from robota.knowledge.session_knowledge import SECTION_CHARACTERS, SHORTEST_DESCRIPTION, SessionKnowledge
+from robota.knowledge.skills.discovery import (
+    MOST_FILES,
+    PLACES,
+    SkillFinder,
+    SkillPlace,
+    SkillSource,
+    files_of_person,
+    read_skill,
+)
+from robota.knowledge.skills.gemini_command import gemini_front_matter, in_our_words
+from robota.knowledge.skills.skill import SkillKind, SkillScope
+from tests.cli.scripts import script
+from tests.harness.cli import Robota
+
+COMMANDS = SkillPlace(SkillScope.USER, ".robota/commands", SkillKind.COMMAND)
+
+
+def source(name: str, data: bytes) -> SkillSource:
+    return SkillSource(name, f"/nowhere/{name}", "1", lambda: data)
+
+
+def library_of(directory: Path) -> SkillFinder:
+    def files(place: SkillPlace) -> list[SkillSource]:
+        return list(files_of_person(directory)) if place == PLACES[0] else []
+
+    return SkillFinder(files, directory.parent / "cache.json")
+
+
+fields = st.sampled_from(
+    ["name", "description", "allowed-tools", "model", "max-turns", "context", "arguments", "invocation", "odd", "on"]
+)
+values = st.sampled_from(["x", "3", "-1", "[a, b]", "{a: b}", "null", "true", "'", "|", "&a", "*a", "!!x y", "\x1b[1m"])
+heads = st.lists(st.tuples(fields, values).map(": ".join), max_size=6).map("\n".join)
+
+
+@given(heads, st.text(max_size=80))
+@example("name: &a [*a]", "body")
+def test_no_front_matter_makes_reading_a_skill_fail(head: str, body: str) -> None:
+    skill = read_skill(COMMANDS, source("inspect.md", f"---\n{head}\n---\n{body}".encode("utf-8", "replace")))
+    assert skill is not None
+    assert skill.name.isprintable() and " " not in skill.name
+    assert len(skill.description) < 10_000
+
+
+@given(st.binary(max_size=200), st.sampled_from(["a.md", "a.toml", "b/c.md", "d e.md", "\x1b[2J.md", "x.txt"]))
+def test_no_bytes_make_reading_a_skill_fail(data: bytes, name: str) -> None:
+    read_skill(COMMANDS, source(name, data))
+
+
+@given(st.text("ab$\\`!{}args \n", max_size=40))
+def test_a_prompt_of_gemini_keeps_its_words(prompt: str) -> None:
+    letters = [each for each in in_our_words(prompt.replace("{{args}}", "")) if each in "abrgs"]
+    assert letters == [each for each in prompt.replace("{{args}}", "") if each in "abrgs"]
+
+
+@given(st.text(max_size=80))
+@example('prompt = """' + "[" * 500 + '"""')
+@example("a = " + "[" * 5_000)
+def test_no_text_makes_reading_a_gemini_command_fail(text: str) -> None:
+    read = gemini_front_matter(text)
+    assert read.problem or read.text is not None
+
+
+def test_very_many_skills_are_bounded_in_number_and_in_the_system_prompt(tmp_path: Path) -> None:
+    directory = tmp_path / "skills"
+    for number in range(10_000):
+        (directory / f"s{number}").mkdir(parents=True)
+        (directory / f"s{number}/SKILL.md").write_text(f"---\ndescription: {'long ' * 30}\n---\n")
+    knowledge = SessionKnowledge(library_of(directory), "execute_command", lambda skill: {})
+    assert len(knowledge.commands()) == MOST_FILES
+    assert len(knowledge.prompt_section) < SECTION_CHARACTERS + MOST_FILES * (SHORTEST_DESCRIPTION + 20)
+
+
+def test_a_megabyte_of_description_is_cut_and_the_skill_still_works(robota: Robota) -> None:
+    script(robota, {"text": "Done."})
+    skill = robota.home / ".robota/skills/huge"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(f"---\ndescription: {'x' * 1_000_000}\n---\nThe body.")
+    done = robota("-p", "/help")
+    assert done.code == 0 and len(done.stdout) < 50_000
+    assert robota("-p", "hello").stdout == "Done.\n"
+
+
+@pytest.mark.parametrize("name", ["help", "exit", "HELP"])
+def test_a_skill_that_shadows_a_built_in_command_does_not_replace_it(robota: Robota, name: str) -> None:
+    script(robota, {"text": "Never said."})
+    skill = robota.home / ".robota/skills" / name
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\ndescription: mine\n---\nMy words.")
+    assert "Never said." not in robota("-p", f"/{name.lower()}").stdout
+
+
+def test_control_characters_in_names_and_descriptions_reach_no_terminal(robota: Robota) -> None:
+    script(robota, {"text": "Done."})
+    commands = robota.home / ".robota/commands"
+    commands.mkdir(parents=True)
+    (commands / "a\x1b[2Jb.md").write_text("One.")
+    (commands / "two.md").write_bytes(b'---\ndescription: "x\\e[31mred"\n---\nTwo.')
+    for typed in ("/help", "/skills"):
+        shown = robota("-p", typed)
+        assert "\x1b" not in shown.stdout + shown.stderr and "/two" in shown.stdout
