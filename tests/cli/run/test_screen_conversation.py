@@ -126,6 +126,35 @@ def test_ctrl_c_clears_then_asks_then_leaves(robota: Robota) -> None:
         assert terminal.end() == 0
 
 
+def test_what_was_said_stays_when_one_leaves_in_the_middle(robota: Robota) -> None:
+    script(robota, {"text": "First words. " + "More words. " * 200, "chunkDelayMs": 50})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("say it\r")
+        terminal.sees("First words.")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+        assert any(row.startswith("First words.") for row in terminal.scrolled)
+
+
+def test_the_editor_changes_the_command_before_it_runs(robota: Robota) -> None:
+    script(robota, {"calls": [call("execute_command", command="touch wrong")]}, {"text": "Done."})
+    editor = robota.home / "editor.sh"
+    editor.write_text("#!/bin/sh\nprintf 'touch right' > \"$1\"\n")
+    editor.chmod(0o755)
+    with ScreenTerminal(robota, env={"EDITOR": str(editor)}) as terminal:
+        terminal.sees("Idle")
+        terminal.press("make it\r")
+        terminal.sees("e change it first")
+        terminal.press("e")
+        terminal.sees("e touch wrong")
+        terminal.press("\x07")
+        terminal.sees("e touch right")
+        terminal.press("\r")
+        terminal.sees("Done.")
+    assert (robota.workspace / "right").exists() and not (robota.workspace / "wrong").exists()
+
+
 def test_a_big_paste_is_a_label_that_is_sent_whole(robota: Robota) -> None:
     script(robota, {"text": "Read.", "expect": {"user": "line 4999"}})
     pasted = "\n".join(f"line {number}" for number in range(5000))

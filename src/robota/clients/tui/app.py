@@ -61,6 +61,8 @@ from robota.text.visible import single_line
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
 LOOK_AGAIN_S: Final = 0.2
+# The Ctrl+C that ended an editor may be heard of after its end.
+SIGNALS_ARE_LATE_S: Final = 0.05
 # In a lower window a command is printed above its card instead of in it.
 LOWEST_WITH_COMMAND: Final = 24
 PROMPT_LENGTH: Final = 200
@@ -109,6 +111,7 @@ class ScreenConversation:
         self._ended: int | SessionWanted = 0
         self._failed: BaseException | None = None
         self._branch = ""
+        self._is_editing = False
 
     async def run(self, prompt: str | None) -> int | SessionWanted:
         """Draw and read keys until somebody leaves."""
@@ -118,6 +121,7 @@ class ScreenConversation:
             self._ended = 128 + signal.SIGHUP  # the terminal has gone
         for job in list(self._jobs):
             job.cancel()
+        self.region.print_rest([*self.scrollback.given(), *self.scrollback.tail()])
         if self._failed is not None:
             raise self._failed
         return self._ended
@@ -128,8 +132,9 @@ class ScreenConversation:
         return self.region.width
 
     def signalled(self, number: signal.Signals) -> None:
-        """A signal from outside: Ctrl+C is a key here and comes another way."""
-        self.leave(128 + number)
+        """A signal from outside. Ctrl+C is a key here; where it is a signal, it was meant for the person's editor."""
+        if number is not signal.SIGINT or not self._is_editing:
+            self.leave(128 + number)
 
     def leave(self, end: int | SessionWanted) -> None:
         """End the conversation; the session stays as it is."""
@@ -382,11 +387,16 @@ class ScreenConversation:
     async def edited(self, text: str) -> str | None:
         """The text as the person left it in their editor; None if they did not."""
         async with self.region.lent():
+            self._is_editing = True
             changed = await self.setup.edit(text)
+        asyncio.get_running_loop().call_later(SIGNALS_ARE_LATE_S, self._editing_ended)
         if isinstance(changed, NotEdited):
             self.tell(f"! {changed.why}", Role.ERROR)
             return None
         return changed
+
+    def _editing_ended(self) -> None:
+        self._is_editing = False
 
     def start(self, job: Coroutine[Any, Any, Any]) -> None:
         """Do something beside the drawing."""

@@ -88,9 +88,9 @@ class ConversationKeys:
         asyncio.get_running_loop().call_later(QUIET_S + 0.01, self._conversation.region.redraw)
 
     def call_person(self) -> None:
-        """Ring the bell if nobody has touched a key for a while."""
+        """Call the person if nobody has touched a key for a while."""
         if time.monotonic() - self._last_key > AWAY_S:
-            self._conversation.region.output.bell()
+            self._conversation.region.output.call_person("Robota waits for you")
 
     def _approval_result(self, approval: PendingApproval, result: object) -> None:
         conversation = self._conversation

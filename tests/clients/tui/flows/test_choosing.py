@@ -87,7 +87,6 @@ def test_ctrl_c_clears_then_stops_then_leaves() -> None:
 def test_a_card_takes_keys_when_nobody_has_typed_for_a_while() -> None:
     pause = TypingPause(since=10.0)
     assert not pause.is_over(10.1) and pause.is_over(10.5)
-    assert 0.2 < pause.left(10.1) < 0.4 and pause.left(99) == 0
 
 
 def test_reading_searches_and_goes_round() -> None:

@@ -15,7 +15,3 @@ class TypingPause(msgspec.Struct, frozen=True, kw_only=True):
     def is_over(self, now: float) -> bool:
         """Whether nobody has typed for long enough that a key is meant for the card."""
         return now - self.since >= QUIET_S
-
-    def left(self, now: float) -> float:
-        """For how long it still lasts, in seconds."""
-        return max(0.0, self.since + QUIET_S - now)

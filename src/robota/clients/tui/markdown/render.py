@@ -8,7 +8,6 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.padding import Padding
 from rich.syntax import Syntax
-from rich.text import Text
 from rich.theme import Theme as RichTheme
 
 from robota.clients.tui.markdown.blocks import MarkdownBlock
@@ -78,11 +77,7 @@ class MarkdownRenderer:
         drawn = self._drawn(markdown, width)
         return ["", *drawn] if block.has_gap else drawn
 
-    def plain_rows(self, text: str, width: int, style: str = "") -> list[str]:
-        """Text that is no Markdown, broken between words."""
-        return self._drawn(Text(without_surrogates(text).translate(SHOWN_CONTROLS), style=style), width)
-
-    def _drawn(self, content: Markdown | Text, width: int) -> list[str]:
+    def _drawn(self, content: Markdown, width: int) -> list[str]:
         console = Console(
             file=io.StringIO(),
             force_terminal=True,

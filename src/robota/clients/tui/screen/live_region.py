@@ -4,6 +4,7 @@ What is finished is printed above the region and belongs to the terminal from th
 """
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -86,10 +87,9 @@ class LiveRegion:
     @property
     def room(self) -> int:
         """The rows that are left above the input."""
-        around = (
-            len(self._below.rows) + min(self._input_rows(), self._most_input_rows()) + (2 if self._has_edges() else 0)
-        )
-        return max(0, self.height - around)
+        edges = 2 if self._has_edges() else 0
+        text = min(self._input_rows(), self._most_input_rows())
+        return max(0, self.height - len(self._below.rows) - edges - text)
 
     async def run(self, begin: Callable[[], None]) -> None:
         """Read keys and draw until `leave`; `begin` is called when it can draw. What fails in between is raised."""
@@ -120,10 +120,16 @@ class LiveRegion:
         self._printed += rows
         self._application.invalidate()
 
-    def unprinted(self) -> list[str]:
-        """The rows that were to be printed and are not yet, because the region has gone."""
+    def print_rest(self, rows: Iterable[str]) -> None:
+        """Print what there was no time for before the region went."""
+        self._printed += rows
+        self._write_printed()
+        with contextlib.suppress(OSError):  # the terminal may have gone too
+            self.output.flush()
+
+    def _write_printed(self) -> None:
         rows, self._printed = self._printed, []
-        return rows
+        self.output.write_raw("".join(f"{row}\x1b[0m\r\n" for row in rows))
 
     def redraw(self) -> None:
         """Draw what has changed."""
@@ -152,7 +158,7 @@ class LiveRegion:
         if self._printed or (last is not None and min(wanted, size.rows) < last.height):
             renderer.erase()
         if self._printed:
-            self.output.write_raw("".join(f"{row}\x1b[0m\r\n" for row in self.unprinted()))
+            self._write_printed()
 
     def _drawn(self) -> list[int]:
         """The columns of the rows down to the cursor."""

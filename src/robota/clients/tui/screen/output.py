@@ -23,6 +23,8 @@ REFLOWING: Final = frozenset(
         "WT_SESSION",
     }
 )
+# Those that show a message of OSC 9 on the desktop.
+MESSAGING: Final = frozenset({"iTerm.app", "WezTerm", "ghostty"})
 USUAL_SIZE: Final = Size(rows=24, columns=80)
 
 
@@ -37,6 +39,14 @@ class PictureOutput(Vt100_Output):
         self._drawn: Sequence[
             int
         ] = ()  # the columns of each row down to the cursor, and of the last one those before it
+
+    def call_person(self, words: str) -> None:
+        """Call somebody who looks elsewhere: with a message where the terminal shows one, else with the bell."""
+        if os.environ.get("TERM_PROGRAM") in MESSAGING and "TMUX" not in os.environ:
+            self.write_raw(f"\x1b]9;{words}\x07")
+            self.flush()
+        else:
+            self.bell()
 
     def hold(self) -> None:
         """A picture begins."""
