@@ -81,14 +81,12 @@ def requested_fields(schema: Mapping[str, Any]) -> tuple[RequestedField, ...]:
 
 async def _value(server: str, field: RequestedField, head: str, ask: AskPerson) -> dict[str, Value] | None:
     """The value by its name, nothing if it is left out, None if the person declines."""
-    offered = (field.default, *(option for option in field.options if option != field.default))
-    words = (*filter(None, offered), *(() if field.is_required else (SKIP,)), DECLINE)
-    question = head
+    question, suggested = f"{head}{_hint(field)}", _suggested(field)
     for _ in range(MOST_TRIES):
         asked = ElicitationAsk(
             server=server,
             question=question,
-            suggestions=tuple(SuggestedAnswer(answer=word) for word in words),
+            suggestions=tuple(SuggestedAnswer(answer=word) for word in suggested),
             field=field.name,
             field_type=field.type,
             is_required=field.is_required,
@@ -101,8 +99,25 @@ async def _value(server: str, field: RequestedField, head: str, ask: AskPerson) 
         try:
             return {field.name: _read(field, answer.strip())}
         except WrongValue as problem:
-            question = f"{head}\n{problem}"
+            question = f"{head}{_hint(field)}\n{problem}"
     return None
+
+
+def _suggested(field: RequestedField) -> tuple[str, ...]:
+    """What can be chosen by its number; nothing where a number could be the value itself."""
+    if not field.options:
+        return ()
+    offered = (field.default, *(option for option in field.options if option != field.default))
+    return (*filter(None, offered), *(() if field.is_required else (SKIP,)), DECLINE)
+
+
+def _hint(field: RequestedField) -> str:
+    """What else can be typed where nothing is suggested."""
+    if field.options:
+        return ""
+    usual = f" It is usually {field.default}." if field.default else ""
+    others = f"{DECLINE!r}" if field.is_required else f"{SKIP!r} or {DECLINE!r}"
+    return f"{usual} Type the value, or {others}."
 
 
 def _field(name: str, described: Any, is_required: bool) -> RequestedField:
