@@ -111,13 +111,14 @@ def test_values_with_line_ends_stay_as_they_are() -> None:
     assert schema["properties"]["a"] == ends
 
 
-def test_a_server_that_asks_for_something_gets_nothing(workspace: Path, tmp_path: Path) -> None:
-    """No model, no files and no person for it: sampling, roots, elicitation are refused, and the call goes on."""
+def test_a_server_that_asks_for_something_gets_no_more_than_the_name_of_the_workspace(
+    workspace: Path, tmp_path: Path
+) -> None:
+    """No model and no tools for it: both are refused, and the call goes on."""
     asks = (
         message("sampling/createMessage", "q0", messages=[], maxTokens=10),
         message("roots/list", "q1"),
-        message("elicitation/create", "q2", message="Your password?", requestedSchema={"type": "object"}),
-        message("tools/call", "q3", arguments={"command": "touch PWNED"}),
+        message("tools/call", "q2", arguments={"command": "touch PWNED"}),
     )
 
     def check(stage: Stage) -> None:
@@ -126,7 +127,8 @@ def test_a_server_that_asks_for_something_gets_nothing(workspace: Path, tmp_path
     server = RawServer(tmp_path, before=asks)
     play_with(workspace, {"raw": server.entry}, [CALL, DONE], check)
     answers = {line["id"]: line for line in server.heard if str(line.get("id")).startswith("q")}
-    assert sorted(answers) == ["q0", "q1", "q2", "q3"] and all("error" in each for each in answers.values())
+    assert "error" in answers["q0"] and "error" in answers["q2"]
+    assert [root["uri"] for root in answers["q1"]["result"]["roots"]] == [workspace.as_uri()]
     assert not (workspace / "PWNED").exists()
 
 
