@@ -62,8 +62,11 @@ def _claude(path: Path, root: Path) -> Iterator[ForeignEntry]:
     raw = _json(path)
     here = _object(_object(raw.get("projects")).get(str(root)))
     for section in (_object(raw.get("mcpServers")), _object(here.get("mcpServers"))):
-        for name, entry in section.items():
-            yield _kept(name, path, _object(entry))
+        for name, written in section.items():
+            entry = dict(_object(written))
+            if "url" in entry:  # Cursor, whose form is the same, says no type
+                entry.setdefault("type", "http")
+            yield _kept(name, path, entry)
 
 
 def _codex(path: Path, root: Path) -> Iterator[ForeignEntry]:

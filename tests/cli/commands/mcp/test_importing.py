@@ -93,10 +93,16 @@ def test_servers_of_opencode_whose_files_have_comments(robota: Robota) -> None:
 
 def test_what_is_there_stays_unless_it_shall_be_replaced(robota: Robota) -> None:
     robota("mcp", "add", "one", "mine")
-    put(robota.home / ".claude.json", json.dumps({"mcpServers": {"one": {"command": "theirs"}, "two": {"url": "x"}}}))
+    put(
+        robota.home / ".claude.json",
+        json.dumps(
+            {"mcpServers": {"one": {"command": "theirs"}, "two": {"url": "x"}, "3": {"type": "ws", "url": "ws://x"}}}
+        ),
+    )
     kept = robota("mcp", "import", "claude")
     assert kept.code == 1 and "one was left out: there is a server one already" in kept.stderr
-    assert 'two was left out: a url needs "type"' in kept.stderr
+    assert "two was left out: its url must begin with https://" in kept.stderr
+    assert "3 was left out: the type 'ws' is not supported" in kept.stderr
     assert written(robota) == {"one": {"command": "mine"}}
     assert robota("mcp", "import", "claude", "one", "--replace", "--dry-run").code == 0
     assert written(robota) == {"one": {"command": "mine"}}
