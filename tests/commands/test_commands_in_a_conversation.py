@@ -93,3 +93,20 @@ def test_an_unknown_command_names_the_nearest_and_a_path_is_no_command(robota: R
         terminal.wait_for("There is no command /stauts. Did you mean /status?")
         terminal.answer("> ", "/etc/hosts is what?")
         terminal.wait_for("A file.")
+
+
+def test_what_was_said_before_is_shown_again(robota: Robota) -> None:
+    script(robota, {"text": "The first answer."}, {"text": "The second answer."})
+    with Terminal(robota, "first") as terminal:
+        terminal.wait_for("The first answer.")
+        terminal.answer("> ", "second")
+        terminal.wait_for("The second answer.")
+        terminal.answer("> ", "/history")
+        shown = terminal.wait_for("The second answer.")
+        assert "> first" in shown and "The first answer." in shown and "> second" in shown
+        terminal.answer("> ", "/history 2")
+        terminal.wait_for("rows before this: /history 2 ")
+        terminal.answer("> ", "/history two")
+        terminal.wait_for("Usage: /history [COUNT [ROW]]. Nothing was changed.")
+        terminal.answer("> ", "/exit")
+        assert terminal.end() == 0
