@@ -232,3 +232,14 @@ def test_S12_a_repository_above_the_workspace_shows_only_names(workspace: Path) 
     assert judge("git log --oneline", root).decision is Decision.ALLOW
     verdict = judge("git log -p", root)
     assert verdict.decision is Decision.ASK and "above the workspace" in verdict.reason
+
+
+@pytest.mark.parametrize(("value", "expected"), [("true", Decision.ASK), ("false", Decision.ALLOW)])
+def test_git_grep_is_asked_about_where_it_would_search_submodules(
+    workspace: Path, value: str, expected: Decision
+) -> None:
+    """What is secret in a submodule no index of the workspace names."""
+    subprocess.run(["git", "config", "submodule.recurse", value], cwd=workspace, check=True)
+    assert judge("git grep x", workspace).decision is expected
+    assert judge("git grep --no-recurse-submodules x", workspace).decision is Decision.ALLOW
+    assert judge("git status", workspace).decision is Decision.ALLOW

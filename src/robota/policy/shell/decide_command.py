@@ -21,7 +21,7 @@ from robota.policy.shell.command_part import CommandPart, command_part, names_in
 from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
 from robota.policy.shell.critical_paths import critical_target, critical_target_in_text
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
-from robota.policy.shell.readonly import GitLook, is_known
+from robota.policy.shell.readonly import NOT_IN_SUBMODULES, GitLook, is_known
 from robota.policy.shell.runs_other_programs import runs_anything
 from robota.policy.shell.searching import kept_in_search, secret_in_search
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
@@ -302,6 +302,8 @@ def _problem_with_git(part: CommandPart, look: GitLook, context: PolicyContext) 
     if not (look.diffs or look.compares):
         return None
     programs = context.git_programs()
+    if look.searches_submodules and programs.recurses:
+        return f"Your configuration of git makes it search submodules, too; with {NOT_IN_SUBMODULES} it does not."
     named = (look.diffs and programs.for_diffs) or (look.compares and programs.for_files)
     return f"Your configuration of git names a program that may run ({named}); a person decides." if named else None
 

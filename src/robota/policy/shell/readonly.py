@@ -40,6 +40,7 @@ DIFFING: Final = frozenset({"blame"})
 MORE_VERSIONS: Final = frozenset(
     "--all --branches --tags --remotes --glob --reflog --walk-reflogs -g --bisect --stdin --merge".split()
 )
+NOT_IN_SUBMODULES: Final = "--no-recurse-submodules"
 NO_PROGRAMS: Final = frozenset({"--no-ext-diff", "--no-textconv"})
 GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
 # These show what a name stands for, which need not be a commit.
@@ -58,10 +59,14 @@ LONGEST_PATTERN: Final = 200
 
 
 class GitLook(msgspec.Struct, frozen=True, kw_only=True):
-    """Which programs of the person a git command could run: those for differences, those for every file."""
+    """Which programs of the person a git command could run: those for differences, those for every file.
+
+    `searches_submodules`: it does so where the configuration says it.
+    """
 
     diffs: bool
     compares: bool
+    searches_submodules: bool
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -304,6 +309,7 @@ def _git_look(definition: ReadOnlyCommand, argv: Argv, flags: list[str]) -> GitL
     return GitLook(
         diffs=shows and _prints(definition.content, subcommand, flags) and not set(flags) >= NO_PROGRAMS,
         compares=subcommand in COMPARING,
+        searches_submodules=subcommand == "grep" and NOT_IN_SUBMODULES not in flags,
     )
 
 

@@ -171,7 +171,8 @@ GIT: Final[dict[str, ReadOnlyCommand]] = {
     "ls-tree": ReadOnlyCommand(flags="-r -t -d -l -z --name-only --name-status --full-name --full-tree --abbrev?"),
     "grep": ReadOnlyCommand(
         flags="-i -n -l -L -c -o -w -v -h -H -E -F -G -P -a -I -q -e= -A# -B# -C# --cached --count --ignore-case "
-        "--line-number --name-only --files-with-matches --word-regexp --max-depth# --untracked --break --heading",
+        "--line-number --name-only --files-with-matches --word-regexp --max-depth# --untracked --break --heading "
+        "--no-recurse-submodules",
         content=Content.ALWAYS,
         operands=PATTERN_THEN_PATHS,
         pattern_flags=frozenset({"-e"}),

@@ -18,6 +18,8 @@ from robota.workspace.process.git_settings import with_git_settings
 SECONDS: Final = 5.0
 DIFFING: Final = re.compile(r"diff\.external|diff\..*\.(?:command|textconv)", re.DOTALL)
 FILTERING: Final = re.compile(r"filter\..*\.(?:clean|smudge|process)|trace2\.\w+target", re.DOTALL)
+RECURSING: Final = "submodule.recurse"
+NO: Final = frozenset({"false", "no", "off", "0"})
 # What `git lfs install` writes. It keeps to the directory of git, and takes no programs from a repository.
 LARGE_FILES: Final = {
     "filter.lfs.clean": "git-lfs clean -- %f",
@@ -50,4 +52,5 @@ def configured_programs(root: Path, env: Mapping[str, str]) -> ConfiguredProgram
     return ConfiguredPrograms(
         for_diffs=next((name for name in named if DIFFING.fullmatch(name)), None),
         for_files=next((name for name in named if FILTERING.fullmatch(name)), None),
+        recurses=any(name == RECURSING and value.lower() not in NO for name, value in settings),
     )

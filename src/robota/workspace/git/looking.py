@@ -14,7 +14,11 @@ class GitPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfiguredPrograms(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the person that name a program: one that shows differences, one that comparing files may run."""
+    """Settings of the person that name a program: one that shows differences, one that comparing files may run.
+
+    `recurses`: git searches submodules, too.
+    """
 
     for_diffs: str | None = None
     for_files: str | None = None
+    recurses: bool = False
