@@ -60,7 +60,7 @@ class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
             try:
                 return await self.fetched.read(path)
             except GitError as error:
-                raise InvalidPlugin(f"{path} cannot be read from the repository: {error}") from error
+                raise InvalidPlugin(f"the file {path} cannot be read from the repository: {error}") from error
         assert self.directory is not None
         with suppress(OSError):
             return _read_plain(self.directory / path, MOST_BYTES)
@@ -92,7 +92,7 @@ async def open_place(place: Place, staging: Path, env: Mapping[str, str]) -> Ope
                 bare = Path(tempfile.mkdtemp(dir=staging))
                 return OpenPlace(fetched=await fetch_commit(url, commit or ref, bare, env))
             except GitError as error:
-                raise InvalidPlugin(f"{place.label} cannot be fetched: {error}") from error
+                raise InvalidPlugin(f"the repository {place.label} cannot be fetched: {error}") from error
 
 
 def copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:

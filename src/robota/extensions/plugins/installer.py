@@ -211,7 +211,7 @@ class PluginInstaller:
         for other in state.plugins:
             if (other.name, other.project) == (plugin.name, plugin.project) and other.id != plugin.id:
                 raise InvalidPlugin(
-                    f"{other.id} is installed, which has the same name; "
+                    f"there is a plugin with the same name, {other.id}; "
                     f"remove it first: robota plugin uninstall {other.id}"
                 )
         return plugin
