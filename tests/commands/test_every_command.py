@@ -59,6 +59,7 @@ CASES = {
     "statusline": Case(line="/statusline off", shows="status line: off", prints="status line: off"),
     "retry": Case(line="/retry", shows="Nothing waits to be tried again.", prints="There is no task.", code=1),
     "review": Case(line="/review", shows="An answer.", prints="An answer."),
+    "init": Case(line="/init", shows="An answer.", prints="An answer."),
     "resume": Case(line="/resume", shows="There is no other session", prints="There is no other session"),
     "clear": Case(line="/clear", shows="The model starts afresh", prints="The model starts afresh"),
     "fork": Case(line="/fork", shows="Nothing was copied.", prints="Nothing was copied.", code=1),
@@ -75,7 +76,7 @@ def test_every_built_in_command_has_a_case(home: Path) -> None:
 
 
 def test_all_of_them_in_one_conversation(robota: Robota) -> None:
-    script(robota, ANSWER, ANSWER)
+    script(robota, ANSWER, ANSWER, ANSWER)
     with Terminal(robota, "Why does it stutter?") as terminal:
         terminal.wait_for("An answer.")
         for case in CASES.values():
