@@ -129,6 +129,7 @@ def test_a_task_of_300_tool_turns(robota: Robota) -> None:
 
 
 def test_two_at_once_in_one_workspace(robota: Robota) -> None:
+    """R13 of the matrix."""
     script(robota, {"text": "word " * 50, "chunkDelayMs": 2})
     processes = [start(robota, "-p", "talk", "--session-id", name) for name in ("one", "two")]
     assert [process.communicate()[0][:5] for process in processes] == [b"word ", b"word "]
@@ -137,6 +138,7 @@ def test_two_at_once_in_one_workspace(robota: Robota) -> None:
 
 
 def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None:
+    """R11 of the matrix."""
     (robota.workspace / "a.txt").write_text("x\n" * 400)
     read = {"calls": [call("read_file", path="a.txt", limit="{n}")], "repeat": 30}
     script(robota, read, {"calls": [call("write_to_file", path="new.txt", content="y")]}, {"text": "Finished."})
@@ -152,6 +154,7 @@ def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None
 
 
 def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:
+    """R19 of the matrix."""
     script(robota, {"text": "ok"})
     command = f"mkdir gone && cd gone && rmdir ../gone && exec {EXECUTABLE} -p hello"
     env = clean_environment(robota.home)

@@ -10,6 +10,7 @@ import pytest
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.writer import upsert_profile
+from tests.harness.cli import Robota
 
 FAKE = Profile(type="openai-compatible", name="fake", model="m", base_url="http://127.0.0.1:1/v1")
 
@@ -80,6 +81,20 @@ def test_a_literal_key_is_written_with_a_warning_and_a_reference_without(tmp_pat
     assert "--api-key-env" in warning
     assert "sk-1" not in warning
     assert upsert_profile(path, Profile(type="scripted", name="b", api_key="$ENV:K"), set_current=False) == []
+
+
+def test_settings_that_were_cut_off_are_named_and_the_version_before_them_is_kept(robota: Robota) -> None:
+    """R18 of the matrix. Rules that deny stand in settings, so older ones are not put in their place unasked."""
+    path = robota.home / ".robota/settings.json"
+    path.parent.mkdir()
+    upsert_profile(path, FAKE, set_current=True)
+    before = path.read_bytes()
+    upsert_profile(path, Profile(type="scripted", name="b", api_key="k"), set_current=False)
+    assert path.with_name("settings.json.bak").read_bytes() == before
+    path.write_bytes(path.read_bytes()[:40])
+    done = robota("-p", "go")
+    assert done.code == 3 and "not JSON" in done.stderr and "left as it is" in done.stderr
+    assert len(path.read_bytes()) == 40
 
 
 def test_a_draft_left_by_a_crash_does_not_stand_in_the_way(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class Working(Story):
             "currentProvider": "strict",
             "providers": {"strict": profile},
             # Small enough that the conversation is condensed now and then.
-            "models": {"strict": {"contextWindow": 9000, "maxOutputTokens": 1000}},
+            "models": {"strict": {"contextWindow": 12000, "maxOutputTokens": 1000}},
         }
         write_settings(self.robota, settings)
 

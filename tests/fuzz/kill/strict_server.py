@@ -35,7 +35,7 @@ class StrictServer(ThreadingHTTPServer):
             return {"content": f"A summary of what happened before request {number}."}
         if LAST_WORDS in _text(body["messages"][-1]) or number > MOST_REQUESTS:
             return {"content": "Done, as far as it goes."}
-        words = "word " * self.random.choice([3, 200])
+        words = "word " * self.random.choice([3, 900])
         calls = self.random.choice(
             [["read"], ["write"], ["command"], ["read", "write"], ["write", "command", "read"], []]
         )

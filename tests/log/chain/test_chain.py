@@ -91,6 +91,7 @@ def test_what_was_written_is_loaded_and_verifies(entries: list[Payload]) -> None
 
 @given(logs, st.data())
 def test_a_log_cut_anywhere_keeps_every_complete_record(entries: list[Payload], data: st.DataObject) -> None:
+    """R02 of the matrix: a torn last line."""
     lines = lines_of(entries)
     whole = b"".join(lines)
     cut = data.draw(st.integers(0, len(whole)))
@@ -121,6 +122,7 @@ def test_a_flipped_bit_is_found_in_its_own_record(entries: list[Payload], data: 
 
 @given(logs, st.binary(max_size=200), st.data())
 def test_garbage_anywhere_never_stops_loading(entries: list[Payload], garbage: bytes, data: st.DataObject) -> None:
+    """R02 of the matrix: garbage in the middle."""
     lines = lines_of(entries)
     whole = b"".join(lines)
     place = data.draw(st.integers(0, len(whole)))
@@ -132,6 +134,7 @@ def test_garbage_anywhere_never_stops_loading(entries: list[Payload], garbage: b
 @settings(max_examples=200)
 @given(st.binary(max_size=400))
 def test_a_file_that_is_no_log_loads_as_nothing(content: bytes) -> None:
+    """R02 of the matrix: an empty file, and what is none."""
     loaded = loaded_from(content)
     assert loaded.records == ()
     assert bool(loaded.problems) == bool(content)

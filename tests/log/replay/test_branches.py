@@ -188,3 +188,16 @@ def test_a_restore_that_was_cut_off_can_be_taken_back_and_one_that_failed_need_n
     found = history(*talked(), start, undo_start, RewindRecord(rewind_id="y", action="undo", files=undo_start.files))
     assert found.cut_off is None and not found.undo and [step.rewind_id for step in found.redo] == ["y"]
     assert not history(*talked(), start, RewindRecord(rewind_id="x", action="failed")).undo
+
+
+def test_a_way_back_that_leads_to_itself_or_forward_ends() -> None:
+    """R02 of the matrix: a cycle. Nobody writes one; a log that was made by somebody else may hold it."""
+    for to in (3, 4, 99, -1):
+        records = chained(turn("a"), turn("b"), back(to), turn("c"), back(3))
+        assert set(texts(records)) <= {"a", "b", "c"}
+        rewind_history(records)
+    tasks = (
+        TaskRecord(task_id="x", parent_task_id="y", mode="m"),
+        TaskRecord(task_id="y", parent_task_id="x", mode="m"),
+    )
+    assert replay(chained(*tasks)).root is not None

@@ -12,6 +12,7 @@ import msgspec
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import chosen_session, tell
 from robota.cli.output import print_columns, print_json
+from robota.config.errors import ConfigError
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError, SessionAmbiguous
@@ -54,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
     except SessionAmbiguous as error:
         tell(str(error))
         return EXIT_USAGE
-    except LogError as error:
+    except (LogError, ConfigError) as error:
         tell(str(error))
         return EXIT_NOT_FOUND
 

@@ -1,5 +1,6 @@
 """`robota sessions`: the parser of all actions, and which module does each."""
 
+import errno
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Sequence
@@ -43,10 +44,17 @@ def main(argv: Sequence[str]) -> int:
         return _failed(error, EXIT_NOT_FOUND)
     except (LogError, ConfigError) as error:
         return _failed(error, EXIT_NOT_FOUND if options.action == "verify" else EXIT_FAILED)
+    except OSError as error:
+        if error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC):
+            raise  # standard output, not a log
+        place = "" if error.filename is None else f" ({error.filename})"
+        return _failed(
+            f"{error.strerror or error}{place}. The logs were left as they are; check the disk.", EXIT_FAILED
+        )
     return code
 
 
-def _failed(error: Exception, code: int) -> int:
+def _failed(error: Exception | str, code: int) -> int:
     print(f"robota: {error}", file=sys.stderr)
     return code
 

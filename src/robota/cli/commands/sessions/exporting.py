@@ -114,6 +114,8 @@ def write_export(
 
 
 def _write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    if path.exists() and not path.is_file():  # a device, a pipe: it would be gone
+        raise LogWriteError(f"{path} is no regular file. It was left as it is. Choose another --output.")
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -17,8 +17,12 @@ FROM_ELSEWHERE: Final = "was not written on this machine at this place; somebody
 
 
 def chosen_places(options: argparse.Namespace) -> tuple[SessionsPlace, ...]:
-    """The directories to look for sessions in."""
-    root = options.cwd.resolve()
+    """The directories to look for sessions in. Raises `ConfigError` if the one that is meant is gone."""
+    try:
+        root = options.cwd.resolve()
+    except OSError as error:
+        told = f"The directory {options.cwd} cannot be used: {error.strerror}. Nothing was changed"
+        raise ConfigError(f"{told}. Name another with --cwd.") from error
     user = person_directory()
     return all_places(root, user) if options.all else project_places(root, user)
 
