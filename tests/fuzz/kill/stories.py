@@ -15,7 +15,7 @@ from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.verify import verify
 from robota.log.replay.session import replay
 from tests.cli.scripts import call, script, write_settings
-from tests.fuzz.kill.strict_server import LAST_WORDS, MOST_REQUESTS, strict_server
+from tests.fuzz.kill.strict_server import LAST_WORDS, MOST_REQUESTS, StrictServer, serving
 from tests.harness.cli import Finished, Robota, clean_environment
 from tests.harness.terminal import Terminal
 from tests.log.catalogue.logs import Written, note_as_own
@@ -87,7 +87,7 @@ class Working(Story):
 
     def prepare(self) -> None:
         (self.robota.workspace / "a.txt").write_text("alpha\n")
-        self.server = self.stack.enter_context(strict_server(self.seed))
+        self.server = self.stack.enter_context(serving(StrictServer(self.seed)))
         profile = {"type": "openai-compatible", "model": "strict", "baseURL": self.server.url, "apiKey": "k"}
         settings = {
             "currentProvider": "strict",

@@ -27,6 +27,11 @@ class StrictServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
+    def call(self, name: str, arguments: dict[str, Any], place: int = 0) -> dict[str, Any]:
+        """A call of the reply to this request."""
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        return {"index": place, "id": f"id-{self.requests}-{place}", "type": "function", "function": function}
+
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
         """What the model says next: a few calls of all kinds, until it is asked to go on."""
         self.requests += 1
@@ -41,13 +46,21 @@ class StrictServer(ThreadingHTTPServer):
         )
         if not calls and number > 3:
             calls = ["command"]
-        return {"content": words, "tool_calls": [_call(kind, number, place) for place, kind in enumerate(calls)]}
+        return {"content": words, "tool_calls": [self._call(kind, place) for place, kind in enumerate(calls)]}
+
+    def _call(self, kind: str, place: int) -> dict[str, Any]:
+        number = self.requests
+        kinds: dict[str, tuple[str, dict[str, Any]]] = {
+            "read": ("read_file", {"path": "a.txt"}),
+            "write": ("write_to_file", {"path": f"new-{number}-{place}.txt", "content": f"{number}\n"}),
+            "command": ("execute_command", {"command": f"echo {number}; seq 1 50"}),
+        }
+        return self.call(*kinds[kind], place)
 
 
 @contextlib.contextmanager
-def strict_server(seed: int) -> Iterator[StrictServer]:
-    """The server while the context lasts."""
-    server = StrictServer(seed)
+def serving(server: StrictServer) -> Iterator[StrictServer]:
+    """The server at work while the context lasts."""
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server
@@ -119,17 +132,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: the output of a test is for its result."""
-
-
-def _call(kind: str, number: int, place: int) -> dict[str, Any]:
-    arguments = {
-        "read": ("read_file", {"path": "a.txt"}),
-        "write": ("write_to_file", {"path": f"new-{number}-{place}.txt", "content": f"{number}\n"}),
-        "command": ("execute_command", {"command": f"echo {number}; seq 1 50"}),
-    }
-    name, given = arguments[kind]
-    function = {"name": name, "arguments": json.dumps(given)}
-    return {"index": place, "id": f"id-{number}-{place}", "type": "function", "function": function}
 
 
 def _text(message: dict[str, Any]) -> str:
