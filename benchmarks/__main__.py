@@ -10,6 +10,7 @@ from benchmarks.checkpoints import checkpoints
 from benchmarks.commands import commands
 from benchmarks.completion import completion
 from benchmarks.edits import edits
+from benchmarks.intents import intents
 from benchmarks.knowledge import knowledge
 from benchmarks.measurement import Measurement, table, write_json
 from benchmarks.questions import questions
@@ -40,6 +41,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "sessions": sessions,
     "turn-files": turn_files,
     "checkpoints": checkpoints,
+    "intents": intents,
 }
 
 

@@ -84,6 +84,18 @@ def test_what_other_tools_wrote_is_read_as_far_as_it_can_be(tmp_path: Path) -> N
     assert history_of(trace, "INT-001") == ["t edit b.py", "now create a.py"]
 
 
+def test_long_lines_of_other_tools_do_not_hide_our_last_record(tmp_path: Path) -> None:
+    (tmp_path / ".orchestration").mkdir()
+    trace = TraceFile(tmp_path, lambda: "now")
+    trace.append(CHANGE, ORIGIN)
+    foreign = json.dumps({"long": "x" * 200_000}).encode()
+    with trace.path.open("ab") as file:
+        file.write(foreign + b"\n")
+    trace.append(CHANGE, ORIGIN)
+    ours = json.loads(trace.path.read_bytes().splitlines()[-1])["metadata"][VENDOR]
+    assert (ours["number"], ours["prev_record_hash"]) == (2, content_hash(foreign))
+
+
 def test_nothing_more_is_changed_when_the_trace_cannot_be_written(workspace: Path, tmp_path: Path) -> None:
     """I25."""
     directory = intents(workspace)

@@ -26,8 +26,8 @@ from robota.intents.trace_record import (
 
 TRACE: Final = f"{DIRECTORY}/agent_trace.jsonl"
 FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-# How far back the last record is looked for. No line that we write is longer.
-LONGEST_LINE: Final = 1_000_000
+# How far back the last record is looked for at first. Only lines of other tools are longer.
+FIRST_LOOK: Final = 32_768
 MOST_HISTORY: Final = 5
 HISTORY_BYTES: Final = 200_000
 
@@ -110,11 +110,17 @@ def _write_whole(descriptor: int, data: bytes, end: int) -> None:
 
 def _link(descriptor: int, end: int) -> TraceLink:
     """The next record follows the last line, whoever wrote it; its number follows the last record of ours."""
-    start = max(0, end - LONGEST_LINE)
-    lines = os.pread(descriptor, end - start, start).rstrip(b"\n").split(b"\n")
-    numbers = (ours_of(decoded(line) or {}).get("number") for line in reversed(lines))
-    last = next((number for number in numbers if isinstance(number, int)), 0)
-    return TraceLink(number=last + 1, previous=content_hash(lines[-1]) if lines[-1] else FIRST)
+    length = FIRST_LOOK
+    while True:
+        start = max(0, end - length)
+        lines = os.pread(descriptor, end - start, start).rstrip(b"\n").split(b"\n")
+        # The first one may be cut.
+        whole = lines if start == 0 else lines[1:]
+        numbers = (ours_of(decoded(line) or {}).get("number") for line in reversed(whole))
+        last = next((number for number in numbers if isinstance(number, int)), None)
+        if last is not None or start == 0:
+            return TraceLink(number=(last or 0) + 1, previous=content_hash(lines[-1]) if lines[-1] else FIRST)
+        length *= 8
 
 
 def history_of(trace: TraceFile, intent_id: str) -> list[str]:

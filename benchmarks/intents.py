@@ -1,0 +1,64 @@
+"""The trace of what agents changed: verifying a long one, and whether appending slows down as it grows."""
+
+import statistics
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from benchmarks.bench import Bench
+from benchmarks.measurement import Measurement
+from robota.intents.trace_file import TraceFile
+from robota.intents.trace_record import FIRST, TracedChange, TraceLink, TraceOrigin, content_hash, trace_record
+from robota.intents.trace_verification import verify_trace
+
+SHORT, LONG = 1_000, 100_000
+APPENDED = 50
+CHANGE = TracedChange(path="src/a.py", before_hash=FIRST, after_hash=FIRST, start_line=1, end_line=9, range_hash=FIRST)
+ORIGIN = TraceOrigin(
+    session_id="session", log_url="file:///log", model="model", call_id="call", tool="edit_file", intent_id="INT-001",
+    approval="in_scope",
+)  # fmt: skip
+
+
+def intents(bench: Bench) -> list[Measurement]:
+    """Two traces, one a hundred times as long as the other."""
+    short, long = (_trace(bench.workspace / str(records), records) for records in (SHORT, LONG))
+    started = perf_counter()
+    with long.path.open("rb") as file:
+        verified = verify_trace(file)
+    took = perf_counter() - started
+    assert verified.records == LONG and not verified.findings
+    early, late = _append_ms(short), _append_ms(long)
+    return [
+        Measurement(name=f"verify {LONG:,} trace records", value=took, target=5, unit="s", detail=""),
+        Measurement(
+            name="append to the trace, a hundred times as long",
+            value=late / early,
+            target=1.5,
+            unit="x",
+            detail=f"{early:.2f} and {late:.2f} ms, medians of {APPENDED}",
+        ),
+    ]
+
+
+def _trace(root: Path, records: int) -> TraceFile:
+    (root / ".orchestration").mkdir(parents=True)
+    trace = TraceFile(root, lambda: "2026-01-01T00:00:00Z")
+    previous = FIRST
+    with trace.path.open("wb") as file:
+        for number in range(1, records + 1):
+            link = TraceLink(number=number, previous=previous)
+            line = msgspec.json.encode(trace_record("id", "2026-01-01T00:00:00Z", CHANGE, ORIGIN, link))
+            previous = content_hash(line)
+            file.write(line + b"\n")
+    return trace
+
+
+def _append_ms(trace: TraceFile) -> float:
+    times: list[float] = []
+    for _ in range(APPENDED):
+        started = perf_counter()
+        trace.append(CHANGE, ORIGIN)
+        times.append(perf_counter() - started)
+    return statistics.median(times) * 1000
