@@ -13,7 +13,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports unit bench fuzz reference lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports unit bench fuzz reference site lock clean setup-run setup-dev
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -44,9 +44,12 @@ bench: setup-dev ## measure speed against the targets; BENCH="--check --json FIL
 fuzz: setup-dev ## look for a command that does more than policy judged; FUZZ="--minutes 1", FUZZ="--gate" under strace
 	@$(BIN)/python -m tests.fuzz.shell_fuzz $(FUZZ)
 
-reference: setup-dev ## write docs/commands-reference.md from the registry
-	@$(BIN)/python -m tests.commands.reference > docs/commands-reference.new
-	@mv docs/commands-reference.new docs/commands-reference.md
+reference: setup-dev ## write the reference pages of docs/ from the program
+	@$(BIN)/python -m scripts.reference
+
+site: setup-dev ## make a site of docs/ in build/site, with every link checked
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
+	@echo "Open build/site/index.html in a browser; its search works offline."
 
 lock: ## resolve requirements/*.in again into pinned and hashed *.txt
 	@scripts/lock

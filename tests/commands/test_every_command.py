@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from robota.protocol.slash_commands import CommandSource
+from scripts.reference.slash_commands import command_infos
 from tests.cli.scripts import script
-from tests.commands.reference import command_infos
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
 

@@ -1,7 +1,6 @@
 """The page on the built-in slash commands, made from the registry: `make reference` writes it."""
 
 import asyncio
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,9 +21,10 @@ model where none is needed. A command that has to wait is refused while the agen
 """
 
 
-def reference(home: Path) -> str:
+def slash_commands() -> str:
     """The page, as a session in an empty directory has the commands."""
-    infos = command_infos(home)
+    with tempfile.TemporaryDirectory() as home:
+        infos = command_infos(Path(home))
     sections = ("\n".join(_section(info)) for info in sorted(infos, key=lambda info: info.name))
     return "\n".join((HEAD, *sections))
 
@@ -56,8 +56,3 @@ def _section(info: SlashCommandInfo) -> Iterator[str]:
         yield f"- `{f'{each.name} {each.argument_hint}'.strip()}`" + (f": {words}" if words else "")
     if info.subcommands:
         yield ""
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as directory:
-        sys.stdout.write(reference(Path(directory)))

@@ -1,0 +1,30 @@
+"""Which pages there are, and what makes each."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from robota.config.settings.schema import settings_schema
+from scripts.reference.command_line import command_line
+from scripts.reference.exit_codes import exit_code_page
+from scripts.reference.hook_events import hook_events
+from scripts.reference.protocol_schema import protocol_page
+from scripts.reference.settings import settings_page
+from scripts.reference.slash_commands import slash_commands
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _settings_schema_file() -> str:
+    return json.dumps(settings_schema(), indent=2) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "commands-reference.md": slash_commands,
+    "settings.schema.json": _settings_schema_file,
+    "reference/command-line.md": command_line,
+    "reference/settings.md": settings_page,
+    "reference/exit-codes.md": exit_code_page,
+    "reference/hook-events.md": hook_events,
+    "reference/protocol-schema.md": protocol_page,
+}
