@@ -1,14 +1,16 @@
 """The trace: one record for each file that a call changed, in a chain, and no changes without it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.intents.trace_file import TraceFile, history_of
+from robota.intents.trace_file import TraceFile, TraceProblem, history_of
 from robota.intents.trace_record import FIRST, VENDOR, TracedChange, TraceOrigin, changed_between, content_hash
 from robota.protocol.events import Notice
 from tests.engine.stage import Stage, call, play
@@ -183,3 +185,31 @@ def test_the_lines_of_a_record_hold_every_difference(old: list[bytes], new: list
     head, tail = lines[: change.start_line - 1], lines[change.end_line :]
     assert before.startswith(b"".join(head)) and before.endswith(b"".join(tail))
     assert change.range_hash == content_hash(b"".join(lines[change.start_line - 1 : change.end_line]))
+
+
+@pytest.mark.parametrize("is_pipe", [True, False])
+def test_a_pipe_or_a_link_in_place_of_the_trace_is_neither_waited_for_nor_followed(
+    tmp_path: Path, is_pipe: bool
+) -> None:
+    """S10."""
+    (tmp_path / ".orchestration").mkdir()
+    trace = TraceFile(tmp_path, lambda: "now")
+    if is_pipe:
+        os.mkfifo(trace.path)
+    else:
+        trace.path.symlink_to(tmp_path / "elsewhere")
+    assert history_of(trace, "INT-001") == []
+    with pytest.raises(TraceProblem):
+        trace.append(CHANGE, ORIGIN)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_intents_that_lie_behind_a_link_allow_no_change(workspace: Path, tmp_path: Path) -> None:
+    """S10: what the link leads to is neither read nor written."""
+    elsewhere = intents(tmp_path)
+    (elsewhere / "AGENT.md").write_text("hunter2")
+    (workspace / ".orchestration").symlink_to(elsewhere)
+    chosen, written = results(workspace, SELECT, write("src/auth/a.py"))
+    assert "Nothing may be changed" in chosen and "hunter2" not in chosen
+    assert "Nothing may be changed" in written and not (workspace / "src").exists()
+    assert not (elsewhere / "agent_trace.jsonl").exists()

@@ -1,8 +1,9 @@
 """The files below `.orchestration/` that a person writes, read again when they have changed."""
 
+import errno
 import os
 import stat
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from robota.intents.intent import Intent, IntentProblem, read_intents
@@ -14,7 +15,7 @@ INTENTS: Final = f"{DIRECTORY}/active_intents.yaml"
 NEVER_TOUCHED: Final = f"{DIRECTORY}/.intentignore"
 LESSONS: Final = f"{DIRECTORY}/AGENT.md"
 MOST_BYTES: Final = 1_000_000
-FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+PLACE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class IntentFiles:
@@ -61,7 +62,7 @@ class IntentFiles:
             raise IntentProblem(f"{name} is gone") from None
         stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         if self._read.get(name, ((), ""))[0] != stamp:
-            self._read[name] = (stamp, _plain_text(path, name))
+            self._read[name] = (stamp, _plain_text(self.root, name))
         return self._read[name][1]
 
 
@@ -70,11 +71,23 @@ def has_intents(root: Path) -> bool:
     return os.path.lexists(root / INTENTS)
 
 
-def _plain_text(path: Path, name: str) -> str:
+def open_plain(root: Path, name: str, flags: int = os.O_RDONLY, mode: int = 0o644) -> int:
+    """A plain file of the directory, opened through no link, waiting for nobody. Raises `OSError` for anything else."""
+    directory = os.open(root / DIRECTORY, PLACE)
     try:
-        with os.fdopen(os.open(path, FLAGS), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise IntentProblem(f"{name} is not a plain file")
+        secure = flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(PurePosixPath(name).name, secure, mode, dir_fd=directory)
+    finally:
+        os.close(directory)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a plain file", name)
+    return descriptor
+
+
+def _plain_text(root: Path, name: str) -> str:
+    try:
+        with os.fdopen(open_plain(root, name), "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise IntentProblem(f"{name} cannot be read: {error.strerror}") from error

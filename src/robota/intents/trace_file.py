@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.config.durable_file import PRIVATE_DIRECTORY, replace_file
-from robota.intents.intent_files import DIRECTORY
+from robota.intents.intent_files import DIRECTORY, open_plain
 from robota.intents.trace_record import (
     FIRST,
     TracedChange,
@@ -25,7 +25,7 @@ from robota.intents.trace_record import (
 )
 
 TRACE: Final = f"{DIRECTORY}/agent_trace.jsonl"
-FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+APPENDING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT
 # How far back the last record is looked for at first. Only lines of other tools are longer.
 FIRST_LOOK: Final = 32_768
 MOST_HISTORY: Final = 5
@@ -41,6 +41,7 @@ class TraceFile:
 
     def __init__(self, root: Path, timestamp: Callable[[], str], user_directory: Path | None = None) -> None:
         """`user_directory` is where the newest record is noted, so that a trace that was cut off is noticed."""
+        self._root = root
         self.path = root / TRACE
         self._timestamp = timestamp
         self._note = None if user_directory is None else newest_note(root, user_directory)
@@ -48,7 +49,7 @@ class TraceFile:
     def append(self, change: TracedChange, origin: TraceOrigin) -> None:
         """Write one record, so that it is on the disk and follows the last one, whoever wrote that."""
         try:
-            descriptor = os.open(self.path, FLAGS, 0o644)
+            descriptor = open_plain(self._root, TRACE, APPENDING)
         except OSError as error:
             raise TraceProblem(f"{TRACE} cannot be opened: {error.strerror}") from error
         try:
@@ -76,7 +77,7 @@ class TraceFile:
     def newest(self) -> list[dict[str, Any]]:
         """The last records, as far as they are at the end of the file. Lines that are no objects are passed over."""
         try:
-            with self.path.open("rb") as file:
+            with os.fdopen(open_plain(self._root, TRACE), "rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - HISTORY_BYTES))
                 lines = file.read().splitlines()
         except OSError:

@@ -127,10 +127,14 @@ def test_a_secret_or_denied_file_is_not_imported(robota: Robota) -> None:
     write(robota.workspace / ".env", "TOKEN=hunter2")
     write(robota.workspace / "private/plan.md", "hunter2")
     write(robota.workspace / ".robota/settings.json", json.dumps({"permissions": {"deny": ["Read(private/**)"]}}))
-    write(robota.workspace / "AGENTS.md", "See @.env and @private/plan.md for more.")
+    write(robota.workspace / "ignored/notes.md", "hunter2")
+    write(robota.workspace / ".robotaignore", "ignored/\n")
+    (robota.workspace / "CLAUDE.md").symlink_to("ignored/notes.md")
+    write(robota.workspace / "AGENTS.md", "See @.env, @private/plan.md and @ignored/notes.md for more.")
     assert "hunter2" not in told(robota)
     left_out = robota("instructions").stdout.partition("Left out:")[2]
-    assert ".env: it must not be read" in left_out and "plan.md: it must not be read" in left_out
+    for name in (".env", "plan.md", "CLAUDE.md", "notes.md"):
+        assert f"{name}: it must not be read" in left_out
 
 
 def test_the_ledger_names_each_file(robota: Robota) -> None:

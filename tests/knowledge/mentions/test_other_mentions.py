@@ -2,6 +2,7 @@
 
 import base64
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,15 @@ def test_checks_that_are_not_allowed_are_said_not_to_have_run(robota: Robota) ->
 def test_syntax_errors_in_what_is_kept_from_the_model_are_not_told(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / ".robotaignore").write_text("private.py\n")
-    (robota.workspace / "private.py").write_text("hunter2 = (\n")
+    settings(robota, permissions={"deny": ["Read(denied.py)"]})
+    for name in ("private", "denied"):
+        (robota.workspace / f"{name}.py").write_text("hunter2 = (\n")
+        (robota.workspace / f"by_link_{name}.py").symlink_to(f"{name}.py")
+    (robota.workspace / "broken.py").write_text("x = (\n")
+    subprocess.run(["git", "init", "-q"], cwd=robota.workspace, check=True)
     log, _ = told(robota, "Repair @problems")
-    assert "hunter2" not in log and "private.py:" not in log
+    assert "broken.py:1:" in log
+    assert "hunter2" not in log and "private.py:" not in log and "denied.py:" not in log
 
 
 def test_the_terminal_is_what_commands_of_this_session_printed(workspace: Path) -> None:

@@ -44,7 +44,8 @@ def instruction_files(
 
     def is_denied(path: str) -> bool:
         place = os.path.relpath(path, root)
-        return policy.forbids_reading(place) or policy.files.secret_pattern(place) is not None
+        kept = policy.forbids_reading(place) or policy.files.is_ignored(place)
+        return kept or policy.files.secret_pattern(place) is not None
 
     return SessionInstructions(places, root, is_denied, lambda: is_trusted_by_person(settings.trust, env))
 

@@ -80,7 +80,9 @@ def _text(files: Files, path: str) -> str | None:
 def _data(files: Files, path: str) -> bytes | None:
     """The content of a file that the model may read; None of any other."""
     try:
-        return None if files.is_ignored(path) or files.is_secret(path) else files.read(path, LARGEST_FILE).data
+        # The name may be a link, and what it leads to is kept from the model.
+        is_kept = any(files.is_ignored(each) or files.is_secret(each) for each in (path, files.relative(path)))
+        return None if is_kept else files.read(path, LARGEST_FILE).data
     except (FileProblem, OSError, ValueError):
         return None
 

@@ -153,9 +153,10 @@ def _entry(line: str) -> _Entry:
 
 
 def _is_writable(path: str) -> bool:
-    """Git names no path outside, but a name of its own or one that nobody can read is none for a file of ours."""
+    """A way out, which git refuses as well, a name of git's own and one that nobody can read are no files of ours."""
     steps = PurePosixPath(path).parts
-    return path.isprintable() and len(steps) <= DEEPEST and not any(step.lower() == ".git" for step in steps)
+    is_inside = not path.startswith("/") and ".." not in steps
+    return is_inside and path.isprintable() and len(steps) <= DEEPEST and ".git" not in map(str.lower, steps)
 
 
 def _blobs(printed: bytes, entries: list[_Entry]) -> Iterator[bytes]:

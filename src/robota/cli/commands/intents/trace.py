@@ -11,6 +11,7 @@ import msgspec
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.config.paths import user_directory
+from robota.intents.intent_files import open_plain
 from robota.intents.trace_file import TRACE, noted_newest
 from robota.intents.trace_verification import VerifiedTrace, verify_trace
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
     """Run `robota trace …`; the arguments begin after `trace`."""
     options = _parser().read(argv)
     try:
-        with Path(TRACE).open("rb") as file:
+        with os.fdopen(open_plain(Path(), TRACE), "rb") as file:
             verified = verify_trace(file, noted_newest(Path.cwd(), user_directory(os.environ)))
     except OSError as error:
         print(f"robota: {TRACE} cannot be read: {error.strerror}. Nothing was changed.", file=sys.stderr)
