@@ -14,6 +14,7 @@ SUBCOMMANDS = {
         "robota.cli.commands.intents.trace",
         "whether the trace of what agents changed is as it was written",
     ),
+    "why": ("robota.cli.commands.proof.why", "which call wrote a line, who wanted it and who allowed it"),
     "init": ("robota.cli.commands.init", "write a first AGENTS.md from a plain look at the project"),
     "instructions": ("robota.cli.commands.instructions", "show which instruction files the model is told, and why not"),
     "memory": ("robota.cli.commands.memory", "what is remembered between sessions: list, add, approve, forget, check"),

@@ -332,6 +332,26 @@ class OpenStore:
         """The bytes of a file in a checkpoint; None where there is none."""
         return None if file is None else self._object("blob", file.content)
 
+    def contents(self, names: Collection[str]) -> dict[str, bytes]:
+        """The bytes of many files at once, by the names of their contents; those that are gone are left out."""
+        for each in names:
+            self._require(each)
+        output = self.git.run("cat-file", "--batch", stdin=b"".join(b"%s\n" % each.encode() for each in names))
+        found: dict[str, bytes] = {}
+        place = 0
+        while (end := output.find(b"\n", place)) >= 0:
+            told = output[place:end].split(b" ")
+            place = end + 1
+            if len(told) == 3 and told[2].isdigit():
+                found[told[0].decode()] = output[place : place + int(told[2])]
+                place += int(told[2]) + 1
+        return found
+
+    def content_at(self, checkpoint: str, path: str) -> bytes | None:
+        """The bytes of one file in a checkpoint; None if it is not in there, or the checkpoint is gone."""
+        entry = self._entries(checkpoint, [path]).get(os.fsencode(path))
+        return None if entry is None else self.contents([entry[1].decode()]).get(entry[1].decode())
+
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
         """See `CheckpointStore.diff`."""
         for each in (before, after):

@@ -1,0 +1,90 @@
+"""Who wrote which line, put together: the logs of a project, the checkpoints of its workspaces, the index of edits."""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from robota.app.rewinding.checkpoints import checkpoint_store, store_directory
+from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions, settings_for
+from robota.config.paths import user_directory
+from robota.log.catalogue.index_file import Notify, with_index
+from robota.log.catalogue.places import project_places
+from robota.log.store import PROJECT_DIRECTORY, fallback_directory
+from robota.proof.calls.story_fold import StoryFold
+from robota.proof.edits.edit_index import INDEX_NAME, INDEX_VERSION, SCHEMA, EditLog, brought_up_to_date
+from robota.proof.edits.line_origins import LineOrigin, LineOrigins
+from robota.workspace.checkpoints.private_git import CheckpointError
+from robota.workspace.checkpoints.store import OpenStore
+
+
+def origins_of_lines(
+    root: Path, env: Mapping[str, str], path: str, data: bytes, wanted: Collection[int], notify: Notify
+) -> dict[int, LineOrigin]:
+    """Which call wrote each of the wanted lines, counted from 0, of a file of the project."""
+    user = _user_directory(env)
+
+    def work(connection: sqlite3.Connection) -> dict[int, LineOrigin]:
+        logs = brought_up_to_date(connection, project_places(root, user), opening_checkpoints(root, env))
+        return LineOrigins(connection, logs, _file_then(connection, root, env)).of(path, data, wanted)
+
+    index = None if user is None else fallback_directory(user, root) / INDEX_NAME
+    return with_index(index, SCHEMA, INDEX_VERSION, work, notify)
+
+
+def opening_checkpoints(
+    root: Path, env: Mapping[str, str]
+) -> Callable[[str], AbstractContextManager[OpenStore] | None]:
+    """What opens the checkpoints of the directory that a session says it worked in.
+
+    A log is believed only about the project itself and the worktrees in it, and no store is made.
+    """
+
+    def opening(cwd: str) -> AbstractContextManager[OpenStore] | None:
+        place = Path(cwd)
+        is_ours = place == root or place.is_relative_to(root / PROJECT_DIRECTORY)
+        if not is_ours or not store_directory(place, env).is_dir():
+            return None
+        return _opened(root, place, env)
+
+    return opening
+
+
+@contextmanager
+def _opened(root: Path, place: Path, env: Mapping[str, str]) -> Iterator[OpenStore]:
+    settings = settings_for(LaunchOptions(cwd=root), root, env).values.checkpoints
+    try:
+        with checkpoint_store(settings, place, env).opened() as store:
+            yield store
+    except ConfigError as error:
+        raise CheckpointError(str(error)) from error
+
+
+def _file_then(
+    connection: sqlite3.Connection, root: Path, env: Mapping[str, str]
+) -> Callable[[EditLog, str, str], bytes | None]:
+    """What a file held in a checkpoint of the session with that log."""
+
+    def file_then(log: EditLog, checkpoint: str, path: str) -> bytes | None:
+        row = connection.execute("SELECT fold FROM log WHERE id = ?", (log.id,)).fetchone()
+        cwd = msgspec.msgpack.decode(row[0], type=StoryFold).cwd if row is not None else ""
+        opening = opening_checkpoints(root, env)(cwd) if log.is_own else None
+        if opening is None:
+            return None
+        try:
+            with opening as store:
+                return store.content_at(store.completed(checkpoint), path)
+        except CheckpointError:
+            return None
+
+    return file_then
+
+
+def _user_directory(env: Mapping[str, str]) -> Path | None:
+    try:
+        return user_directory(env)
+    except ConfigError:
+        return None

@@ -1,0 +1,1 @@
+"""`robota why`, `robota replay`, `robota report` and `robota audit`."""

@@ -1,0 +1,249 @@
+"""The stories of the calls of a log, folded record by record, so that a log that grew is only read on."""
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from robota.log.catalogue.summary import request_info
+from robota.log.kinds.calls import (
+    AnswerRecord,
+    CheckpointRecord,
+    FileStampsRecord,
+    ToolEndRecord,
+    ToolStartRecord,
+    VerdictRecord,
+)
+from robota.log.kinds.conversation import MessageRecord, TurnRecord
+from robota.log.kinds.requests import RequestRecord
+from robota.log.kinds.rewinds import RewindStartRecord
+from robota.log.kinds.session import OriginRecord, SessionHeader, TaskRecord
+from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.proof.calls.call_story import CallChanges, CallStory, ShownChange
+from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
+from robota.protocol.message import Message
+from robota.protocol.state import is_request_row
+
+LONGEST_TEXT: Final = 4_000
+LONGEST_INPUT: Final = 4_000
+SELECT_INTENT: Final = "select_active_intent"
+# A log that somebody planted must not make the fold grow without end.
+MOST_OPEN_CALLS: Final = 500
+MOST_TASKS: Final = 2_000
+
+LONGEST_DIFF: Final = 4_000_000
+
+Told = CallStory | CallChanges
+T = TypeVar("T")
+
+
+class _TaskNow(msgspec.Struct, omit_defaults=True):
+    parent: str = ""
+    said: str = ""
+    model: str = ""
+    request_ts: int = 0
+    cost: float | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    has_begun: bool = False
+
+
+class StoryFold(msgspec.Struct, omit_defaults=True):
+    """What is known after the records so far, and what is needed to go on. It is kept in an index."""
+
+    session_id: str = ""
+    cwd: str = ""
+    permission_mode: str = ""
+    has_origin: bool = False
+    prompt: str = ""
+    prompts: int = 0
+    root: str = ""
+    intent: str = ""
+    tasks: dict[str, _TaskNow] = {}
+    calls: dict[str, CallStory] = {}
+    asks: dict[int, str] = {}
+    shown: dict[str, ShownChange] = {}
+    before: dict[str, str] = {}
+    paths: dict[str, list[str]] = {}
+    changed: CallStory | None = None
+
+    def take(self, record: Record) -> Iterator[Told]:
+        """What the record completes: a call, or what is known of the files that one changed."""
+        try:
+            payload = payload_of(record)
+        except PayloadError:
+            return
+        match payload:
+            case SessionHeader():
+                self.session_id, self.cwd = payload.id, payload.cwd
+                self.permission_mode = str(payload.permission_mode)
+            case OriginRecord():
+                self.has_origin = True
+            case TaskRecord():
+                self._begin(payload)
+            case RequestRecord():
+                self._task(payload.task_id).model = payload.model
+            case MessageRecord():
+                self._row(payload)
+            case TurnRecord(turn=AssistantTurn() as turn):
+                self._reply(payload.task_id, turn)
+            case CheckpointRecord():
+                yield from self._checkpoint(payload.checkpoint, payload.call_id)
+            case RewindStartRecord():
+                yield from self._checkpoint(payload.files.before, None)
+            case _:
+                yield from self._call_event(record.ts, payload)
+
+    def _begin(self, record: TaskRecord) -> None:
+        """An intent belongs to one task of the person's and its subtasks."""
+        self._task(record.task_id).parent = record.parent_task_id or ""
+        if record.parent_task_id is None and record.task_id != self.root:
+            self.root, self.intent = record.task_id, ""
+
+    def _call_event(self, ts: int, payload: Payload | None) -> Iterator[Told]:
+        match payload:
+            case VerdictRecord():
+                told = {"decision": payload.decision, "reason": payload.reason[:LONGEST_TEXT]}
+                self._change(payload.call_id, payload.tool, payload.task_id, rule=payload.rule or "", **told)
+            case AnswerRecord() if payload.ts in self.asks:
+                call_id = self.asks.pop(payload.ts)
+                text = (payload.text or "")[:LONGEST_TEXT]
+                self._change(call_id, answered_ms=ts, answer=payload.response, answer_text=text)
+            case ToolStartRecord():
+                shown = _bounded(payload.input)
+                self._change(payload.call_id, payload.tool, payload.task_id, started_ms=ts, input=shown)
+            case FileStampsRecord() if payload.call_id in self.before or payload.call_id in self.shown:
+                self.paths[payload.call_id] = [*payload.files]
+            case ToolEndRecord():
+                yield from self._ended(ts, payload)
+            case _:
+                pass
+
+    def _task(self, task_id: str) -> _TaskNow:
+        if task_id not in self.tasks:
+            if len(self.tasks) >= MOST_TASKS:
+                del self.tasks[next(iter(self.tasks))]
+            self.tasks[task_id] = _TaskNow()
+        return self.tasks[task_id]
+
+    def _change(self, call_id: str, tool: str = "", task_id: str = "", **fields: Any) -> None:
+        known = self.calls.get(call_id)
+        if known is None:
+            if len(self.calls) >= MOST_OPEN_CALLS:
+                del self.calls[next(iter(self.calls))]
+            known = CallStory(call_id=call_id, tool=tool, task_id=task_id)
+        self.calls[call_id] = msgspec.structs.replace(known, **fields)
+
+    def _row(self, record: MessageRecord) -> None:
+        row, task = record.message, self._task(record.task_id)
+        if is_request_row(row):
+            _note_request(task, row)
+        elif not task.parent and self._is_prompt(row, task):
+            self.prompt, self.prompts = (row.text or "")[:LONGEST_TEXT], self.prompts + 1
+        elif row.call_id is not None and not row.partial:
+            if row.ask is not None and not row.is_answered:
+                self.asks[row.ts] = row.call_id
+                self._change(row.call_id, asked_ms=row.ts)
+            shown = _shown(row)
+            if shown is not None:
+                self.shown[row.call_id] = shown
+        if row.say == "text":
+            task.has_begun = True
+
+    def _is_prompt(self, row: Message, task: _TaskNow) -> bool:
+        return row.say == "user_feedback" or (row.say == "text" and not task.has_begun)
+
+    def _reply(self, task_id: str, turn: AssistantTurn) -> None:
+        task = self._task(task_id)
+        for block in turn.content:
+            if isinstance(block, TextBlock) and block.text.strip():
+                task.said = block.text.strip()[-LONGEST_TEXT:]
+            elif isinstance(block, ToolUseBlock):
+                self.calls.pop(block.id, None)  # an id of an earlier reply
+                self._change(
+                    block.id,
+                    block.name,
+                    task_id,
+                    input=_bounded(block.input),
+                    model=turn.model or task.model,
+                    said=task.said,
+                    prompt=self.prompt,
+                    cost=task.cost,
+                    tokens_in=task.tokens_in,
+                    tokens_out=task.tokens_out,
+                )
+
+    def _checkpoint(self, now: str, call_id: str | None) -> Iterator[Told]:
+        """The workspace was saved, before a call if one is named: what the call before it changed is complete."""
+        if self.changed is not None:
+            yield self._changes(self.changed, now)
+        self.changed = None
+        self.before = {} if call_id is None else {call_id: now}
+        self.paths = {} if call_id is None else _only(self.paths, call_id)
+        self.shown = {} if call_id is None else _only(self.shown, call_id)
+
+    def _changes(self, story: CallStory, after: str) -> CallChanges:
+        shown = self.shown.get(story.call_id)
+        return CallChanges(
+            story=story,
+            before=self.before.get(story.call_id, "") if after else "",
+            after=after,
+            paths=tuple(self.paths.get(story.call_id, ())),
+            shown=() if shown is None else (shown,),
+        )
+
+    def _ended(self, ts: int, record: ToolEndRecord) -> Iterator[Told]:
+        self._change(record.call_id, record.tool, record.task_id, status=record.status)
+        story = self.calls.pop(record.call_id)
+        if record.tool == SELECT_INTENT and record.status == "success":
+            chosen = story.input.get("intent_id")
+            self.intent = chosen[:LONGEST_TEXT] if isinstance(chosen, str) else ""
+        self.asks = {row: call for row, call in self.asks.items() if call != record.call_id}
+        story = msgspec.structs.replace(
+            story, intent=self.intent, permission_mode=self.permission_mode, started_ms=story.started_ms or ts
+        )
+        yield story
+        if record.call_id in self.before:
+            self.changed = story
+        if record.call_id in self.shown and record.status == "success":
+            yield self._changes(story, "")
+        elif record.call_id not in self.before:
+            self.shown.pop(record.call_id, None)
+
+
+def _note_request(task: _TaskNow, row: Message) -> None:
+    info = request_info(row.text)
+    if info is None or "cost" not in info:
+        return
+    cost = info["cost"]
+    task.cost = float(cost) if isinstance(cost, int | float) else None
+    task.tokens_in, task.tokens_out = (
+        value if isinstance(value, int) else 0 for value in (info.get("tokensIn"), info.get("tokensOut"))
+    )
+
+
+def _shown(row: Message) -> ShownChange | None:
+    """The difference in a row about a file; the row says what will happen, in the words of the seed's protocol."""
+    if "tool" not in (row.ask, row.say) or '"diff"' not in (row.text or ""):
+        return None
+    told = request_info(row.text) or {}
+    path, diff = told.get("path"), told.get("diff")
+    if not isinstance(path, str) or not isinstance(diff, str) or len(diff) > LONGEST_DIFF:
+        return None
+    return ShownChange(path=path, diff=diff)
+
+
+def _only(known: dict[str, T], key: str) -> dict[str, T]:
+    return {key: known[key]} if key in known else {}
+
+
+def _bounded(value: dict[str, Any]) -> dict[str, Any]:
+    """The input of a call with its long texts cut: it is there to be recognised."""
+    return {key: _cut(each) for key, each in value.items()}
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_INPUT else value[:LONGEST_INPUT] + "…"
+    text = msgspec.json.encode(value)
+    return value if len(text) <= LONGEST_INPUT else text[:LONGEST_INPUT].decode("utf-8", "replace") + "…"

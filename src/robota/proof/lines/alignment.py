@@ -1,0 +1,85 @@
+"""Which lines of one version of a file are those of another, in the same order."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Final
+
+# Comparing every line with every other takes too long beyond so many pairs of equal lines.
+MAX_WORK: Final = 2_000_000
+
+Place = tuple[int, int, int, int]
+
+
+def aligned(first: Sequence[int], second: Sequence[int]) -> list[int | None]:
+    """For each line of the first version the line of the second that it is, or None. Both ascend."""
+    found: list[int | None] = [None] * len(first)
+    if first == second:
+        return list(range(len(first)))
+    waiting: list[Place] = [(0, len(first), 0, len(second))]
+    while waiting:
+        place = _trimmed(first, second, waiting.pop(), found)
+        start, end, other_start, other_end = place
+        if start == end or other_start == other_end:
+            continue
+        anchors = _anchors(first, second, place)
+        if not anchors:
+            _compare_closely(first, second, place, found)
+            continue
+        for here, there in [*anchors, (end, other_end)]:
+            waiting.append((start, here, other_start, there))
+            if here < end:
+                found[here] = there
+            start, other_start = here + 1, there + 1
+    return found
+
+
+def _trimmed(first: Sequence[int], second: Sequence[int], place: Place, found: list[int | None]) -> Place:
+    """The place without the equal lines at both of its ends, which are noted as found."""
+    start, end, other_start, other_end = place
+    while start < end and other_start < other_end and first[start] == second[other_start]:
+        found[start] = other_start
+        start, other_start = start + 1, other_start + 1
+    while start < end and other_start < other_end and first[end - 1] == second[other_end - 1]:
+        end, other_end = end - 1, other_end - 1
+        found[end] = other_end
+    return start, end, other_start, other_end
+
+
+def _anchors(first: Sequence[int], second: Sequence[int], place: Place) -> list[tuple[int, int]]:
+    """Lines that are there once in both, as many as stand in the same order."""
+    start, end, other_start, other_end = place
+    here, there = Counter(first[start:end]), Counter(second[other_start:other_end])
+    once = {second[at]: at for at in range(other_start, other_end) if there[second[at]] == 1}
+    pairs = [(at, once[first[at]]) for at in range(start, end) if here[first[at]] == 1 and first[at] in once]
+    return _longest_ascending(pairs)
+
+
+def _longest_ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """As many of the pairs, whose first numbers ascend, as have ascending second numbers, too."""
+    tops: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, (_, there) in enumerate(pairs):
+        place = bisect_left(tops, there)
+        before.append(ends[place - 1] if place else -1)
+        tops[place : place + 1] = [there]
+        ends[place : place + 1] = [number]
+    chosen: list[tuple[int, int]] = []
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        chosen.append(pairs[at])
+        at = before[at]
+    return chosen[::-1]
+
+
+def _compare_closely(first: Sequence[int], second: Sequence[int], place: Place, found: list[int | None]) -> None:
+    start, end, other_start, other_end = place
+    here, there = first[start:end], second[other_start:other_end]
+    often = Counter(there)
+    if sum(often[line] for line in here) > MAX_WORK:
+        return
+    for block in SequenceMatcher(None, here, there, autojunk=False).get_matching_blocks():
+        for step in range(block.size):
+            found[start + block.a + step] = other_start + block.b + step

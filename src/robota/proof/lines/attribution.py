@@ -1,0 +1,115 @@
+"""From the lines of a file to the changes that they came from, going back through what is known of earlier versions.
+
+A change is a version of a file before and after a call. What people did between two changes is not known, but shows
+as lines that differ. So lines are followed by their content: as long as a line is found in a version, in its place
+among the others, it is the same line, whoever moved, committed or rebased it meanwhile.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.proof.lines.alignment import aligned
+from robota.proof.lines.line_hashes import LineHashes
+
+# A line that was not in a newer version is taken for one of an older version only together with lines that say so much.
+LATE_WEIGHT: Final = 10
+EVERYTHING: Final = 1_000_000_000
+
+
+class LineChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call made of a file. `added` are the places in `new` that are not in `old`.
+
+    With `is_whole` these are whole versions of the file. Otherwise they are the stretches that differ with some lines
+    around them, and nothing is said about the rest.
+    """
+
+    number: int
+    old: LineHashes
+    new: LineHashes
+    added: frozenset[int]
+    is_whole: bool = True
+
+
+class _Followed(msgspec.Struct):
+    """Lines that stand in one version. `places` maps where they stand to which lines of the file they are."""
+
+    version: LineHashes
+    places: dict[int, int]
+
+
+def attributed(
+    lines: LineHashes,
+    weights: Sequence[int],
+    wanted: Collection[int],
+    changes: Iterable[LineChange],
+    least_weight: int = 0,
+) -> dict[int, int]:
+    """The number of the change that each wanted line came from, as far as there is one. The newest change comes first.
+
+    Each stretch of lines that is found in a version must weigh `least_weight` at least.
+    """
+    found: dict[int, int] = {}
+    missed: set[int] = set()
+    stretches = _Stretches(dict(zip(lines, weights, strict=True)), least_weight, missed)
+    followed = [_Followed(version=lines, places={line: line for line in wanted})]
+    for change in changes:
+        moved = _Followed(version=change.old, places={})
+        for each in followed:
+            _follow(each, change, stretches, found, moved)
+        followed = [each for each in (*followed, moved) if each.places]
+        if not followed:
+            break
+    return found
+
+
+class _Stretches(msgspec.Struct, frozen=True):
+    """How much the lines around a line say."""
+
+    weight_of: Mapping[int, int]
+    least: int
+    missed: set[int]
+
+    def least_for(self, line: int, change: LineChange) -> int:
+        """What a stretch must weigh so that this line of it counts."""
+        return max(self.least, LATE_WEIGHT) if line in self.missed or not change.is_whole else self.least
+
+
+def _follow(
+    each: _Followed, change: LineChange, stretches: _Stretches, found: dict[int, int], moved: _Followed
+) -> None:
+    places = aligned(each.version, change.new)
+    weights = _stretch_weights(each.version, places, stretches.weight_of, len(change.new))
+    back = aligned(change.new, change.old) if change.is_whole else []
+    for place, line in list(each.places.items()):
+        there = places[place]
+        if there is None or weights[place] < stretches.least_for(line, change):
+            if change.is_whole:
+                stretches.missed.add(line)
+            continue
+        if there in change.added:
+            found[line] = change.number
+            del each.places[place]
+        elif change.is_whole and (before := back[there]) is not None:
+            moved.places[before] = line
+            del each.places[place]
+
+
+def _stretch_weights(
+    version: LineHashes, places: Sequence[int | None], weight_of: Mapping[int, int], whole: int
+) -> list[int]:
+    """For every place, what the unbroken stretch around it weighs that stands in the other version as it does here.
+
+    A stretch that is all of the other version could not say more.
+    """
+    weights = [0] * len(places)
+    start = 0
+    for at in range(1, len(places) + 1):
+        before, there = places[at - 1], places[at] if at < len(places) else None
+        if before is not None and there == before + 1:
+            continue
+        total = sum(weight_of.get(line, 0) for line in version[start:at])
+        weights[start:at] = [EVERYTHING if at - start == whole else total] * (at - start)
+        start = at
+    return weights
