@@ -36,6 +36,7 @@ CASES = {
     "model": Case(line="/model", shows="Model scripted", prints="provider: script"),
     "provider": Case(line="/provider", shows="The provider is script", prints="/provider script", is_choice=True),
     "cost": Case(line="/cost", shows="tokens in: 1,200", prints="tokens in: 0"),
+    "copy": Case(line="/copy", shows="An answer.", prints="There is no answer yet.", code=1),
     "status": Case(line="/status", shows="permission mode: plan", prints="permission mode: default"),
     "todos": Case(line="/todos", shows="There is no todo list.", prints="There is no todo list."),
     "context": Case(line="/context", shows="system prompt", prints="There is no task.", code=1),

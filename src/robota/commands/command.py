@@ -12,6 +12,7 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandSource,
     CommandStarted,
+    DiffShown,
     SlashCommandInfo,
     SubcommandInfo,
 )
@@ -54,6 +55,11 @@ class CommandProvider(Protocol):
 def told(text: str) -> CommandShown:
     """Plain words for the person."""
     return CommandShown(view=TextView(text=text))
+
+
+def shown_diff(diff: str, otherwise: str) -> CommandOutcome:
+    """A unified diff, or words if it is empty."""
+    return DiffShown(diff=diff) if diff else told(otherwise)
 
 
 def fields(heading: str, *named: tuple[str, str]) -> CommandShown:

@@ -6,25 +6,35 @@ import time
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from robota.commands.host import CommandHost
 from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession, catalogue
 from robota.log.catalogue.find import find_catalogued
 from robota.log.catalogue.places import project_places
+from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogError
+from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.log.new_session import SESSION_ID_BYTES
+from robota.log.record import PayloadError, Record, payload_of
+from robota.log.replay.closed_rows import closed_rows
+from robota.log.replay.present_records import present_records
 from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchWish, search
 from robota.log.store import new_session_id
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
 from robota.protocol.commands import Refused
-from robota.protocol.slash_commands import CommandOption, SessionWanted
+from robota.protocol.events import OlderRows
+from robota.protocol.message import Message
+from robota.protocol.slash_commands import CommandOption, RowsShown, SessionWanted
 from robota.text.visible import single_line
 
 OFFERED: Final = 20
 TITLE_SHOWN: Final = 60
 SNIPPET_SHOWN: Final = 200
+ROWS_GLIMPSED: Final = 40
 
 
 class StoredSessions:
@@ -63,6 +73,22 @@ class StoredSessions:
             return Refused(code="session_in_use", message=f"{named} is open in another process. Close it there first.")
         return SessionWanted(session_id=found.id)
 
+    def newest_rows(self, session_id: str) -> RowsShown | Refused:
+        """The newest rows of one of them, for a person to know it again."""
+        found = next((each for each in self._others() if each.id == session_id), None)
+        if found is None:
+            return Refused(code="no_session", message=f"There is no session {single_line(session_id)}.")
+        rows: dict[int, Message] = {}
+        task = ""
+        try:
+            for record in present_records(found.directory / LOG_NAME):
+                task = _take_row(rows, record) or task
+        except (LogError, OSError) as error:
+            return Refused(code="unreadable", message=str(error))
+        shown = closed_rows(rows[ts] for ts in sorted(rows)[-ROWS_GLIMPSED:])
+        older = len(rows) - len(shown)
+        return RowsShown(rows=OlderRows(task_id=task, messages=tuple(shown), older_rows=older))
+
     def fork(self, directory: Path, name: str | None) -> str:
         """Copy the session in a directory as it is now; returns the id of the copy."""
         now_ms = wall_clock_ms()
@@ -78,13 +104,31 @@ class StoredSessions:
         return tuple(each for each in every if each.id != self._host.options.session_id and each.summary.turns)
 
 
+def _take_row(rows: dict[int, Message], record: Record) -> str:
+    """Take the row of a record, or what was added to one; the task that it is of, or nothing."""
+    try:
+        payload = payload_of(record) if record.kind in ("message", "messageText") else None
+    except PayloadError:
+        return ""
+    match payload:
+        case MessageRecord(task_id=task_id, message=row):
+            rows[row.ts] = row
+            return task_id
+        case MessageTextRecord(ts=ts, added=added) if ts in rows:
+            rows[ts] = msgspec.structs.replace(rows[ts], text=(rows[ts].text or "") + added)
+            return ""
+        case _:
+            return ""
+
+
 def _title(session: CataloguedSession) -> str:
     return single_line(session.name or session.summary.title, TITLE_SHOWN)
 
 
 def _option(session: CataloguedSession, detail: str) -> CommandOption:
     written = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.modified_ms / 1000))
-    return CommandOption(label=written, line=f"/resume {session.id}", detail=detail)
+    preview = f"/resume --show {session.id}"
+    return CommandOption(label=written, line=f"/resume {session.id}", detail=detail, preview=preview)
 
 
 def _passage(found: FoundSession) -> str:

@@ -83,11 +83,12 @@ class CommandShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="shown"):
 
 
 class CommandOption(Value, frozen=True, kw_only=True):
-    """One of several things to choose from; `line` is the command that chooses it."""
+    """One of several things to choose from: `line` is the command that chooses it, `preview` one that shows it."""
 
     label: str
     line: str
     detail: str = ""
+    preview: str = ""
 
 
 class CommandChoice(CommandOutcomeValue, frozen=True, kw_only=True, tag="choice"):
@@ -128,6 +129,19 @@ class RowsShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="rows"):
     rows: OlderRows
 
 
+class DiffShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="diff"):
+    """What was changed, as a unified diff."""
+
+    diff: str
+
+
+class TextCopied(CommandOutcomeValue, frozen=True, kw_only=True, tag="copy"):
+    """A text for the clipboard of the person; a client that has no way to it shows the text. `what` names it."""
+
+    text: str
+    what: str
+
+
 class CommandList(CommandOutcomeValue, frozen=True, kw_only=True, tag="commands"):
     """Every command of the session."""
 
@@ -158,6 +172,8 @@ CommandOutcome = (
     | PreviewShown
     | RewindShown
     | RowsShown
+    | DiffShown
+    | TextCopied
     | CommandList
     | ClientClosed
     | SessionWanted

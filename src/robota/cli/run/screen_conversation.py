@@ -1,7 +1,7 @@
 """The conversation in the terminal UI, with what it is given of this machine."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -9,8 +9,9 @@ from robota.app.session import OpenSession
 from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
 from robota.clients.tui.app import ScreenSetup, converse_on_screen
-from robota.clients.tui.theme import Role, Theme, theme_for
+from robota.clients.tui.theme import Role, Theme, palette_for, theme_for
 from robota.config.paths import user_directory
+from robota.protocol.appearance import ThemeName
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
@@ -21,7 +22,9 @@ async def converse_drawn(
     session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText
 ) -> int | SessionWanted:
     """Talk until the person leaves."""
-    theme = theme_for(os.environ)
+    env = os.environ
+    chosen = opened.settings.values.theme or ThemeName.AUTO
+    theme = theme_for(env, chosen)
     prompts = PromptFile(user_directory(os.environ) / "prompts.jsonl", str(opened.options.cwd))
     setup = ScreenSetup(
         theme=theme,
@@ -31,8 +34,16 @@ async def converse_drawn(
         on_prompt=prompts.add,
         greeting=tuple(greeting(opened, theme)),
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
+        on_background=(lambda found: palette_for(env, chosen, found)) if _asks_background(env, chosen) else None,
+        on_appearance=lambda wanted: palette_for(env, wanted.theme),
     )
     return await converse_on_screen(session, prompt, setup)
+
+
+def _asks_background(env: Mapping[str, str], chosen: ThemeName) -> bool:
+    """Whether the terminal is to say what it draws on: not if that decides nothing, nor the console of Linux."""
+    is_decided = env.get("NO_COLOR") or env.get("ROBOTA_THEME") or chosen is not ThemeName.AUTO
+    return not is_decided and env.get("TERM") != "linux"
 
 
 def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:

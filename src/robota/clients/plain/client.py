@@ -59,10 +59,12 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     ContextShown,
+    DiffShown,
     PreviewShown,
     RewindShown,
     RowsShown,
     SessionWanted,
+    TextCopied,
     typed_order,
 )
 from robota.protocol.views import TerminalView
@@ -344,7 +346,7 @@ class Conversation:
         match outcome:
             case CommandShown(view=view):
                 self._show_lines(whole_view(view, width=self._lines.width))
-            case ContextShown() | PreviewShown() | RowsShown():
+            case ContextShown() | PreviewShown() | RowsShown() | DiffShown() | TextCopied():
                 self._show_lines(conversation_lines(outcome, self._lines.width))
             case CommandChoice() as choice:
                 await self._choose(choice)

@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Iterable
-from typing import assert_never
+from typing import Final, assert_never
 
 from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
 from robota.clients.render.past_rows import past_rows
 from robota.clients.render.rewind_lines import preview_lines, result_lines
-from robota.clients.render.view_lines import whole_view
-from robota.clients.terminal.line import INSET, Line
+from robota.clients.render.view_lines import visible_lines, whole_view
+from robota.clients.terminal.line import DIM, GREEN, INSET, RED, Line
 from robota.protocol.slash_commands import (
     ClientClosed,
     CommandChoice,
@@ -17,11 +17,15 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     ContextShown,
+    DiffShown,
     PreviewShown,
     RewindShown,
     RowsShown,
     SessionWanted,
+    TextCopied,
 )
+
+DIFF_COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
 
 
 def command_text(outcome: CommandOutcome) -> str:
@@ -33,6 +37,8 @@ def command_text(outcome: CommandOutcome) -> str:
             return "\n".join((title, *(f"{option.line}  {option.detail}".rstrip() for option in options)))
         case ContextShown() | PreviewShown() | RowsShown():
             return "\n".join(line.text for line in conversation_lines(outcome))
+        case DiffShown(diff=text) | TextCopied(text=text):
+            return text.rstrip("\n")
         case RewindShown():
             return "\n".join(_rewind_lines(outcome))
         case CommandList(commands=commands):
@@ -45,7 +51,10 @@ def command_text(outcome: CommandOutcome) -> str:
             assert_never(never)
 
 
-def conversation_lines(outcome: ContextShown | PreviewShown | RowsShown, width: int | None = None) -> Iterable[Line]:
+Readable = ContextShown | PreviewShown | RowsShown | DiffShown | TextCopied
+
+
+def conversation_lines(outcome: Readable, width: int | None = None) -> Iterable[Line]:
     """What a command shows of the conversation, as lines."""
     match outcome:
         case ContextShown():
@@ -54,8 +63,17 @@ def conversation_lines(outcome: ContextShown | PreviewShown | RowsShown, width: 
             return condense_preview_lines(outcome.preview, width)
         case RowsShown(rows=page):
             return past_rows(page.messages, page.older_rows, len(page.messages))
+        case DiffShown(diff=diff):
+            return diff_lines(diff)
+        case TextCopied(text=text):
+            return (Line(line) for line in visible_lines(text))
         case never:
             assert_never(never)
+
+
+def diff_lines(diff: str) -> Iterable[Line]:
+    """A unified diff in its colours, with what cannot be seen made visible."""
+    return (Line(f"{INSET}{line}", DIFF_COLOURS.get(line[:1])) for line in visible_lines(diff.rstrip("\n")))
 
 
 def _command_line(wanted: SessionWanted) -> str:

@@ -30,14 +30,16 @@ from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.screen.input_area import InputArea
 from robota.clients.tui.screen.keys import bindings_for
 from robota.clients.tui.screen.live_region import LiveRegion
+from robota.clients.tui.screens import Screens
 from robota.clients.tui.scrollback import Scrollback
-from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.theme import Background, Palette, Role, Theme
 from robota.clients.tui.widgets.approval_card import short_command
 from robota.clients.tui.widgets.lists import popup_rows
 from robota.clients.tui.widgets.live_rows import live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
 from robota.clients.view.model import OpenAsk, ViewModel
 from robota.clients.view.reduce import reduce
+from robota.protocol.appearance import Appearance
 from robota.protocol.asks.answer import Answer, ApproveEdited, ApproveHunks
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk
 from robota.protocol.commands import (
@@ -55,6 +57,7 @@ from robota.protocol.events import Event, MessageCreated, RewindPoints, Rewound,
 from robota.protocol.port import SessionPort
 from robota.protocol.rewind import PromptPoint
 from robota.protocol.slash_commands import CommandChoice, CommandOption, SessionWanted
+from robota.protocol.views import DiffView
 from robota.text.visible import single_line
 
 # How often what streams is drawn. Keys are drawn at once.
@@ -66,6 +69,8 @@ SIGNALS_ARE_LATE_S: Final = 0.05
 # In a lower window a command is printed above its card instead of in it.
 LOWEST_WITH_COMMAND: Final = 24
 PROMPT_LENGTH: Final = 200
+# In a lower window a list stands above the input, without a look at what is chosen.
+LOWEST_WITH_PREVIEW: Final = 12
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
 
@@ -80,6 +85,9 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     on_prompt: Callable[[str], None] = lambda prompt: None
     greeting: Sequence[str] = ()
     has_vi_keys: bool = False
+    # The colours for a background, if the terminal shall be asked for it; those for what a person chooses.
+    on_background: Callable[[Background], Palette] | None = None
+    on_appearance: Callable[[Appearance], Palette] | None = None
 
 
 async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
@@ -105,6 +113,7 @@ class ScreenConversation:
         self.input = InputArea(self.region.input, setup.prompts, self._keys.typed)
         self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view)
         self._commands = CommandRunner(session, self)
+        self.screens = Screens(self.region, setup.theme, self._commands)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._drawing: asyncio.TimerHandle | None = None
         self._working_since: float | None = None
@@ -206,7 +215,15 @@ class ScreenConversation:
 
     def _begin(self, prompt: str | None) -> None:
         self.scrollback.block(self.setup.greeting)
+        self.region.print_above(self.scrollback.given())
+        if self.setup.on_background is not None:
+            self.region.ask_background(self._background_told)
         self.start(self._follow(prompt))
+
+    def _background_told(self, background: Background) -> None:
+        if self.setup.on_background is not None:
+            self.theme.palette = self.setup.on_background(background)
+            self.draw_soon()
 
     async def _follow(self, prompt: str | None) -> None:
         events = self.session.events()
@@ -348,7 +365,32 @@ class ScreenConversation:
 
     def open_list(self, choice: CommandChoice, then: Callable[[str], None]) -> None:
         """Let the person choose one; `then` gets its line."""
-        self._open(OpenDialog(picker_for(choice), lambda picked: _if_option(picked, then)))
+        has_previews = any(option.preview for option in choice.options)
+        if has_previews and self.approval is None and self.region.height >= LOWEST_WITH_PREVIEW:
+            self.start(self._browse(choice, then))
+        else:
+            self._open(OpenDialog(picker_for(choice), lambda picked: _if_option(picked, then)))
+
+    async def _browse(self, choice: CommandChoice, then: Callable[[str], None]) -> None:
+        line = await self.screens.pick(
+            choice, lambda option, browser: self.start(self.screens.load_preview(option, browser))
+        )
+        if line is not None:
+            then(line)
+
+    def show_diff(self, files: Sequence[DiffView]) -> None:
+        """Show changed files on a screen of their own."""
+        self.start(self.screens.read_diff(files))
+
+    def copy(self, text: str, what: str) -> None:
+        """Put a text on the person's clipboard."""
+        self.region.output.copy(text)
+        self.tell(f"Copied {what} ({len(text):,} characters), if your terminal lets programs copy.")
+
+    def appear(self, appearance: Appearance) -> None:
+        """Look as the person wants it from now on."""
+        if self.setup.on_appearance is not None:
+            self.theme.palette = self.setup.on_appearance(appearance)
 
     def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None:
         """Ask yes or no; `then` is done after a yes."""
@@ -367,6 +409,7 @@ class ScreenConversation:
                 label=f"{point.number} {single_line(point.prompt, PROMPT_LENGTH)}",
                 line=f"/rewind restore {point.number}",
                 detail=", ".join(point.files or ()),
+                preview=f"/rewind diff {point.number}",
             )
             for point in reversed(points)
             if point.is_live

@@ -1,13 +1,15 @@
 """Slash commands: runs one and shows what it gave back."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, assert_never
 
 from robota.clients.render.command_text import conversation_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about
+from robota.clients.render.unified_diff import files_in
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import Line
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.protocol.appearance import Appearance
 from robota.protocol.commands import Refused, RunSlashCommand
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import (
@@ -18,11 +20,14 @@ from robota.protocol.slash_commands import (
     CommandShown,
     CommandStarted,
     ContextShown,
+    DiffShown,
     PreviewShown,
     RewindShown,
     RowsShown,
     SessionWanted,
+    TextCopied,
 )
+from robota.protocol.views import DiffView
 
 
 class CommandDisplay(Protocol):
@@ -43,6 +48,12 @@ class CommandDisplay(Protocol):
 
     def leave(self, end: int | SessionWanted) -> None: ...
 
+    def show_diff(self, files: Sequence[DiffView]) -> None: ...
+
+    def copy(self, text: str, what: str) -> None: ...
+
+    def appear(self, appearance: Appearance) -> None: ...
+
 
 class CommandRunner:
     """Commands give back data; this draws it."""
@@ -62,11 +73,20 @@ class CommandRunner:
         self._show(receipt.outcome)
         return True
 
+    async def outcome(self, line: str) -> CommandOutcome | None:
+        """What a command gives back, for somebody else to draw."""
+        receipt = await self._session.submit(RunSlashCommand(line=line))
+        return None if isinstance(receipt, Refused) else receipt.outcome
+
     def _show(self, outcome: CommandOutcome | None) -> None:
         display = self._display
         match outcome:
-            case CommandShown(view=view):
-                display.show_lines(whole_view(view, width=display.width))
+            case CommandShown():
+                self._show_view(outcome)
+            case DiffShown(diff=diff):
+                display.show_diff(files_in(diff))
+            case TextCopied(text=text, what=what):
+                display.copy(text, what)
             case ContextShown() | PreviewShown() | RowsShown():
                 display.show_lines(conversation_lines(outcome, display.width))
             case CommandChoice():
@@ -81,6 +101,11 @@ class CommandRunner:
                 return
             case never:
                 assert_never(never)
+
+    def _show_view(self, shown: CommandShown) -> None:
+        if shown.appearance is not None:
+            self._display.appear(shown.appearance)
+        self._display.show_lines(whole_view(shown.view, width=self._display.width))
 
     def _show_rewind(self, shown: RewindShown) -> None:
         """What going back would change, and whether to do it; what was done is told by an event."""

@@ -15,7 +15,6 @@ from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_inp
 from robota.clients.tui.flows.typing_pause import QUIET_S, TypingPause
 from robota.clients.tui.key_help import KEY_HELP
 from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
-from robota.clients.tui.screen.pager import show_pages
 from robota.clients.tui.theme import Role
 from robota.protocol.asks.answer import Answer, ApproveEdited
 from robota.protocol.commands import (
@@ -88,8 +87,9 @@ class ConversationKeys:
         asyncio.get_running_loop().call_later(QUIET_S + 0.01, self._conversation.region.redraw)
 
     def call_person(self) -> None:
-        """Call the person if nobody has touched a key for a while."""
-        if time.monotonic() - self._last_key > AWAY_S:
+        """Call the person if they look elsewhere; where the terminal does not tell, if no key came for a while."""
+        looks = self._conversation.region.keyboard.is_focused
+        if looks is False or (looks is None and time.monotonic() - self._last_key > AWAY_S):
             self._conversation.region.output.call_person("Robota waits for you")
 
     def _approval_result(self, approval: PendingApproval, result: object) -> None:
@@ -314,10 +314,8 @@ class ConversationKeys:
         self._conversation.start(self._read())
 
     async def _read(self) -> None:
-        conversation = self._conversation
-        rows = [row for block in conversation.scrollback.kept for row in block]
-        async with conversation.region.lent():
-            await show_pages(rows or ["Nothing was said yet."], conversation.region.output, conversation.theme)
+        rows = [row for block in self._conversation.scrollback.kept for row in block]
+        await self._conversation.screens.read(rows or ["Nothing was said yet."])
 
     def show_keys(self) -> None:
         """Print every key."""

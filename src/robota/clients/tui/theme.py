@@ -8,10 +8,18 @@ import msgspec
 
 from robota.clients.terminal.line import BOLD, DIM, Line
 from robota.clients.terminal.width import columns_of
+from robota.protocol.appearance import ThemeName
 from robota.text.visible import visible, without_surrogates
 
 TAB: Final = frozenset("\t")
 TAB_WIDTH: Final = 4
+
+
+class Background(Enum):
+    """What the terminal draws on."""
+
+    DARK = auto()
+    LIGHT = auto()
 
 
 class Role(Enum):
@@ -61,12 +69,34 @@ DARK: Final = {
 LIGHT: Final = {**DARK, Role.DIM: "90", Role.ACTIVE: "34"}
 
 
-class Theme(msgspec.Struct, frozen=True, kw_only=True):
+class Palette(msgspec.Struct, frozen=True, kw_only=True):
     """How each role looks, as the SGR codes of a terminal; `code_style` names the highlighting of code."""
 
     codes: Mapping[Role, str]
     code_style: str = "ansi_dark"
     has_colours: bool = True
+
+
+NO_COLOURS: Final = Palette(codes=WITHOUT_COLOURS, code_style="bw", has_colours=False)
+ON_DARK: Final = Palette(codes=DARK)
+ON_LIGHT: Final = Palette(codes=LIGHT, code_style="ansi_light")
+
+
+class Theme:
+    """Paints text. The palette may change: the terminal tells its background late, a person chooses another theme."""
+
+    def __init__(self, palette: Palette) -> None:
+        self.palette = palette
+
+    @property
+    def codes(self) -> Mapping[Role, str]:
+        """How each role looks now."""
+        return self.palette.codes
+
+    @property
+    def has_colours(self) -> bool:
+        """Whether there are any."""
+        return self.palette.has_colours
 
     def paint(self, text: str, role: Role = Role.PLAIN) -> str:
         """The text in its colours. Whatever it holds, it steers nothing: control characters are made visible."""
@@ -93,14 +123,24 @@ class Theme(msgspec.Struct, frozen=True, kw_only=True):
         return f"\x1b[{code}m{shown}\x1b[0m" if keeps and shown else shown
 
 
-def theme_for(env: Mapping[str, str]) -> Theme:
-    """Colours as the environment wants them: `NO_COLOR`, `ROBOTA_THEME` (dark, light, none), else `COLORFGBG`."""
-    chosen = env.get("ROBOTA_THEME", "")
-    if env.get("NO_COLOR") or chosen == "none":
-        return Theme(codes=WITHOUT_COLOURS, code_style="bw", has_colours=False)
-    background = env.get("COLORFGBG", "").rpartition(";")[2]
-    is_light = chosen == "light" or (chosen != "dark" and background in ("7", "15"))
-    return Theme(codes=LIGHT, code_style="ansi_light") if is_light else Theme(codes=DARK)
+def theme_for(env: Mapping[str, str], chosen: ThemeName = ThemeName.AUTO) -> Theme:
+    """The theme that begins a conversation."""
+    return Theme(palette_for(env, chosen))
+
+
+def palette_for(env: Mapping[str, str], chosen: ThemeName, background: Background | None = None) -> Palette:
+    """The colours that are wanted: `NO_COLOR` before all, then `ROBOTA_THEME`, what was chosen, and the background.
+
+    The terminal's own word about its background counts before `COLORFGBG`, which may be that of another terminal.
+    """
+    wanted = env.get("ROBOTA_THEME", "")
+    name = ThemeName(wanted) if wanted in set(ThemeName) else chosen
+    if env.get("NO_COLOR") or name is ThemeName.NONE:
+        return NO_COLOURS
+    if name is ThemeName.AUTO:
+        told = Background.LIGHT if env.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else Background.DARK
+        return ON_LIGHT if (background or told) is Background.LIGHT else ON_DARK
+    return ON_LIGHT if name is ThemeName.LIGHT else ON_DARK
 
 
 def safe(text: str) -> str:

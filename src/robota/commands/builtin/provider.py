@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from robota.commands.builtin.appearance import appearance_commands
 from robota.commands.builtin.context import context_commands
 from robota.commands.builtin.conversation import conversation_commands
+from robota.commands.builtin.copying import copy_commands
 from robota.commands.builtin.extensions import extension_commands
 from robota.commands.builtin.init import init_commands
 from robota.commands.builtin.memory import memory_commands
@@ -32,6 +33,7 @@ class BuiltinCommands:
             *mode_commands(session, host.services.modes, host.rules),
             *model_commands(host),
             *usage_commands(session),
+            *copy_commands(session),
             *rewind_commands(session),
             *context_commands(session),
             *own_session_commands(session, host),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.commands.builtin.rewind_orders import BadRewindOrder, TypedRewind, confirmed_line, rewind_order
-from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.command import SlashCommand, shown_diff, told, wrong_arguments
 from robota.commands.point_table import point_table
 from robota.engine.session.session import Session
 from robota.protocol.commands import ListRewindPoints, Refused, ShowRewindDiff
@@ -50,7 +50,7 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
                 return points if isinstance(points, Refused) else _listed(points)
             case ShowRewindDiff(number=number):
                 diff = await session.rewind.diff(number)
-                return diff if isinstance(diff, Refused) else told(diff or "Nothing differs.")
+                return diff if isinstance(diff, Refused) else shown_diff(diff, "Nothing differs.")
             case TypedRewind(is_wanted=True):
                 done = await session.rewind.go(order.order)
                 return done if isinstance(done, Refused) else RewindShown(result=done, is_done=True)

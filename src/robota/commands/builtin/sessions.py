@@ -31,6 +31,8 @@ FORMATS: Final = {
     "stream-json": "as print mode would have printed it",
     "bundle": "for another machine",
 }
+# What a list of sessions shows beside the chosen one.
+SHOW_ONE: Final = "--show "
 RENAME: Final = SlashCommandInfo(name="rename", argument_hint="NAME", description="give this session a name")
 EXPORT: Final = SlashCommandInfo(
     name="export",
@@ -99,6 +101,8 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
         return CommandChoice(title="Sessions with these words, to go on with:", options=options)
 
     async def resume(arguments: str) -> CommandOutcome | Refused:
+        if arguments.startswith(SHOW_ONE):
+            return await asyncio.to_thread(_stored(host).newest_rows, arguments.removeprefix(SHOW_ONE))
         if arguments:
             return await asyncio.to_thread(_stored(host).wanted, arguments)
         options = await asyncio.to_thread(_stored(host).offered)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from robota.commands.command import SlashCommand, send_prompt, told, wrong_arguments
+from robota.commands.command import SlashCommand, send_prompt, shown_diff, told, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.contracts.workspace import Processes
 from robota.engine.session.session import Session
@@ -53,7 +53,7 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         if arguments and not (arguments.isascii() and arguments.isdecimal()):
             return wrong_arguments(DIFF, "Say the number of a prompt, as /rewind lists them.")
         found = await session.rewind.diff(int(arguments) if arguments else None)
-        return found if isinstance(found, Refused) else told(found or "Nothing was changed.")
+        return found if isinstance(found, Refused) else shown_diff(found, "Nothing was changed.")
 
     async def background(arguments: str) -> CommandOutcome | Refused:
         match arguments.split():

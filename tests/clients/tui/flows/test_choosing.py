@@ -91,7 +91,7 @@ def test_a_card_takes_keys_when_nobody_has_typed_for_a_while() -> None:
 
 def test_reading_searches_and_goes_round() -> None:
     rows = tuple(f"\x1b[31mrow\x1b[0m {number}" for number in range(100))
-    reading = PagerReading(rows=rows, height=10).at_end()
+    reading = PagerReading(rows=rows, texts=tuple(f"row {number}" for number in range(100)), height=10).at_end()
     assert reading.visible[-1].endswith("99")
     for key in ("/", *"ROW 42", "enter"):
         after = press_while_reading(reading, key)
@@ -103,7 +103,7 @@ def test_reading_searches_and_goes_round() -> None:
 
 @given(st.lists(st.sampled_from(["up", "down", "pageup", "pagedown", "home", "end", " ", "/", "n", "N", "r", "enter"])))
 def test_reading_never_leaves_the_rows(keys: list[str]) -> None:
-    reading = PagerReading(rows=("row", "other"), height=5)
+    reading = PagerReading(rows=("row", "other"), texts=("row", "other"), height=5)
     for key in keys:
         after = press_while_reading(reading, key)
         assert after is not None and 0 <= after.top <= 1

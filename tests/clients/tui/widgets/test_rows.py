@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
-from robota.clients.tui.theme import Role, Theme, cut_columns, safe, theme_for
+from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe, theme_for
 from robota.clients.tui.widgets.approval_card import card_rows, short_command
 from robota.clients.tui.widgets.call_rows import call_rows
 from robota.clients.tui.widgets.diff_rows import diff_text
@@ -20,7 +20,7 @@ from robota.protocol.views import DiffHunk, DiffLine, DiffView, TerminalView
 from tests.clients.stories import TASK, state
 
 NO_COLOURS = theme_for({"NO_COLOR": "1"})
-PLAIN = Theme(codes={}, has_colours=False)
+PLAIN = Theme(Palette(codes={}, has_colours=False))
 DIFF = DiffView(
     path="calc.py",
     added=1,

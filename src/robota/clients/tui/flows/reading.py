@@ -1,25 +1,29 @@
 """Reading a long text on a full screen: where one is, and what one looks for."""
 
-import re
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-LINKS: Final = re.compile(r"\x1b\]8;[^\x1b]*\x1b\\")
-COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
-HELP: Final = "q closes   / searches   n next   N before   Space, PgUp, PgDn, g, G"
+HELP: Final = "q closes  / searches  n N next, before  Space b page  g G ends"
+SECTION_HELP: Final = "q closes  Tab next file  / searches  n N next, before  Space b page"
 
 
 class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows, the first visible one, and the words that are searched; `typing` while they are being written."""
+    """The rows, the first visible one, and the words that are searched; `typing` while they are being written.
+
+    `texts` are what can be read of the rows, in small letters; `sections` the rows that Tab goes to.
+    """
 
     rows: tuple[str, ...]
     height: int
+    texts: tuple[str, ...] = ()
+    sections: tuple[int, ...] = ()
     top: int = 0
     words: str = ""
     typing: bool = False
     found_at: int | None = None
+    is_missing: bool = False  # nothing has the words in it
 
     def sized(self, height: int) -> "PagerReading":
         """On a screen of another height."""
@@ -35,8 +39,8 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def visible(self) -> tuple[str, ...]:
-        """The rows on the screen. Links work in the scrollback; here they are only text."""
-        return tuple(LINKS.sub("", row) for row in self.rows[self.top : self.top + self.height])
+        """The rows on the screen."""
+        return self.rows[self.top : self.top + self.height]
 
     @property
     def foot(self) -> str:
@@ -44,18 +48,28 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
         if self.typing:
             return f"/{self.words}"
         last = min(len(self.rows), self.top + self.height)
-        found = f"/{self.words}   " if self.words else ""
-        return f"{self.top + 1}-{last} of {len(self.rows)}   {found}{HELP}"
+        missing = " (not found)" if self.is_missing else ""
+        found = f"  /{self.words}{missing}" if self.words else ""
+        return f"{min(self.top + 1, last)}-{last} of {len(self.rows)}{found}  {SECTION_HELP if self.sections else HELP}"
 
     def found(self, step: int) -> "PagerReading":
         """At the next row, or the one before, that has the words in it; it goes round."""
-        wanted, count = self.words.casefold(), len(self.rows)
+        wanted, count = self.words.casefold(), len(self.texts)
         begin = self.top if self.found_at is None else self.found_at
         places = ((begin + step * distance) % count for distance in range(1, count + 1)) if wanted else ()
         for place in places:
-            if wanted in COLOURS.sub("", LINKS.sub("", self.rows[place])).casefold():
-                return replace(self.moved_to(place), found_at=place)
-        return self
+            if wanted in self.texts[place]:
+                is_seen = self.top <= place < self.top + self.height
+                return replace(self if is_seen else self.moved_to(place), found_at=place, is_missing=False)
+        return replace(self, is_missing=bool(wanted))
+
+    def at_section(self, step: int) -> "PagerReading":
+        """At the beginning of the next section, or of the one before."""
+        if step > 0:
+            place = next((place for place in self.sections if place > self.top), None)
+        else:
+            place = next((place for place in reversed(self.sections) if place < self.top), None)
+        return self if place is None else self.moved_to(place)
 
 
 def press_while_reading(reading: PagerReading, key: str) -> PagerReading | None:
@@ -73,9 +87,11 @@ def press_while_reading(reading: PagerReading, key: str) -> PagerReading | None:
         case "q" | "escape":
             return None
         case "/":
-            return replace(reading, words="", typing=True, found_at=None)
+            return replace(reading, words="", typing=True, found_at=None, is_missing=False)
         case "n" | "N":
             return reading.found(1 if key == "n" else -1)
+        case "tab" | "s-tab" | "]" | "[":
+            return reading.at_section(1 if key in ("tab", "]") else -1)
         case _:
             return reading
 
@@ -83,7 +99,7 @@ def press_while_reading(reading: PagerReading, key: str) -> PagerReading | None:
 def _press_in_search(reading: PagerReading, key: str) -> PagerReading:
     match key:
         case "enter":
-            return replace(reading, typing=False).found(-1)
+            return replace(reading, typing=False, found_at=reading.top - 1).found(1)
         case "escape":
             return replace(reading, words="", typing=False)
         case "backspace":

@@ -73,7 +73,7 @@ class MarkdownRenderer:
     def rows(self, block: MarkdownBlock, width: int, *, has_links: bool = True) -> list[str]:
         """The rows of a block, and an empty one before it if it has a gap. Control characters are made visible."""
         text = without_surrogates(block.text).translate(SHOWN_CONTROLS)
-        markdown = AnswerMarkdown(text, code_theme=self._theme.code_style, hyperlinks=has_links)
+        markdown = AnswerMarkdown(text, code_theme=self._theme.palette.code_style, hyperlinks=has_links)
         drawn = self._drawn(markdown, width)
         return ["", *drawn] if block.has_gap else drawn
 

@@ -29,8 +29,10 @@ from prompt_toolkit.layout import (
 from prompt_toolkit.layout.dimension import Dimension
 
 from robota.clients.terminal.width import columns_of
+from robota.clients.tui.screen.full_screen import FullScreen
 from robota.clients.tui.screen.output import PictureOutput
-from robota.clients.tui.theme import Role, Theme, cut_columns, safe
+from robota.clients.tui.screen.terminal_input import ASK_FOR_BACKGROUND, TerminalInput
+from robota.clients.tui.theme import Background, Role, Theme, cut_columns, safe
 
 # How long an Esc is waited for to become an Alt or an arrow key.
 ESCAPE_S: Final = 0.05
@@ -61,10 +63,13 @@ class LiveRegion:
         self._printed: list[str] = []
         self._above, self._below, self._edges = ParsedRows(), ParsedRows(), ParsedRows()
         self.output = PictureOutput(sys.stdout)
+        self.keyboard = TerminalInput()
+        self.full_screen = FullScreen(self.keyboard, self.output)
         self.input = Buffer(multiline=True)
         self._application: Application[None] = Application(
             layout=Layout(self._container()),
             key_bindings=bindings,
+            input=self.keyboard,
             output=self.output,
             erase_when_done=True,
             editing_mode=EditingMode.VI if has_vi_keys else EditingMode.EMACS,
@@ -114,6 +119,12 @@ class LiveRegion:
         """Take the region off the screen and end."""
         if self._application.is_running and not self._application.is_done:
             self._application.exit()
+
+    def ask_background(self, then: Callable[[Background], None]) -> None:
+        """Ask the terminal whether it is light or dark; one that does not know the question says nothing."""
+        self.keyboard.on_background = then
+        self.keyboard.awaits_background = True
+        self.output.write_raw(ASK_FOR_BACKGROUND)
 
     def print_above(self, rows: Iterable[str]) -> None:
         """Print rows for good."""

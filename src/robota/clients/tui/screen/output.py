@@ -1,5 +1,6 @@
 """The terminal as prompt_toolkit writes to it: whole pictures at once, so that nothing flickers."""
 
+import base64
 import os
 from collections.abc import Sequence
 from typing import Final, TextIO
@@ -23,8 +24,22 @@ REFLOWING: Final = frozenset(
         "WT_SESSION",
     }
 )
-# Those that show a message of OSC 9 on the desktop.
-MESSAGING: Final = frozenset({"iTerm.app", "WezTerm", "ghostty"})
+# How a message on the desktop is asked for, by the terminal that `TERM_PROGRAM` or `TERM` names.
+ITERM_MESSAGE: Final = "\x1b]9;{words}\x07"
+RXVT_MESSAGE: Final = "\x1b]777;notify;Robota;{words}\x07"
+MESSAGES: Final = {
+    "iTerm.app": ITERM_MESSAGE,
+    "WezTerm": ITERM_MESSAGE,
+    "ghostty": ITERM_MESSAGE,
+    "xterm-ghostty": ITERM_MESSAGE,
+    "xterm-kitty": ITERM_MESSAGE,
+    "foot": RXVT_MESSAGE,
+    "foot-extra": RXVT_MESSAGE,
+    "rxvt-unicode-256color": RXVT_MESSAGE,
+}
+ESCAPE: Final = "\x1b"
+TELL_FOCUS: Final = "\x1b[?1004h"
+TELL_NO_FOCUS: Final = "\x1b[?1004l"
 USUAL_SIZE: Final = Size(rows=24, columns=80)
 
 
@@ -42,11 +57,38 @@ class PictureOutput(Vt100_Output):
 
     def call_person(self, words: str) -> None:
         """Call somebody who looks elsewhere: with a message where the terminal shows one, else with the bell."""
-        if os.environ.get("TERM_PROGRAM") in MESSAGING and "TMUX" not in os.environ:
-            self.write_raw(f"\x1b]9;{words}\x07")
+        env = os.environ
+        message = MESSAGES.get(env.get("TERM_PROGRAM", "")) or MESSAGES.get(env.get("TERM", ""))
+        if message is not None and "TMUX" not in env:
+            self.write_raw(message.format(words=words))
             self.flush()
         else:
             self.bell()
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard of the person's machine, also through SSH."""
+        sequence = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode()}\x07"
+        if "TMUX" in os.environ:  # which takes it for itself unless it is told that it is for the terminal around it
+            sequence += f"\x1bPtmux;{sequence.replace(ESCAPE, ESCAPE * 2)}\x1b\\"
+        self.write_raw(sequence)
+        self.flush()
+
+    def enable_bracketed_paste(self) -> None:
+        """Whoever wants pastes as such also wants to know whether somebody looks."""
+        super().enable_bracketed_paste()
+        self.write_raw(TELL_FOCUS)
+
+    def disable_bracketed_paste(self) -> None:
+        """Another program has the terminal now."""
+        super().disable_bracketed_paste()
+        self.write_raw(TELL_NO_FOCUS)
+
+    def erase_down(self) -> None:
+        """Clear from here, the beginning of a row, to the end of the screen.
+
+        tmux keeps in its history what a program clears from the very first place, so that is left to the last step.
+        """
+        self.write_raw("\x1b[C\x1b[J\r\x1b[K")
 
     def hold(self) -> None:
         """A picture begins."""

@@ -37,13 +37,19 @@ def picker_rows(picker: ListPicker, theme: Theme, width: int, room: int) -> Iter
     options = picker.options
     if not options:
         yield theme.row([("  Nothing has these words in it.", Role.DIM)], width)
-    label_width = min(WIDEST_LABEL, max((columns_of(each.label) for each in options), default=0) + 2)
     rows = replace(picker.rows, height=min(picker.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
     for place in rows.visible:
-        option = options[place]
-        yield _labelled(option.label, option.detail, label_width, place == rows.index, theme, width)
+        yield option_row(picker, place, theme, width)
     if room > ROWS_AROUND_OPTIONS:
         yield theme.row([("  Enter takes it   letters filter   Esc leaves it as it is", Role.DIM)], width)
+
+
+def option_row(picker: ListPicker, place: int, theme: Theme, width: int) -> str:
+    """One option of a list."""
+    options = picker.options
+    label_width = min(WIDEST_LABEL, max((columns_of(each.label) for each in options), default=0) + 2)
+    option = options[place]
+    return _labelled(option.label, option.detail, label_width, place == picker.rows.index, theme, width)
 
 
 def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int) -> Iterator[str]:

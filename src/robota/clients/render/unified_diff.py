@@ -1,0 +1,103 @@
+"""Reads a unified diff, as git writes it, into the changes of each file. Pure; what is no diff is passed over."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from robota.protocol.views import DiffHunk, DiffLine, DiffView
+
+HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+KINDS: Final = {"+": "add", "-": "remove", " ": "context", "": "context"}
+NOWHERE: Final = "/dev/null"
+
+
+class ReadFile(msgspec.Struct):
+    """A file whose changes are being read."""
+
+    path: str = ""
+    is_new: bool = False
+    note: str = ""
+    hunks: list[DiffHunk] = []
+
+
+def files_in(diff: str) -> tuple[DiffView, ...]:
+    """The files of a diff, each with its hunks; one that is binary, or only got another name or mode, has none."""
+    return tuple(_views(diff.split("\n")))
+
+
+def _views(lines: list[str]) -> Iterator[DiffView]:
+    file: ReadFile | None = None
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if line.startswith("diff --git "):
+            if file is not None:
+                yield _view(file)
+            file = ReadFile(path=_named(line.rpartition(" b/")[2]), hunks=[])
+        elif file is None:
+            continue
+        elif (hunk := HUNK.match(line)) is not None:
+            read, at = _hunk(hunk, lines, at)
+            file.hunks.append(read)
+        else:
+            _take_head(file, line)
+    if file is not None:
+        yield _view(file)
+
+
+def _take_head(file: ReadFile, line: str) -> None:
+    """What stands between the name of a file and its first hunk."""
+    if line.startswith("new file"):
+        file.is_new = True
+    elif line.startswith("+++ ") and line[4:] != NOWHERE:
+        file.path = _named(line[4:].removeprefix("b/"))
+    elif line.startswith("deleted file"):
+        file.note = " (deleted)"
+    elif line.startswith("rename from "):
+        file.note = f" (was {_named(line.removeprefix('rename from '))})"
+    elif line.startswith("Binary files "):
+        file.note = " (binary)"
+
+
+def _hunk(head: re.Match[str], lines: list[str], at: int) -> tuple[DiffHunk, int]:
+    """The lines of a hunk: as many as its head says, so that no line of a file is taken for a head."""
+    old, new = int(head[1]), int(head[3])
+    old_left = int(head[2]) if head[2] is not None else 1
+    new_left = int(head[4]) if head[4] is not None else 1
+    counts = old_left, new_left
+    found: list[DiffLine] = []
+    while at < len(lines) and (old_left > 0 or new_left > 0 or lines[at].startswith("\\")):
+        line = lines[at]
+        at += 1
+        kind = KINDS.get(line[:1])
+        if kind is None:  # "\ No newline at end of file"
+            continue
+        is_old, is_new = kind != "add", kind != "remove"
+        found.append(
+            DiffLine(kind=kind, text=line[1:], old_line=old if is_old else None, new_line=new if is_new else None)
+        )
+        old, old_left = (old + 1, old_left - 1) if is_old else (old, old_left)
+        new, new_left = (new + 1, new_left - 1) if is_new else (new, new_left)
+    hunk = DiffHunk(
+        old_start=int(head[1]), old_count=counts[0], new_start=int(head[3]), new_count=counts[1], lines=tuple(found)
+    )
+    return hunk, at
+
+
+def _named(path: str) -> str:
+    """A path as git writes it: with quotes and escapes around odd characters, which are left as they are."""
+    return path.removesuffix("\t").removeprefix('"').removeprefix("b/").removesuffix('"')
+
+
+def _view(file: ReadFile) -> DiffView:
+    lines = [line.kind for hunk in file.hunks for line in hunk.lines]
+    return DiffView(
+        path=f"{file.path}{file.note}",
+        added=lines.count("add"),
+        removed=lines.count("remove"),
+        hunks=tuple(file.hunks),
+        is_new=file.is_new,
+    )

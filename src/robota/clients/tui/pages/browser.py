@@ -1,0 +1,110 @@
+"""A list on a screen of its own, with a look at what is chosen in it before it is taken."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from robota.clients.terminal.width import columns_of
+from robota.clients.tui.flows.list_picker import Picked, picker_for, press_in_list
+from robota.clients.tui.painted_rows import broken, plain
+from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.widgets.lists import option_row
+from robota.protocol.slash_commands import CommandChoice, CommandOption
+
+NARROWEST_BESIDE: Final = 110
+SHARE_OF_LIST: Final = 0.4
+KEYS: Final = "Enter takes it  letters filter  PgUp PgDn read on  Esc leaves it as it is"
+
+
+class BrowsedList:
+    """The list, and the preview of its chosen row: beside it where there is room, else below.
+
+    `load` is called with an option whose preview nobody has seen yet; `show` brings it.
+    """
+
+    def __init__(self, choice: CommandChoice, theme: Theme, load: Callable[[CommandOption], None]) -> None:
+        self._theme = theme
+        self._load = load
+        self._picker = picker_for(choice)
+        self._previews: dict[str, Sequence[str]] = {}
+        self._asked: set[str] = set()
+        self._top = 0
+        self.picked: CommandOption | None = None
+
+    def show(self, option: CommandOption, rows: Sequence[str]) -> None:
+        """What there is to see of an option."""
+        self._previews[option.preview] = rows
+
+    def press(self, key: str) -> bool:
+        """After a key; False closes."""
+        if key in ("pageup", "pagedown"):
+            self._top = max(0, self._top + (10 if key == "pagedown" else -10))
+            return True
+        before = self._chosen()
+        after = press_in_list(self._picker, "space" if key == " " else key)
+        if isinstance(after, Picked):
+            self.picked = after.option
+            return False
+        self._picker = after
+        if self._chosen() != before:
+            self._top = 0
+        return True
+
+    def rows(self, width: int, height: int) -> Sequence[str]:
+        """The title, the list, the preview, the keys."""
+        self._look_at_chosen()
+        head, foot = self._head(width), self._theme.row([(KEYS, Role.CHOSEN)], width)
+        room = max(1, height - 2)
+        if width >= NARROWEST_BESIDE:
+            left = int(width * SHARE_OF_LIST)
+            listed = self._listed(left - 2, room)
+            preview = self._preview(width - left - 1, room)
+            body = [self._beside(row, other, left) for row, other in zip(listed, preview, strict=True)]
+        else:
+            upper = min(len(self._picker.options) or 1, max(1, int(room * SHARE_OF_LIST)))
+            rule = self._theme.paint("─" * width, Role.DIM)
+            body = [*self._listed(width, upper), rule, *self._preview(width, room - upper - 1)]
+        return [head, *body, foot]
+
+    def _chosen(self) -> CommandOption | None:
+        options, place = self._picker.options, self._picker.rows.index
+        return options[place] if place is not None and place < len(options) else None
+
+    def _look_at_chosen(self) -> None:
+        chosen = self._chosen()
+        if chosen is not None and chosen.preview and chosen.preview not in self._asked:
+            self._asked.add(chosen.preview)
+            self._load(chosen)
+
+    def _head(self, width: int) -> str:
+        picker = self._picker
+        count = f"  {len(picker.options)} of {len(picker.choice.options)}"
+        words = f"  [{picker.words}]" if picker.words else ""
+        return self._theme.row([(picker.choice.title, Role.BOLD), (words, Role.ACTIVE), (count, Role.DIM)], width)
+
+    def _listed(self, width: int, room: int) -> list[str]:
+        picker = self._picker
+        if not picker.options:
+            rows = [self._theme.row([("  Nothing has these words in it.", Role.DIM)], width)]
+        else:
+            shown = replace(picker.rows, height=room)
+            rows = [option_row(picker, place, self._theme, width) for place in shown.visible]
+        return [*rows, *[""] * (room - len(rows))]
+
+    def _preview(self, width: int, room: int) -> list[str]:
+        chosen = self._chosen()
+        if room <= 0:
+            return []
+        found = self._previews.get(chosen.preview) if chosen is not None else ()
+        if found is None:
+            rows = [self._theme.paint("…", Role.DIM)]
+        else:
+            rows = [part for row in found for part in broken(row, width)]
+        self._top = max(0, min(self._top, len(rows) - room))
+        shown = rows[self._top : self._top + room]
+        return [*shown, *[""] * (room - len(shown))]
+
+    def _beside(self, row: str, other: str, left: int) -> str:
+        gap = " " * max(0, left - 2 - columns_of(plain(row)))
+        return f"{row}{gap} {self._theme.paint('│', Role.DIM)} {other}"

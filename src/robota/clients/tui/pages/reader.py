@@ -1,0 +1,60 @@
+"""A long text on a screen of its own, with search and jumps from section to section."""
+
+from collections.abc import Sequence
+
+from robota.clients.tui.flows.reading import PagerReading, press_while_reading
+from robota.clients.tui.painted_rows import broken, plain, with_words_marked
+from robota.clients.tui.theme import Role, Theme
+
+
+class Reader:
+    """Draws the rows that a `PagerReading` says, and gives it the keys."""
+
+    def __init__(
+        self, rows: Sequence[str], theme: Theme, *, sections: Sequence[int] = (), from_end: bool = False
+    ) -> None:
+        """`sections` are the rows at which Tab stops."""
+        self._source = tuple(rows)
+        self._sections = frozenset(sections)
+        self._theme = theme
+        self._width = 0
+        self._reading = PagerReading(rows=(), height=1)
+        self._from_end = from_end
+
+    def rows(self, width: int, height: int) -> Sequence[str]:
+        """The visible rows and the foot."""
+        if width != self._width:
+            self._break_rows(width)
+        is_first, self._from_end = self._from_end, False
+        self._reading = self._reading.sized(max(1, height - 1))
+        if is_first:
+            self._reading = self._reading.at_end()
+        reading = self._reading
+        shown = [with_words_marked(row, reading.words, self._theme) for row in reading.visible]
+        filling = [""] * (reading.height - len(shown))
+        return [*shown, *filling, self._theme.row([(reading.foot, Role.CHOSEN)], width)]
+
+    def press(self, key: str) -> bool:
+        """After a key; False closes."""
+        after = press_while_reading(self._reading, key)
+        if after is not None:
+            self._reading = after
+        return after is not None
+
+    def _break_rows(self, width: int) -> None:
+        """Long rows need several; where one is in the text stays."""
+        self._width = width
+        rows: list[str] = []
+        sections = []
+        for number, row in enumerate(self._source):
+            if number in self._sections:
+                sections.append(len(rows))
+            rows += broken(row, width)
+        texts = tuple(plain(row).casefold() for row in rows)
+        self._reading = PagerReading(
+            rows=tuple(rows),
+            texts=texts,
+            sections=tuple(sections),
+            height=self._reading.height,
+            words=self._reading.words,
+        ).moved_to(self._reading.top)

@@ -1,0 +1,53 @@
+"""Rows that hold colours: how wide they are, breaking them, and marking words in them."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from robota.clients.terminal.width import columns_of
+from robota.clients.tui.theme import Role, Theme
+
+COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+LINK: Final = re.compile(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
+RESET: Final = "\x1b[0m"
+
+
+def plain(row: str) -> str:
+    """What can be read of a row."""
+    return COLOUR.sub("", LINK.sub("", row)) if "\x1b" in row else row
+
+
+def broken(row: str, width: int) -> Iterator[str]:
+    """The row as so many rows as it needs. Links are left out; colours go on in the next row."""
+    row = LINK.sub("", row)
+    if columns_of(plain(row)) <= width:
+        yield row
+        return
+    part, columns, colour = "", 0, ""
+    for piece in re.split(r"(\x1b\[[0-9;]*m)", row):
+        if piece.startswith("\x1b"):
+            colour = "" if piece == RESET else colour + piece
+            part += piece
+            continue
+        for character in piece:
+            wide = columns_of(character)
+            if columns + wide > width and part:
+                yield part + RESET if colour else part
+                part, columns = colour, 0
+            part += character
+            columns += wide
+    yield part
+
+
+def with_words_marked(row: str, words: str, theme: Theme) -> str:
+    """The row with every place marked where the words stand; it loses its other colours. As it is if they do not."""
+    text = plain(row)
+    at = text.casefold().find(words.casefold()) if words else -1
+    if at < 0 or len(text) != len(text.casefold()):
+        return row
+    marked, begin = "", 0
+    while at >= 0:
+        end = at + len(words)
+        marked += theme.paint(text[begin:at]) + theme.paint(text[at:end], Role.CHOSEN)
+        begin, at = end, text.casefold().find(words.casefold(), end)
+    return marked + theme.paint(text[begin:])

@@ -1,0 +1,101 @@
+"""A screen of its own, on the alternate buffer: rows are drawn, keys are handed on, the scrollback stays as it was."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import FormattedTextControl, Layout, Window
+
+from robota.clients.tui.screen.output import PictureOutput
+from robota.clients.tui.screen.terminal_input import TerminalInput
+
+ESCAPE_S: Final = 0.05
+KEYS: Final = {
+    "up": "up",
+    "down": "down",
+    "left": "left",
+    "right": "right",
+    "pageup": "pageup",
+    "pagedown": "pagedown",
+    "home": "home",
+    "end": "end",
+    "tab": "tab",
+    "s-tab": "s-tab",
+    "c-m": "enter",
+    "backspace": "backspace",
+    "escape": "escape",
+    "c-c": "escape",
+    "c-o": "escape",
+    "c-p": "up",
+    "c-n": "down",
+    "c-u": "c-u",
+}
+
+
+class ScreenPage(Protocol):
+    """What is on the screen."""
+
+    def rows(self, width: int, height: int) -> Sequence[str]: ...
+
+    def press(self, key: str) -> bool: ...
+
+
+class FullScreen:
+    """Shows one page after another."""
+
+    def __init__(self, keyboard: TerminalInput, output: PictureOutput) -> None:
+        self._keyboard = keyboard
+        self._output = output
+        self._application: Application[None] | None = None
+
+    async def show(self, page: ScreenPage) -> None:
+        """Show it until a key that it gets says that this was the last."""
+        control = FormattedTextControl(lambda: self._drawn(page))
+        application: Application[None] = Application(
+            layout=Layout(Window(control, wrap_lines=False, always_hide_cursor=True)),
+            key_bindings=self._bindings(page),
+            input=self._keyboard,
+            output=self._output,
+            full_screen=True,
+        )
+        application.ttimeoutlen = ESCAPE_S
+        application.timeoutlen = ESCAPE_S
+        self._application = application
+        try:
+            await application.run_async(handle_sigint=False)
+        finally:
+            self._application = None
+
+    def redraw(self) -> None:
+        """Draw what has changed by itself."""
+        if self._application is not None:
+            self._application.invalidate()
+
+    def close(self) -> None:
+        """Leave the page that is shown."""
+        if self._application is not None and not self._application.is_done:
+            self._application.exit()
+
+    def _drawn(self, page: ScreenPage) -> AnyFormattedText:
+        size = self._output.get_size()
+        return ANSI("\n".join(page.rows(size.columns, size.rows)[: size.rows]))
+
+    def _bindings(self, page: ScreenPage) -> KeyBindings:
+        bindings = KeyBindings()
+
+        def press(event: KeyPressEvent, key: str) -> None:
+            if not event.app.is_done and not page.press(key):
+                event.app.exit()
+
+        for name, key in KEYS.items():
+            bindings.add(name, eager=True)(lambda event, key=key: press(event, key))
+
+        @bindings.add(Keys.Any)
+        def _(event: KeyPressEvent) -> None:
+            press(event, event.data)
+
+        return bindings

@@ -1,0 +1,76 @@
+"""The keyboard as prompt_toolkit reads it, without what the terminal itself says in between."""
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding.key_processor import KeyPress
+
+from robota.clients.tui.theme import Background
+
+ASK_FOR_BACKGROUND: Final = "\x1b]11;?\x1b\\"
+REPORT: Final = re.compile(r"\x1b\]11;(?P<colour>[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[(?P<focus>[IO])")
+# The beginning of an answer about the background, whose rest has not come yet.
+BEGUN: Final = re.compile(r"\x1b\](?:1(?:1(?:;[^\x07\x1b]*\x1b?)?)?)?$")
+COLOUR: Final = re.compile(r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+# How bright each of red, green and blue looks.
+BRIGHTNESS: Final = (0.299, 0.587, 0.114)
+
+
+class TerminalInput(Vt100Input):
+    """Keys go on to prompt_toolkit; answers and reports of the terminal go to those who want them."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stdin)
+        self.on_background: Callable[[Background], None] = lambda background: None
+        self.is_focused: bool | None = None  # None until the terminal has said
+        self.awaits_background = False
+        self._begun = ""
+
+    def read_keys(self) -> list[KeyPress]:
+        """The keys that have come."""
+        self.vt100_parser.feed(self._without_reports(self._begun + self.stdin_reader.read()))
+        return self._taken()
+
+    def flush_keys(self) -> list[KeyPress]:
+        """The keys that nothing more belongs to: an Esc that is only that."""
+        if self._begun:
+            self.vt100_parser.feed(self._begun)
+            self._begun = ""
+        self.vt100_parser.flush()
+        return self._taken()
+
+    def _taken(self) -> list[KeyPress]:
+        keys, self._buffer = self._buffer, []
+        return keys
+
+    def _without_reports(self, data: str) -> str:
+        self._begun = ""
+        if "\x1b" not in data:
+            return data
+        keys = REPORT.sub(self._reported, data)
+        begun = BEGUN.search(keys) if self.awaits_background else None
+        if begun is not None:
+            self._begun = begun[0]
+            keys = keys[: begun.start()]
+        return keys
+
+    def _reported(self, report: re.Match[str]) -> str:
+        if report["focus"]:
+            self.is_focused = report["focus"] == "I"
+        elif (background := background_of(report["colour"])) is not None:
+            self.awaits_background = False
+            self.on_background(background)
+        return ""
+
+
+def background_of(colour: str) -> Background | None:
+    """Whether a colour, as X11 writes it, is a light one; None if it is no colour."""
+    parts = COLOUR.match(colour)
+    if parts is None:
+        return None
+    shares = (int(part, 16) / (16 ** len(part) - 1) for part in parts.groups())
+    bright = sum(share * weight for share, weight in zip(shares, BRIGHTNESS, strict=True))
+    return Background.LIGHT if bright > 0.5 else Background.DARK

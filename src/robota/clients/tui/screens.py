@@ -1,0 +1,91 @@
+"""Screens of their own in a conversation: the transcript, the diff viewer, lists with previews."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+from robota.clients.render.command_text import conversation_lines
+from robota.clients.render.unified_diff import files_in
+from robota.clients.render.view_lines import whole_view
+from robota.clients.tui.pages.browser import BrowsedList
+from robota.clients.tui.pages.reader import Reader
+from robota.clients.tui.screen.live_region import LiveRegion
+from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.widgets.diff_rows import diff_text
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    CommandShown,
+    ContextShown,
+    DiffShown,
+    PreviewShown,
+    RowsShown,
+)
+from robota.protocol.views import DiffView
+
+NOTHING_TO_SEE: Final = "There is nothing to see of it."
+
+
+class Commands(Protocol):
+    """Who runs a command and gives its outcome back."""
+
+    async def outcome(self, line: str) -> CommandOutcome | None: ...
+
+
+class Screens:
+    """Opens them one at a time; the conversation goes on behind."""
+
+    def __init__(self, region: LiveRegion, theme: Theme, commands: Commands) -> None:
+        self._region = region
+        self._theme = theme
+        self._commands = commands
+
+    async def read(self, rows: Sequence[str]) -> None:
+        """Everything so far, from its end."""
+        await self._show(Reader(rows, self._theme, from_end=True))
+
+    async def read_diff(self, files: Sequence[DiffView]) -> None:
+        """Changed files, one after another; Tab goes from one to the next."""
+        rows = list(_overview(files, self._theme))
+        sections = [0]
+        for file in files:
+            sections.append(len(rows) + 1)
+            rows += ["", *diff_text(file, self._theme, is_whole=True)]
+        await self._show(Reader(rows, self._theme, sections=sections))
+
+    async def pick(self, choice: CommandChoice, start: Callable[[CommandOption, BrowsedList], None]) -> str | None:
+        """The line of the option that was taken; None if the person left it as it is."""
+        browser = BrowsedList(choice, self._theme, lambda option: start(option, browser))
+        await self._show(browser)
+        return None if browser.picked is None else browser.picked.line
+
+    async def load_preview(self, option: CommandOption, browser: BrowsedList) -> None:
+        """Get what there is to see of an option, and show it."""
+        outcome = await self._commands.outcome(option.preview)
+        browser.show(option, list(self._preview_rows(outcome)) or [self._theme.paint(NOTHING_TO_SEE, Role.DIM)])
+        self._region.full_screen.redraw()
+
+    def _preview_rows(self, outcome: CommandOutcome | None) -> Iterable[str]:
+        match outcome:
+            case DiffShown(diff=diff):
+                for file in files_in(diff):
+                    yield from diff_text(file, self._theme, is_whole=True)
+            case CommandShown(view=view):
+                yield from map(self._theme.line, whole_view(view))
+            case RowsShown() | ContextShown() | PreviewShown():
+                yield from map(self._theme.line, conversation_lines(outcome))
+            case _:
+                return
+
+    async def _show(self, page: Reader | BrowsedList) -> None:
+        async with self._region.lent():
+            await self._region.full_screen.show(page)
+
+
+def _overview(files: Sequence[DiffView], theme: Theme) -> Iterator[str]:
+    """How much was changed where."""
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    yield theme.paint(f"{len(files)} file{'s' if len(files) != 1 else ''} changed, +{added} -{removed}", Role.BOLD)
+    for file in files:
+        counts = theme.paint(f"+{file.added}", Role.ADDED) + " " + theme.paint(f"-{file.removed}", Role.REMOVED)
+        yield f"  {theme.paint(file.path)}  {counts}"

@@ -1,0 +1,67 @@
+"""`/copy`: the last answer, a block of code in it, or the last command, for the clipboard."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from robota.commands.command import SlashCommand, wrong_arguments
+from robota.engine.session.session import Session
+from robota.protocol.commands import Refused
+from robota.protocol.message import Message
+from robota.protocol.slash_commands import CommandOutcome, SlashCommandInfo, SubcommandInfo, TextCopied
+
+SPOKEN: Final = frozenset({"text", "completion_result"})
+FENCED: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
+COPY: Final = SlashCommandInfo(
+    name="copy",
+    argument_hint="[code [N] | command]",
+    description="put the last answer on the clipboard",
+    subcommands=(
+        SubcommandInfo(name="code", argument_hint="[N]", description="the last block of code in it, or block N"),
+        SubcommandInfo(name="command", description="the last command that was asked about"),
+    ),
+)
+NOTHING: Final = "Nothing was copied."
+
+
+def copy_commands(session: Session) -> Iterable[SlashCommand]:
+    """`/copy`. It works over SSH too: the terminal of the person gets the text."""
+
+    async def copy(arguments: str) -> CommandOutcome | Refused:
+        rows = session.state().cline_messages
+        match arguments.split():
+            case []:
+                return _copied(_answer(rows), "the last answer", "There is no answer yet.")
+            case ["code"]:
+                return _copied(_block(rows, 0), "the last block of code", "The last answer has no block of code.")
+            case ["code", number] if number.isascii() and number.isdecimal() and int(number):
+                return _copied(_block(rows, int(number)), f"block {number}", f"There is no block of code {number}.")
+            case ["command"]:
+                return _copied(_command(rows), "the last command", "No command was asked about yet.")
+            case _:
+                return wrong_arguments(COPY, "That is not a form of /copy.")
+
+    yield SlashCommand(info=COPY, run=copy)
+
+
+def _copied(text: str, what: str, problem: str) -> CommandOutcome | Refused:
+    if not text:
+        return Refused(code="nothing_to_copy", message=f"{problem} {NOTHING}")
+    return TextCopied(text=text, what=what)
+
+
+def _answer(rows: Sequence[Message]) -> str:
+    return next((row.text for row in reversed(rows) if row.say in SPOKEN and row.text), "")
+
+
+def _block(rows: Sequence[Message], number: int) -> str:
+    """A block of the newest answer that has any, counted from 1; 0 is the last one."""
+    for row in reversed(rows):
+        blocks = [found[2] for found in FENCED.finditer(row.text or "")] if row.say in SPOKEN else []
+        if blocks:
+            return blocks[number - 1] if number <= len(blocks) else ""
+    return ""
+
+
+def _command(rows: Sequence[Message]) -> str:
+    return next((row.text for row in reversed(rows) if row.ask == "command" and row.text), "")
