@@ -53,22 +53,40 @@ def main(argv: Sequence[str]) -> int:
     """Run `robota demo`."""
     about = "A real task on the built-in scripted model, in a project made for it. No key, no network."
     parser = CommandParser(prog="robota demo", description=about)
-    parser.add_argument("--keep", action="store_true", help="keep the project to look at")
-    keep = parser.parse_args(argv).keep
+    parser.add_argument("directory", nargs="?", type=Path, help="make the project here and keep it, with its session")
+    directory: Path | None = parser.parse_args(argv).directory
+    if directory is None:
+        return _without_a_trace()
+    if directory.exists() and any(directory.iterdir()):
+        print(f"robota: {directory} is not empty, so nothing was written there. Name a new directory.", file=sys.stderr)
+        return 2
+    directory.mkdir(parents=True, exist_ok=True)
+    code = _run(directory.absolute())
+    print(f"\nThe project is in {directory}. To look at what happened: cd {shlex.quote(str(directory))}")
+    return code
+
+
+def _without_a_trace() -> int:
+    """Run it in a temporary directory, with a user directory of its own, and show it going back."""
     project = Path(tempfile.mkdtemp(prefix="robota-demo-"))
+    # Of the whole process, so that the session is checked by the same directory that it was noted in.
+    os.environ["ROBOTA_HOME"] = str(project / ".home")
     try:
-        if at_terminal() and can_draw(os.environ):
-            code = asyncio.run(_attended_demo(project))
-        else:
-            code = asyncio.run(_demo(project))
+        code = _run(project)
+        if not _is_attended():
             _take_back_and_redo(project)
         print(f"\n{NEXT}{_how_to_find_the_command()}", end="")
         return code
     finally:
-        if keep:
-            print(f"\nThe project is in {project}")
-        else:
-            shutil.rmtree(project, ignore_errors=True)
+        shutil.rmtree(project, ignore_errors=True)
+
+
+def _run(project: Path) -> int:
+    return asyncio.run(_attended_demo(project) if _is_attended() else _demo(project))
+
+
+def _is_attended() -> bool:
+    return at_terminal() and can_draw(os.environ)
 
 
 async def _attended_demo(project: Path) -> int:
@@ -76,7 +94,6 @@ async def _attended_demo(project: Path) -> int:
     await _make_project(project)
     print("A small project with a failing test, and Robota on its built-in scripted model.")
     print("Answer with y. Then: Ctrl+O shows everything, Esc Esc goes back, Ctrl+D leaves.\n")
-    os.environ["ROBOTA_HOME"] = str(project / ".home")
     launch = msgspec.structs.replace(_launch_options(project), permission_mode=PermissionMode.DEFAULT, attended=True)
     opened = open_session(launch, os.environ)
     try:
@@ -89,6 +106,7 @@ async def _attended_demo(project: Path) -> int:
 async def _make_project(project: Path) -> None:
     for file in MATERIAL.glob("*.py.txt"):
         (project / file.name.removesuffix(".txt")).write_bytes(file.read_bytes())
+    (project / ".gitignore").write_bytes((MATERIAL / "gitignore.txt").read_bytes())
     await _shell(MAKE_REPOSITORY, project)
 
 
@@ -97,9 +115,7 @@ async def _demo(project: Path) -> int:
     print("A small project with a failing test, and Robota on its built-in scripted model.")
     print("The model's words come from a script; the tools, the files and the tests are real.\n")
     print(f'$ robota -p "{TASK}" --permission-mode bypassPermissions --verbose\n', flush=True)
-    # Of the whole process, so that the session is checked by the same directory that it was noted in.
-    os.environ["ROBOTA_HOME"] = str(project / ".home")
-    opened = open_session(_launch_options(project), {"ROBOTA_HOME": os.environ["ROBOTA_HOME"]})
+    opened = open_session(_launch_options(project), os.environ)
     try:
         code = await run_headless(opened.session, TASK, HeadlessOptions(verbose=True), sys.stdout.buffer, sys.stdout)
     finally:

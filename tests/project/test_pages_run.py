@@ -1,0 +1,114 @@
+"""What a reader types from README, tutorial and recipes works as it is printed."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from robota.config.settings.schema import SettingsFile
+from tests.harness.cli import Robota
+from tests.project.console_blocks import looks_like, run_commands, run_script, typed_commands
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_tutorial_can_be_typed_along(robota: Robota) -> None:
+    commands = list(typed_commands((DOCS / "tutorial.md").read_text(encoding="utf-8")))
+    printed = run_commands(commands, robota.workspace, robota.home)
+    assert len(printed) == len(commands) > 10
+    differing = [
+        (command.text, command.printed, seen)
+        for command, seen in zip(commands, printed, strict=True)
+        if not looks_like(seen, command.printed)
+    ]
+    assert differing == []
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "same"),
+    [
+        ("one\ntwo\n", "one\ntwo", True),
+        ("one\ntwo\n", "one", False),
+        ("one\ntwo\nthree\n", "one\n…", True),
+        ("robota 1.0\n", "robota …", True),
+        ("one\ntwo\nthree\n", "…\nthree", True),
+        ("one\n", "…\ntwo", False),
+        ("anything\n", "", True),
+    ],
+)
+def test_a_page_is_compared_line_by_line(printed: str, expected: str, same: bool) -> None:
+    assert looks_like(printed, expected) is same
+
+
+RECIPES = (DOCS / "recipes.md").read_text(encoding="utf-8")
+# What a recipe calls that is not on every machine, or would reach the network: each says how it was called.
+STAND_INS = ("gh", "pip")
+
+
+def fences(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", RECIPES, re.MULTILINE | re.DOTALL)
+
+
+def scripts_of(value: Any) -> Iterator[str]:
+    """What a CI configuration runs: GitHub's `run`, GitLab's `script`, pre-commit's `entry`."""
+    match value:
+        case {"run": str(script)} | {"entry": str(script)}:
+            yield script
+        case {"script": list(lines)}:
+            yield "\n".join(lines)
+        case dict():
+            for each in value.values():
+                yield from scripts_of(each)
+        case list():
+            for each in value:
+                yield from scripts_of(each)
+
+
+def recipes() -> list[str]:
+    """Each recipe as one script: the steps of one file run one after another."""
+    return ["\n".join(scripts_of(yaml.safe_load(text))) for text in fences("yaml")] + fences("sh")
+
+
+@pytest.mark.parametrize("recipe", recipes(), ids=[str(number) for number in range(len(recipes()))])
+def test_a_recipe_runs_as_it_stands(recipe: str, robota: Robota, tmp_path: Path) -> None:
+    home_with_a_model(robota.home)
+    for name in STAND_INS:
+        stand_in = tmp_path / "bin" / name
+        stand_in.parent.mkdir(exist_ok=True)
+        stand_in.write_text(f'#!/bin/sh\ncase $* in *pr\\ list*) echo 7;; *) echo {name} "$@" >&2;; esac\n')
+        stand_in.chmod(0o755)
+    ran = run_script(f"set -euo pipefail\n{PREPARED}\n{recipe}", robota.workspace, robota.home, tmp_path / "bin")
+    assert ran.code == 0, ran.stdout + ran.stderr
+
+
+PREPARED = """
+git init -q --bare ../origin
+git -c user.name=a -c user.email=a@localhost commit -q --allow-empty -m one
+git branch -M main
+git remote add origin ../origin
+git push -q origin main main:pull/7/head
+git switch -q -c work
+echo 'x = 1' > a.py
+git add a.py
+export GITHUB_BASE_REF=main CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main NUMBER=7 ROBOTA=robota PROJECT=$PWD
+export ANTHROPIC_API_KEY=not-a-key ROBOTA_PROVIDER=script
+"""
+
+
+def home_with_a_model(home: Path) -> None:
+    """A person whose provider answers every prompt with OK."""
+    turns = [{"text": "OK", "repeat": 100}]
+    profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns}}
+    (home / ".robota").mkdir(parents=True)
+    (home / ".robota" / "settings.json").write_text(json.dumps({"providers": {"script": profile}}))
+
+
+def test_the_settings_of_a_team_are_settings() -> None:
+    (team,) = fences("json")
+    read = msgspec.json.decode(team, type=SettingsFile)
+    assert read.permissions.deny and read.require_intent
