@@ -121,3 +121,13 @@ def test_every_setting_that_a_page_names_is_read() -> None:
         if section in sections
     }
     assert named and sorted((section, name) for section, name in named if name not in sections[section]) == []
+
+
+def test_the_messages_that_troubleshooting_explains_are_said_by_the_program() -> None:
+    page = text_of(ROOT / "docs" / "troubleshooting.md")
+    messages = re.findall(r"^### `(.+)`$", page, re.MULTILINE)
+    source = "".join(text_of(path) for path in (ROOT / "src").rglob("*.py"))
+    # A long message stands in pieces on several lines.
+    joined = re.sub(r'"\s*\n\s*f?"', "", source)
+    assert len(messages) > 5
+    assert [message for message in messages if message not in joined] == []
