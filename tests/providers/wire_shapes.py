@@ -65,6 +65,13 @@ def in_pieces(data: st.DataObject, stream: bytes) -> list[bytes]:
     return [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
 
 
+def assert_read_alike_in_pieces(new_reply: NewReply, stream: bytes, data: st.DataObject) -> None:
+    """However the network cuts it, the same chunks and the same fault come out."""
+    whole, split = read(new_reply, stream), read(new_reply, *in_pieces(data, stream))
+    assert split.chunks == whole.chunks
+    assert (split.fault and split.fault.message) == (whole.fault and whole.fault.message)
+
+
 def json_of(words: str) -> st.SearchStrategy[Any]:
     """Any JSON that uses the words of a dialect in any way."""
     keys = words.split()

@@ -202,7 +202,7 @@ def test_a_bug_in_preparing_a_call_does_not_end_the_task(workspace: Path) -> Non
     play(workspace, [{"calls": [call("note")]}, DONE], story)
 
 
-def test_five_reads_of_one_reply_run_at_once(workspace: Path) -> None:
+def test_five_reads_of_one_reply_run_side_by_side_and_keep_their_order(workspace: Path) -> None:
     running: set[str] = set()
     most = 0
 
@@ -256,31 +256,6 @@ def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
         await stage.session.close()
 
     play(workspace, [{"calls": [call("note")]}, DONE], story)
-
-
-def test_reads_of_one_reply_run_side_by_side_and_keep_their_order(workspace: Path) -> None:
-    running, most = 0, 0
-    five = asyncio.Event()
-
-    async def run(params: Note, context: ToolContext) -> ToolResult:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        if running == 5:
-            five.set()
-        await five.wait()
-        running -= 1
-        return ToolResult(content=params.text)
-
-    async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
-        await stage.start()
-        await stage.until_ask("completion_result")
-        assert most == 5
-        assert [result.content for result in tool_results(stage)] == [str(number) for number in range(8)]
-        await stage.session.close()
-
-    play(workspace, [{"calls": [call("note", text=str(number)) for number in range(8)]}, DONE], story)
 
 
 def test_a_write_waits_for_the_reads_before_it_and_the_next_read_for_the_write(workspace: Path) -> None:

@@ -41,6 +41,16 @@ def resume(workspace: Path, turns: Sequence[Any], story: Story, **launch: Any) -
     asyncio.run(run())
 
 
+def left_at(ask: str) -> Story:
+    """A session that ends while it waits for an answer to this."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask(ask)
+
+    return story
+
+
 async def first_state(stage: Stage) -> None:
     await stage.until(lambda event: True)
 
@@ -108,10 +118,6 @@ def test_modes_todos_queue_and_cost_are_those_of_the_session(workspace: Path) ->
 
 
 def test_a_question_that_was_left_open_can_be_answered_by_another_process(workspace: Path) -> None:
-    async def before(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("followup")
-
     async def after(stage: Stage) -> None:
         await first_state(stage)
         [asked] = [row for row in stage.rows if row.ask == "followup"]
@@ -122,16 +128,12 @@ def test_a_question_that_was_left_open_can_be_answered_by_another_process(worksp
         assert not [row for row in stage.rows if row.ask == "followup" and not row.is_answered]
 
     question = call("ask_followup_question", question="Which?", follow_up=[{"text": "A"}, {"text": "B"}])
-    play(workspace, [{"calls": [question]}], before)
+    play(workspace, [{"calls": [question]}], left_at("followup"))
     resume(workspace, [{"text": "B it is."}], after, attended=False)
 
 
 def test_an_approval_that_was_left_open_is_asked_again_and_earlier_results_are_kept(workspace: Path) -> None:
     (workspace / "a.txt").write_text("alpha\n")
-
-    async def before(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("tool")
 
     async def after(stage: Stage) -> None:
         await first_state(stage)
@@ -146,15 +148,11 @@ def test_an_approval_that_was_left_open_is_asked_again_and_earlier_results_are_k
         assert "alpha" in results(told)[0] and len(results(told)) == 2
 
     calls = [call("read_file", path="a.txt"), call("write_to_file", path="new.txt", content="new\n")]
-    play(workspace, [{"calls": calls}], before)
+    play(workspace, [{"calls": calls}], left_at("tool"))
     resume(workspace, [{"text": "done"}], after)
 
 
 def test_an_answer_to_an_approval_runs_exactly_what_was_asked(workspace: Path) -> None:
-    async def before(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("tool")
-
     async def after(stage: Stage) -> None:
         await first_state(stage)
         [asked] = [row for row in stage.rows if row.ask == "tool"]
@@ -162,17 +160,13 @@ def test_an_answer_to_an_approval_runs_exactly_what_was_asked(workspace: Path) -
         await stage.until_ask("completion_result")
         assert (workspace / "new.txt").read_text() == "new\n"
 
-    play(workspace, [{"calls": [call("write_to_file", path="new.txt", content="new\n")]}], before)
+    play(workspace, [{"calls": [call("write_to_file", path="new.txt", content="new\n")]}], left_at("tool"))
     resume(workspace, [{"text": "done"}], after, attended=False)
 
 
 def test_an_answer_is_not_used_if_the_file_has_changed_since(workspace: Path) -> None:
     target = workspace / "a.txt"
     target.write_text("one\ntwo\n")
-
-    async def before(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("tool")
 
     async def after(stage: Stage) -> None:
         await first_state(stage)
@@ -184,16 +178,12 @@ def test_an_answer_is_not_used_if_the_file_has_changed_since(workspace: Path) ->
         assert any("a.txt" in notice.text for notice in stage.events_of(Notice))
 
     edit = call("edit_file", path="a.txt", old_string="two", new_string="2")
-    play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [edit]}], before)
+    play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [edit]}], left_at("tool"))
     target.write_text("zero\none\ntwo\n")
     resume(workspace, [{"text": "done"}], after, attended=False)
 
 
 def test_a_no_counts_even_if_a_rule_would_allow_it_now(workspace: Path) -> None:
-    async def before(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("tool")
-
     async def after(stage: Stage) -> None:
         await first_state(stage)
         [asked] = [row for row in stage.rows if row.ask == "tool"]
@@ -201,33 +191,25 @@ def test_a_no_counts_even_if_a_rule_would_allow_it_now(workspace: Path) -> None:
         await stage.until_ask("completion_result")
         assert not (workspace / "new.txt").exists()
 
-    play(workspace, [{"calls": [call("write_to_file", path="new.txt", content="new\n")]}], before)
+    play(workspace, [{"calls": [call("write_to_file", path="new.txt", content="new\n")]}], left_at("tool"))
     resume(workspace, [{"text": "done"}], after, permission_mode=PermissionMode.ACCEPT_EDITS)
 
 
 def test_everything_allowed_is_not_restored(workspace: Path) -> None:
-    async def before(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("completion_result")
-
     async def after(stage: Stage) -> None:
         assert stage.opened.options.permission_mode is PermissionMode.DEFAULT
         assert any("bypassPermissions" in notice for notice in stage.opened.notices)
 
-    play(workspace, [{"text": "hi"}], before, permission_mode=PermissionMode.BYPASS)
+    play(workspace, [{"text": "hi"}], left_at("completion_result"), permission_mode=PermissionMode.BYPASS)
     resume(workspace, [], after)
 
 
 def test_offers_to_resume_do_not_pile_up(workspace: Path) -> None:
-    async def before(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("completion_result")
-
     async def after(stage: Stage) -> None:
         await first_state(stage)
         assert [row.ask for row in stage.rows if row.ask] == ["completion_result", "resume_completed_task"]
 
-    play(workspace, [{"text": "hi"}], before)
+    play(workspace, [{"text": "hi"}], left_at("completion_result"))
     for _ in range(3):
         resume(workspace, [], after)
 

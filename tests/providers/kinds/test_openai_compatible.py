@@ -26,6 +26,7 @@ from tests.providers.conversing import (
     whole_reply,
 )
 from tests.providers.raw_server import STREAM_HEAD, raw_server, whole
+from tests.providers.recovery import EVERY_FAULT, assert_answers_after
 
 
 def test_a_text_answer_with_usage() -> None:
@@ -59,35 +60,9 @@ def test_a_tool_loop_over_one_connection() -> None:
         assert call_id
 
 
-@pytest.mark.parametrize(
-    ("scenario", "kind"),
-    [
-        ("fault:400", FaultKind.INVALID_REQUEST),
-        ("fault:401", FaultKind.AUTHENTICATION),
-        ("fault:429", FaultKind.RATE_LIMIT),
-        ("fault:500", FaultKind.SERVER),
-        ("fault:503", FaultKind.OVERLOADED),
-        ("fault:529", FaultKind.OVERLOADED),
-        ("fault:cut", FaultKind.STREAM_CUT),
-        ("fault:cutcall", FaultKind.STREAM_CUT),
-        ("fault:eof", FaultKind.STREAM_CUT),
-        ("fault:badsse", FaultKind.STREAM_CUT),
-        ("fault:stall", FaultKind.STREAM_CUT),
-    ],
-)
+@EVERY_FAULT
 def test_after_every_fault_the_same_provider_answers_again(scenario: str, kind: FaultKind) -> None:
-    async def run(url: str) -> tuple[ProviderFault, list[Chunk]]:
-        # Only a server that falls silent is waited for; every other fault must be seen however slow the machine is.
-        provider = provider_at(url, timeout=2.0 if scenario == "fault:stall" else 60.0)
-        with pytest.raises(ProviderFault) as caught:
-            await whole_reply(provider)
-        return caught.value, await reply_then_close(provider)
-
-    with running(scenario) as fake:
-        fault, chunks = asyncio.run(run(fake.url))
-    assert fault.kind is kind
-    assert fault.retry_after_s == (1 if kind is FaultKind.RATE_LIMIT else None)
-    assert text_of(chunks) == HELLO
+    assert_answers_after(scenario, kind, lambda url, timeout: provider_at(url, timeout=timeout))
 
 
 def test_text_before_a_cut_is_given() -> None:

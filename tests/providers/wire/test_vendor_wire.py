@@ -8,7 +8,7 @@ import pytest
 
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
-from robota.providers.chunks import Chunk, TextChunk, UsageChunk
+from robota.providers.chunks import TextChunk, UsageChunk
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.registry import create, definition, ready
 from tests.fakellm.server import running
@@ -25,6 +25,7 @@ from tests.providers.conversing import (
     whole_reply,
 )
 from tests.providers.raw_server import STREAM_HEAD, raw_server
+from tests.providers.recovery import EVERY_FAULT, assert_answers_after
 from tests.providers.shape_server import Answer, shape_server
 from tests.providers.vendors import VENDORS, profile_of
 
@@ -49,35 +50,9 @@ def test_a_tool_loop(vendor: str) -> None:
 
 
 @EVERY_VENDOR
-@pytest.mark.parametrize(
-    ("scenario", "kind"),
-    [
-        ("fault:400", FaultKind.INVALID_REQUEST),
-        ("fault:401", FaultKind.AUTHENTICATION),
-        ("fault:429", FaultKind.RATE_LIMIT),
-        ("fault:500", FaultKind.SERVER),
-        ("fault:503", FaultKind.OVERLOADED),
-        ("fault:529", FaultKind.OVERLOADED),
-        ("fault:cut", FaultKind.STREAM_CUT),
-        ("fault:cutcall", FaultKind.STREAM_CUT),
-        ("fault:eof", FaultKind.STREAM_CUT),
-        ("fault:badsse", FaultKind.STREAM_CUT),
-        ("fault:stall", FaultKind.STREAM_CUT),
-    ],
-)
+@EVERY_FAULT
 def test_after_every_fault_the_same_provider_answers_again(vendor: str, scenario: str, kind: FaultKind) -> None:
-    async def run(url: str) -> tuple[ProviderFault, list[Chunk]]:
-        # Only a server that falls silent is waited for; every other fault must be seen however slow the machine is.
-        provider = create(profile_of(vendor, url, timeout=2.0 if scenario == "fault:stall" else 60.0), {})
-        with pytest.raises(ProviderFault) as caught:
-            await whole_reply(provider)
-        return caught.value, await reply_then_close(provider)
-
-    with running(scenario) as fake:
-        fault, chunks = asyncio.run(run(fake.url))
-    assert fault.kind is kind
-    assert fault.retry_after_s == (1 if kind is FaultKind.RATE_LIMIT else None)
-    assert text_of(chunks) == HELLO
+    assert_answers_after(scenario, kind, lambda url, timeout: create(profile_of(vendor, url, timeout=timeout), {}))
 
 
 def anthropic_error(name: str, message: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from robota.providers.fault import FaultKind
 from robota.providers.pricing import Price, cost
 from robota.providers.wire.anthropic.reply import anthropic_reply
 from tests.providers.conversing import calls_of, finish_of, text_of
-from tests.providers.wire_shapes import event, in_pieces, json_of, read, shape
+from tests.providers.wire_shapes import assert_read_alike_in_pieces, event, json_of, read, shape
 
 STOP = event({"type": "message_stop"})
 
@@ -175,10 +175,7 @@ def test_an_error_in_an_answer_that_is_no_stream() -> None:
 @pytest.mark.parametrize("name", ["anthropic_text", "anthropic_tools", "anthropic_thinking", "anthropic_overloaded"])
 @given(data=st.data())
 def test_any_split_gives_the_same_chunks(name: str, data: st.DataObject) -> None:
-    stream = shape(name)
-    whole, split = read(anthropic_reply, stream), read(anthropic_reply, *in_pieces(data, stream))
-    assert split.chunks == whole.chunks
-    assert (split.fault and split.fault.message) == (whole.fault and whole.fault.message)
+    assert_read_alike_in_pieces(anthropic_reply, shape(name), data)
 
 
 WORDS = (

@@ -19,7 +19,7 @@ from robota.providers.fault import FaultKind
 from robota.providers.wire.gemini.reply import gemini_reply
 from robota.providers.wire.gemini.thinking import Signatures, sealed
 from tests.providers.conversing import calls_of, finish_of, text_of
-from tests.providers.wire_shapes import event, in_pieces, json_of, read, shape
+from tests.providers.wire_shapes import assert_read_alike_in_pieces, event, json_of, read, shape
 
 
 def said(*parts: dict[str, Any], finish: str | None = None) -> bytes:
@@ -123,10 +123,7 @@ def test_a_reply_that_breaks_off_is_cut_and_never_finished() -> None:
 @pytest.mark.parametrize("name", ["gemini_text", "gemini_thinking", "gemini_malformed_call", "gemini_blocked"])
 @given(data=st.data())
 def test_any_split_gives_the_same_chunks(name: str, data: st.DataObject) -> None:
-    stream = shape(name)
-    whole, split = read(gemini_reply, stream), read(gemini_reply, *in_pieces(data, stream))
-    assert split.chunks == whole.chunks
-    assert (split.fault and split.fault.message) == (whole.fault and whole.fault.message)
+    assert_read_alike_in_pieces(gemini_reply, shape(name), data)
 
 
 WORDS = (

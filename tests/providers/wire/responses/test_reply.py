@@ -19,7 +19,7 @@ from robota.providers.fault import FaultKind
 from robota.providers.wire.responses.reply import responses_reply
 from robota.providers.wire.responses.thinking import ReasoningItem, sealed
 from tests.providers.conversing import calls_of, finish_of, text_of
-from tests.providers.wire_shapes import event, in_pieces, json_of, read, shape
+from tests.providers.wire_shapes import assert_read_alike_in_pieces, event, json_of, read, shape
 
 
 def ended(**fields: Any) -> bytes:
@@ -136,10 +136,7 @@ def test_a_reply_that_breaks_off_is_cut_and_never_finished(cut: str) -> None:
 @pytest.mark.parametrize("name", ["openai_responses_text", "openai_responses_thinking", "openai_responses_failed"])
 @given(data=st.data())
 def test_any_split_gives_the_same_chunks(name: str, data: st.DataObject) -> None:
-    stream = shape(name)
-    whole, split = read(responses_reply, stream), read(responses_reply, *in_pieces(data, stream))
-    assert split.chunks == whole.chunks
-    assert (split.fault and split.fault.message) == (whole.fault and whole.fault.message)
+    assert_read_alike_in_pieces(responses_reply, shape(name), data)
 
 
 WORDS = (
