@@ -6,9 +6,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import grimp
 import msgspec
 import pytest
 
@@ -131,6 +133,17 @@ def test_a_planted_violation_is_caught(name: str, tmp_path: Path) -> None:
     report = lint_imports(tmp_path)
     assert report.returncode == 1, report.stdout
     assert re.search(re.escape(plant.contract) + r".*BROKEN", report.stdout), report.stdout
+
+
+def test_no_module_needs_itself_to_be_loaded() -> None:
+    """No cycles between modules, imports inside functions included; those for type checkers alone do not count."""
+    graph = grimp.build_graph("robota", cache_dir=None, exclude_type_checking_imports=True)
+    needed = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(needed) > 500
+    try:
+        TopologicalSorter(needed).prepare()
+    except CycleError as cycle:
+        pytest.fail(" needs ".join(cycle.args[1]))
 
 
 def test_the_documentation_names_the_same_rooms_in_the_same_order() -> None:

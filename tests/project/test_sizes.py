@@ -37,6 +37,17 @@ def test_functions_fit_a_screen() -> None:
     assert too_long == {}
 
 
+def test_public_functions_say_what_they_do() -> None:
+    silent = [
+        f"{name(path)}:{node.lineno} {node.name}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if not node.name.startswith("_") and ast.get_docstring(node) is None
+    ]
+    assert silent == []
+
+
 def test_package_files_hold_only_their_docstring() -> None:
     for path in (ROOT / "src").rglob("__init__.py"):
         body = ast.parse(path.read_text(encoding="utf-8")).body

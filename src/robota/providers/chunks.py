@@ -15,6 +15,11 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     schema: dict[str, Any]
 
+    @property
+    def characters(self) -> int:
+        """How long it is as a part of a request."""
+        return len(self.description) + len(msgspec.json.encode(self.schema))
+
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model.

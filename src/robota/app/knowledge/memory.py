@@ -1,4 +1,4 @@
-"""What is remembered between sessions: the memory of the project and that of the person, and how checks of it run."""
+"""What is remembered between sessions: the memory of the project and that of the person."""
 
 import os
 from collections.abc import Mapping
@@ -8,21 +8,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
 from robota.config.trust.decision import is_trusted_by_person
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from robota.app.session import OpenSession
-    from robota.commands.memory_desk import MemoryDesk
-    from robota.engine.calls.executor import Executed
     from robota.knowledge.memory.book import MemoryBook
-    from robota.knowledge.memory.checks import CheckResult
-    from robota.knowledge.memory.entry import MemoryOrigin
-    from robota.knowledge.memory.session_memory import SessionMemory, UsedMemory
+    from robota.knowledge.memory.session_memory import SessionMemory
 
 PROJECT_MEMORY = ".robota/memory"
 USER_MEMORY = "memory"
@@ -90,81 +84,3 @@ def session_memory(
 
     book = memory_book(settings, place, env, redact)
     return SessionMemory(book, session_id, saves_at_once=memory.auto_save)
-
-
-def desk_of_session(opened: "OpenSession", env: Mapping[str, str]) -> "MemoryDesk":
-    """What `/memory` works with in a session."""
-    from robota.knowledge.memory.entry import MemoryOrigin
-    from robota.knowledge.memory.session_memory import SessionMemory, UsedMemory
-
-    options, memory = opened.options, opened.services.memory
-
-    def origin() -> MemoryOrigin:
-        rows = opened.session.state().cline_messages
-        return MemoryOrigin(options.session_id, rows[-1].ts if rows else 0)
-
-    def used() -> UsedMemory:
-        return memory.used if isinstance(memory, SessionMemory) else UsedMemory()
-
-    launch = LaunchOptions(cwd=options.cwd, kept_in=opened.kept_in, permission_mode=options.permission_mode)
-    book = memory_book(
-        opened.settings, MemoryPlace(root=options.cwd, kept_in=opened.kept_in), env, opened.services.redactor
-    )
-    return _desk(book, used, launch, env, origin)
-
-
-def desk_of_workspace(launch: LaunchOptions, env: Mapping[str, str]) -> "MemoryDesk":
-    """What `robota memory` works with. Raises `ConfigError`."""
-    from robota.knowledge.memory.session_memory import SessionMemory
-    from robota.secrets.named_values import secret_variables
-    from robota.secrets.redaction import Redactor
-
-    root = workspace_root(launch.cwd)
-    settings = settings_for(launch, root, env)
-    book = memory_book(settings, MemoryPlace(root=root, kept_in=root), env, Redactor(secret_variables(env)))
-    memory = SessionMemory(book, "", saves_at_once=False)
-    return _desk(book, lambda: memory.used, launch, env, lambda: None)
-
-
-def _desk(
-    book: "MemoryBook",
-    used: "Callable[[], UsedMemory]",
-    launch: LaunchOptions,
-    env: Mapping[str, str],
-    origin: "Callable[[], MemoryOrigin | None]",
-) -> "MemoryDesk":
-    from robota.commands.memory_desk import MemoryDesk
-
-    async def run(commands: "Sequence[str]") -> "Sequence[CheckResult]":
-        return await _run_checks(launch, env, commands)
-
-    return MemoryDesk(book=book, used=used, run=run, origin=origin)
-
-
-async def _run_checks(launch: LaunchOptions, env: Mapping[str, str], commands: "Sequence[str]") -> "list[CheckResult]":
-    """Run commands one after the other, judged, confined and logged as in a session of their own."""
-    from robota.app.session import open_session
-    from robota.engine.calls.single_call import call_once
-    from robota.tools.registry import SHELL_TOOL
-
-    alone = msgspec.structs.replace(launch, needs_model=False, attended=False, name="memory check")
-    opened = open_session(alone, env)
-    try:
-        return [
-            _result(await call_once(opened.options, opened.services, SHELL_TOOL, {"command": command}))
-            for command in commands
-        ]
-    finally:
-        await opened.close()
-
-
-def _result(executed: "Executed") -> "CheckResult":
-    from robota.knowledge.memory.checks import CheckFailed, CheckNotRun, CheckPassed
-    from robota.protocol.views import TerminalView
-
-    view = executed.result.view
-    if executed.status == "denied":
-        return CheckNotRun(executed.reason or "it is not allowed")
-    if isinstance(view, TerminalView) and view.exit_code == 0 and not executed.result.is_error:
-        return CheckPassed()
-    return CheckFailed(" ".join(executed.result.content.split()))

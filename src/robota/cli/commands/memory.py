@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.app.knowledge.memory import desk_of_workspace
+from robota.app.knowledge.memory_desk import desk_of_workspace
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.clients.render.command_text import command_text

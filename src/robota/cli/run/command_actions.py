@@ -26,7 +26,7 @@ def command_actions(opened: OpenSession) -> ProgramActions:
         return check_table(await examine(opened.options.cwd, os.environ))
 
     def memory() -> "MemoryDesk":
-        from robota.app.knowledge.memory import desk_of_session
+        from robota.app.knowledge.memory_desk import desk_of_session
 
         return desk_of_session(opened, os.environ)
 

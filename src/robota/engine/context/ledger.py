@@ -8,7 +8,6 @@ import msgspec
 
 from robota.contracts.knowledge import INSTRUCTION_TAG, MEMORY_TAG, QUOTED_TAG
 from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER, words_in
-from robota.engine.context.window import characters_of_spec
 from robota.engine.record.history import characters_of_block
 from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
 from robota.log.replay.context import Piece, reduction_id
@@ -112,7 +111,7 @@ def _path_title(path: str) -> str:
 
 
 def _tools(kind: LedgerKind, title: str, specs: Iterable[ToolSpec]) -> LedgerItem:
-    return LedgerItem(kind=kind, title=title, characters=sum(map(characters_of_spec, specs)))
+    return LedgerItem(kind=kind, title=title, characters=sum(spec.characters for spec in specs))
 
 
 def _reply(number: int, turn: AssistantTurn) -> Iterator[LedgerItem]:

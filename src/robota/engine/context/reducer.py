@@ -1,7 +1,7 @@
 """Making the conversation of a task shorter: a summary in place of most of it, or its oldest exchanges left out."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,12 +16,14 @@ from robota.engine.context.span import (
     pinned_pairs,
     shortened_results,
 )
-from robota.engine.context.window import Gauge
 from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
 from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import TodoItem
+
+if TYPE_CHECKING:
+    from robota.engine.context.window import Gauge
 
 # What the words of the person (in characters at least) and the last exchange may take of the room beside the summary.
 WORDS_SHARE: Final = 0.1
@@ -68,7 +70,7 @@ def words_room(room: int) -> int:
 class Reducer:
     """Shortens the history of one task. What it hides from the model stays in the log."""
 
-    def __init__(self, runtime: TaskRuntime, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]) -> None:
+    def __init__(self, runtime: TaskRuntime, gauge: "Gauge", todos: Callable[[], Sequence[TodoItem]]) -> None:
         self._runtime = runtime
         self._history = runtime.history
         self._gauge = gauge

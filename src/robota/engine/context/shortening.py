@@ -1,7 +1,7 @@
 """Shortening the conversation of a task in front of everybody: hooks are asked, rows and events tell of it."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -9,13 +9,15 @@ from robota.contracts.hook import HookEvent
 from robota.engine.context.kept import reminder
 from robota.engine.context.reducer import CannotCondense, Reducer, Sizes
 from robota.engine.context.summary import Summariser
-from robota.engine.context.window import Gauge
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import Turn
 from robota.protocol.events import ContextReduced
 from robota.protocol.message import Message, TodoItem
 from robota.providers.fault import ProviderFault
+
+if TYPE_CHECKING:
+    from robota.engine.context.window import Gauge
 
 Trigger = Literal["auto", "manual"]
 
@@ -24,7 +26,7 @@ class Shortening:
     """Condenses the conversation of one task, or leaves out its oldest part."""
 
     def __init__(
-        self, runtime: TaskRuntime, request_retry: RequestRetry, gauge: Gauge, todos: Callable[[], Sequence[TodoItem]]
+        self, runtime: TaskRuntime, request_retry: RequestRetry, gauge: "Gauge", todos: Callable[[], Sequence[TodoItem]]
     ) -> None:
         self._runtime = runtime
         self._summariser = Summariser(runtime, request_retry)

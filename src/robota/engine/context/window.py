@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import Turn, Usage
@@ -28,12 +26,7 @@ GROWTH_SHARE: Final = 0.05
 
 def overhead_of(system: str, specs: tuple[ToolSpec, ...]) -> int:
     """Characters that go with every request beside the conversation."""
-    return len(system) + sum(map(characters_of_spec, specs))
-
-
-def characters_of_spec(spec: ToolSpec) -> int:
-    """How long the description of a tool is."""
-    return len(spec.description) + len(msgspec.json.encode(spec.schema))
+    return len(system) + sum(spec.characters for spec in specs)
 
 
 class Gauge:

@@ -15,6 +15,7 @@ LOCK_PAUSE_S: Final = 0.05
 
 
 def make_private(directory: Path) -> None:
+    """Make a directory that nobody but its owner can look into. Raises `LogWriteError`."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if directory.is_symlink():

@@ -90,6 +90,7 @@ def fault_in_reply(error: Exception, route: Route) -> ProviderFault:
 
 
 def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
 
 

@@ -24,6 +24,7 @@ async def prepare(params: ApplyDiffParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: ApplyDiffParams) -> Touches:
+    """What a call is about."""
     return Touches(paths=(params.path,))
 
 

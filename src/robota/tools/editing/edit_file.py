@@ -37,6 +37,7 @@ async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: EditFileParams) -> Touches:
+    """What a call is about."""
     return Touches(paths=(params.path,))
 
 

@@ -41,6 +41,7 @@ def _change(params: WriteToFileParams, files: Files) -> "FileChange":
 
 
 def touches(params: WriteToFileParams) -> Touches:
+    """What a call is about."""
     return Touches(paths=(params.path,))
 
 

@@ -33,6 +33,7 @@ async def prepare(params: GlobParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: GlobParams) -> Touches:
+    """What a call is about."""
     return Touches(paths=(params.path,))
 
 

@@ -30,6 +30,7 @@ async def prepare(params: ListFilesParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: ListFilesParams) -> Touches:
+    """What a call is about."""
     return Touches(paths=(params.path,))
 
 

@@ -116,6 +116,7 @@ async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: ReadFileParams) -> Touches:
+    """What a call is about."""
     return Touches(paths=(params.path,))
 
 

@@ -59,6 +59,7 @@ async def prepare(params: SearchFilesParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: SearchFilesParams) -> Touches:
+    """What a call is about."""
     return Touches(paths=(params.path,))
 
 

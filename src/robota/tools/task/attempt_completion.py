@@ -34,6 +34,7 @@ async def prepare(params: AttemptCompletionParams, context: ToolContext) -> Prep
 
 
 def touches(params: AttemptCompletionParams) -> Touches:
+    """What a call is about."""
     return Touches()
 
 

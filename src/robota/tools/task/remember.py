@@ -39,6 +39,7 @@ async def prepare(params: RememberParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: RememberParams) -> Touches:
+    """What a call is about."""
     return Touches()
 
 

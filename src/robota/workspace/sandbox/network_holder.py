@@ -24,6 +24,7 @@ MOST_BYTES = 64
 
 
 def main(descriptor: int) -> None:
+    """Hold the network, and answer requests, until the other side hangs up."""
     outside = socket.socket(fileno=descriptor)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     enter_new_namespaces()
@@ -37,6 +38,7 @@ def main(descriptor: int) -> None:
 
 
 def enter_new_namespaces() -> None:
+    """A network of its own; the user namespace is what an ordinary user needs for that."""
     user, group = os.geteuid(), os.getegid()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(NEW_USER_AND_NETWORK):
@@ -47,11 +49,13 @@ def enter_new_namespaces() -> None:
 
 
 def bring_up_loopback() -> None:
+    """In a new network it is switched off."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sh22x", b"lo", UP_AND_RUNNING))
 
 
 def answer(outside: socket.socket, request: "list[str]") -> None:
+    """Answer one request: the ports on which something listens, or a connection to one."""
     try:
         if request == ["ports"]:
             send(outside, " ".join(map(str, listening_ports())).encode() or b"none")
@@ -64,6 +68,7 @@ def answer(outside: socket.socket, request: "list[str]") -> None:
 
 
 def listening_ports() -> "list[int]":
+    """The ports on which something listens in this network."""
     ports = set()
     for name in ("tcp", "tcp6"):
         try:
@@ -86,6 +91,7 @@ def connected(port: int) -> socket.socket:
 
 
 def send(outside: socket.socket, data: bytes, descriptors: "list[int] | None" = None) -> None:
+    """Send an answer and descriptors with it."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
     outside.sendmsg([data], rights)
 
