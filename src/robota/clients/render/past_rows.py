@@ -12,16 +12,28 @@ from robota.text.visible import single_line, visible
 ROWS_SHOWN: Final = 30
 TITLE_LENGTH: Final = 120
 SPOKEN: Final = frozenset({"text", "completion_result"})
+# The seed's names of calls in rows, as they are called on the screen.
+LABELS: Final = {
+    "readFile": "Read",
+    "listFilesTopLevel": "List",
+    "listFilesRecursive": "List",
+    "searchFiles": "Grep",
+    "appliedDiff": "Edit",
+    "editedExistingFile": "Edit",
+    "newFileCreated": "Write",
+    "updateTodoList": "Todo list",
+    "switchMode": "Mode",
+    "newTask": "Subtask",
+}
 TAB: Final = frozenset("\t")
 
 
 def past_rows(rows: Sequence[Message], older: int, most: int = ROWS_SHOWN) -> Iterator[Line]:
     """The lines of the newest rows; there are `older` ones before them. What is still asked is left out."""
-    shown = [row for row in rows if _is_shown(row)]
-    if len(shown) > most:
-        yield Line("(There is more before this: /history shows it.)", DIM)
-    elif older and rows:
-        yield Line(f"({older:,} rows before this: /history {len(rows)} {rows[0].ts})", DIM)
+    shown = [row for row in rows if is_past_row(row)]
+    more = more_before(rows, older, len(shown) > most)
+    if more:
+        yield Line(more, DIM)
     # The first row of all is what the person asked.
     first = rows[0].ts if rows and not older else 0
     for row in shown[-most:]:
@@ -30,10 +42,18 @@ def past_rows(rows: Sequence[Message], older: int, most: int = ROWS_SHOWN) -> It
         elif row.say in SPOKEN:
             yield from _said(row, "", None)
         else:
-            yield Line(f"    {_title(row)}", DIM)
+            yield Line(f"    {past_title(row)}", DIM)
 
 
-def _is_shown(row: Message) -> bool:
+def more_before(rows: Sequence[Message], older: int, are_cut: bool) -> str:
+    """How to see what came before these rows; empty if nothing did."""
+    if are_cut:
+        return "(There is more before this: /history shows it.)"
+    return f"({older:,} rows before this: /history {len(rows)} {rows[0].ts})" if older and rows else ""
+
+
+def is_past_row(row: Message) -> bool:
+    """Whether a row of the past is worth showing: words, and what was done."""
     if row.type == "ask":
         return row.ask in ("command", "tool", "use_mcp_server") and bool(row.is_answered)
     return row.say in SPOKEN or (row.say in ("user_feedback", "tool", "error") and bool(row.text))
@@ -45,7 +65,7 @@ def _said(row: Message, sign: str, colour: str | None) -> Iterator[Line]:
         yield Line(sign + visible(line.rstrip(), TAB), colour)
 
 
-def _title(row: Message) -> str:
+def past_title(row: Message) -> str:
     """What was done, on one line: of a call the text is JSON, of a command it is the command."""
     try:
         told = msgspec.json.decode(row.text or "")
@@ -54,4 +74,5 @@ def _title(row: Message) -> str:
     if not isinstance(told, dict):
         return single_line(row.text or "", TITLE_LENGTH)
     what = next((str(value) for name, value in told.items() if name != "tool" and isinstance(value, str)), "")
-    return single_line(f"{told.get('tool', row.ask or '')} {what}", TITLE_LENGTH)
+    tool = str(told.get("tool", row.ask or ""))
+    return single_line(f"{LABELS.get(tool, tool)} {what}".rstrip(), TITLE_LENGTH)

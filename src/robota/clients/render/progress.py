@@ -125,14 +125,14 @@ class Progress:
         self._prose(f"! {retry_in_words(event)}", RED, indent=STEP)
 
 
-def retry_in_words(event: RetryScheduled) -> str:
-    """Why a request is tried again, when, and how often that will be done."""
+def retry_in_words(event: RetryScheduled, left_s: int | None = None) -> str:
+    """Why a request is tried again, when, and how often that will be done; `left_s` is what is left of the pause."""
     cause = RETRY_CAUSES.get(event.error, event.error)
     if event.error_status is not None:
         status = f" (HTTP {event.error_status})"
     else:
         status = f" ({event.reason})" if event.reason else ""
-    pause = f"{event.delay_ms / 1000:.1f} s"
+    pause = f"{event.delay_ms / 1000:.1f} s" if left_s is None else f"{left_s} s"
     return f"{cause}{status}. Trying again in {pause} ({event.attempt} of {event.max_retries})."
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 
 from robota.clients.answering.talk import words_for
-from robota.clients.render.past_rows import past_rows
 from robota.clients.render.rewind_lines import result_lines
 from robota.clients.terminal.editor import EditText, NotEdited
 from robota.clients.terminal.line import Line
@@ -53,7 +52,7 @@ from robota.protocol.commands import (
     RemoveQueuedMessage,
     RunSlashCommand,
 )
-from robota.protocol.events import Event, MessageCreated, RewindPoints, Rewound, State, TaskAskResponded
+from robota.protocol.events import Event, MessageCreated, RetryScheduled, RewindPoints, Rewound, State, TaskAskResponded
 from robota.protocol.port import SessionPort
 from robota.protocol.rewind import PromptPoint
 from robota.protocol.slash_commands import CommandChoice, CommandOption, SessionWanted
@@ -120,6 +119,8 @@ class ScreenConversation:
         self._ended: int | SessionWanted = 0
         self._failed: BaseException | None = None
         self._branch = ""
+        self._retry_at = 0.0
+        self._title = ""
         self._is_editing = False
 
     async def run(self, prompt: str | None) -> int | SessionWanted:
@@ -130,6 +131,7 @@ class ScreenConversation:
             self._ended = 128 + signal.SIGHUP  # the terminal has gone
         for job in list(self._jobs):
             job.cancel()
+        self.region.output.set_title("")
         self.region.print_rest([*self.scrollback.given(), *self.scrollback.tail()])
         if self._failed is not None:
             raise self._failed
@@ -156,8 +158,13 @@ class ScreenConversation:
         """What is not finished, and what is asked: that first, if there is no room for all."""
         asked = self._dialog_rows(room)
         left = room - len(asked)
-        rows = [*self.scrollback.tail(), *live_rows(self.view, self.theme, self.width)] if left > 0 else []
+        if left <= 0:
+            return asked
+        rows = [*self.scrollback.tail(), *live_rows(self.view, self.theme, self.width, self._until_retry())]
         return [*rows[-left:], *asked]
+
+    def _until_retry(self) -> int | None:
+        return None if self.view.retry is None else max(0, round(self._retry_at - time.monotonic()))
 
     def _dialog_rows(self, room: int) -> list[str]:
         if self.dialog is None or room < LOWEST_DIALOG:
@@ -195,6 +202,7 @@ class ScreenConversation:
 
     def _draw(self) -> None:
         self._drawing = None
+        self._set_title()
         self.region.print_above(self.scrollback.given())
 
     def show_lines(self, lines: Iterable[Line]) -> None:
@@ -232,13 +240,12 @@ class ScreenConversation:
         if len(self.view.rows):
             self.scrollback.resume(self.view.session.current_task_id if self.view.session is not None else None)
             older = self.view.session.older_rows if self.view.session is not None else 0
-            self.show_lines(past_rows(tuple(self.view.rows), older))
+            self.scrollback.show_past(tuple(self.view.rows), older)
         ask = blocking_ask(self.view)
         if prompt is not None:
             self.start(self.send(words_for_session(prompt, self.view), prompt))
         elif ask is not None:
             self._put(ask)
-        self._set_title()
         self._draw()
         async for event in events:
             self._take(event)
@@ -252,13 +259,14 @@ class ScreenConversation:
                 self._put(ask)
             case TaskAskResponded(ts=ts) if self.approval is not None and ts == self.approval.message.ts:
                 self.close_approval()
+            case RetryScheduled(delay_ms=delay_ms):
+                self._retry_at = time.monotonic() + delay_ms / 1000
             case Rewound(result=result):
                 self.show_lines(map(Line, result_lines(result)))
                 self.input.put(result.draft or "")
             case RewindPoints(points=points):
                 self._offer_points(points)
             case State():
-                self._set_title()
                 if blocking_ask(self.view) is None:
                     self.close_approval()
         self._watch_work()
@@ -295,8 +303,15 @@ class ScreenConversation:
             asyncio.get_running_loop().call_later(SECOND, self._tick)
 
     def _set_title(self) -> None:
+        """Name the window, with a sign if something is asked or runs; it is written only if it has changed."""
         name = self.frame_title()
-        self.region.output.set_title(f"Robota — {single_line(name)}" if name else "Robota")
+        ask = blocking_ask(self.view)
+        waits = ask is not None and not isinstance(ask.asked, CompletionAsk)
+        sign = "? " if waits else "□ " if self._working_since is not None else ""
+        title = f"{sign}Robota — {single_line(name)}" if name else f"{sign}Robota"
+        if title != self._title:
+            self._title = title
+            self.region.output.set_title(title)
 
     async def complete(self) -> None:
         """Find the words that fit at the cursor; while files are still being listed, look again."""

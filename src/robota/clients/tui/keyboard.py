@@ -21,6 +21,7 @@ from robota.protocol.commands import (
     CancelTask,
     ListRewindPoints,
     RemoveQueuedMessage,
+    RetryNow,
     SetPermissionMode,
 )
 from robota.protocol.permission_mode import PermissionMode
@@ -161,6 +162,9 @@ class ConversationKeys:
             self._enter_for_card(approval)
             return
         text = area.take()
+        if not text.strip() and conversation.view.retry is not None:
+            conversation.start(conversation.submit(RetryNow()))
+            return
         if text.strip():
             conversation.setup.on_prompt(text)
         conversation.start(conversation.enter(text))

@@ -1,17 +1,18 @@
 """What is printed for good: the conversation as finished blocks, each once, in the order in which it happened."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
+from robota.clients.render.past_rows import ROWS_SHOWN, is_past_row, more_before, past_title
 from robota.clients.render.progress import REDUCTIONS
 from robota.clients.terminal.line import Handlers
 from robota.clients.tui.markdown.answer import StreamedAnswer
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.call_rows import call_rows
-from robota.clients.tui.widgets.live_rows import SPEAKING
+from robota.clients.tui.widgets.live_rows import ENDED_MARK, SPEAKING
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.events import (
@@ -86,6 +87,23 @@ class Scrollback:
         if task_id is not None:
             self._begun.add(task_id)
 
+    def show_past(self, rows: Sequence[Message], older: int) -> None:
+        """What was said and done before this process, as it looked then, and how to see what came before it."""
+        shown = [row for row in rows if is_past_row(row)]
+        more = more_before(rows, older, len(shown) > ROWS_SHOWN)
+        if more:
+            self.tell(more, Role.DIM)
+        first = rows[0].ts if rows and not older else 0
+        for row in shown[-ROWS_SHOWN:]:
+            if row.say == "user_feedback" or row.ts == first:
+                self._said(row.text or "", "")
+            elif row.say in SPOKEN:
+                self._begin_answer(row)
+                self._finish(row)
+            else:
+                mark = self._painted(ENDED_MARK, Role.DIM)
+                self.block([f"{mark} {self._painted(past_title(row), Role.DIM)}"])
+
     def show_changes_of(self, call_id: str) -> None:
         """What this call does is not what was asked about, so its end shows it."""
         self._changed.add(call_id)
@@ -103,14 +121,22 @@ class Scrollback:
 
     def tell_usage(self, used: TokenUsage) -> None:
         """What the task has taken so far, if that is news."""
-        if used == self._told_usage or not (used.total_tokens_in or used.total_tokens_out):
+        if used == self._told_usage:
+            return
+        if not (used.total_tokens_in or used.total_tokens_out):
+            self._tell_estimate()
             return
         self._told_usage = used
         price = "cost unknown" if used.total_cost is None else f"${used.total_cost:.4f}"
         total = used.total_tokens_in + used.total_tokens_out
-        self.tell(
-            f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out, {total:,} in all, {price}", Role.DIM
-        )
+        counts = f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out, {total:,} in all (exact)"
+        self.tell(f"{counts}, {price}", Role.DIM)
+
+    def _tell_estimate(self) -> None:
+        """A provider that counts nothing: what is known is how much there is to read."""
+        context = self._view().context
+        if context is not None and context.used_tokens:
+            self.tell(f"about {context.used_tokens:,} tokens in the context (estimated), cost unknown", Role.DIM)
 
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)
@@ -125,15 +151,18 @@ class Scrollback:
         elif row.say == "user_feedback":
             self._said(row.text or "", event.task_id)
         elif row.say in SPOKEN:
-            self._answer, self._answer_rows = StreamedAnswer(self._theme), []
-            self._streaming, self._taken = row.ts, 0
-            self._speak(row.text or "")
+            self._begin_answer(row)
             if not row.partial:
                 self._finish(row)
         elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
             self.tell(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", Role.ERROR)
         elif row.say == "condense_context":
             self.tell("(shortening the conversation)", Role.DIM)
+
+    def _begin_answer(self, row: Message) -> None:
+        self._answer, self._answer_rows = StreamedAnswer(self._theme), []
+        self._streaming, self._taken = row.ts, 0
+        self._speak(row.text or "")
 
     def _said(self, text: str, task_id: str) -> None:
         """Words of the person; a subtask is given its words by the model."""
@@ -185,8 +214,8 @@ class Scrollback:
             return
         margin = "  " * self._depths.get(event.task_id, 0)
         shown = self._without_what_is_known(call)
-        rows = [margin + row for row in call_rows(shown, self._theme)]
-        self.block(rows, [margin + row for row in call_rows(call, self._theme, is_whole=True)])
+        rows = [margin + row for row in call_rows(shown, self._theme, self._width() - len(margin))]
+        self.block(rows, [margin + row for row in call_rows(call, self._theme, self._width(), is_whole=True)])
 
     def _without_what_is_known(self, call: LiveTool) -> LiveTool:
         """The diff of a call that was asked about stands above already."""

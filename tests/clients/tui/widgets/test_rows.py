@@ -66,13 +66,13 @@ def test_a_diff_has_line_numbers_and_marks_the_changed_words() -> None:
 
 def test_without_colours_nothing_is_coloured() -> None:
     call = LiveTool(call_id="1", tool="edit", label="Edit", first_arg="calc.py", status="error", view=DIFF, reason="no")
-    assert not [row for row in call_rows(call, NO_COLOURS) if "\x1b[3" in row]
+    assert not [row for row in call_rows(call, NO_COLOURS, 80) if "\x1b[3" in row]
 
 
 def test_a_long_output_is_shown_in_short_and_a_failed_command_as_failed() -> None:
     view = TerminalView(command="x", output="\n".join(map(str, range(9))), exit_code=2)
     call = LiveTool(call_id="1", tool="x", label="Bash", first_arg="x", status="success", view=view)
-    assert list(call_rows(call, PLAIN)) == [
+    assert list(call_rows(call, PLAIN, 80)) == [
         "■ Bash x",
         "    ... +5 lines (Ctrl+O shows all)",
         "    5",
@@ -81,7 +81,7 @@ def test_a_long_output_is_shown_in_short_and_a_failed_command_as_failed() -> Non
         "    8",
         "    exit code 2",
     ]
-    assert "\x1b[31m■" in next(call_rows(call, theme_for({})))
+    assert "\x1b[31m■" in next(call_rows(call, theme_for({}), 80))
 
 
 def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:

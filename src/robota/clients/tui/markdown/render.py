@@ -5,9 +5,12 @@ import re
 from typing import ClassVar, Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
+from rich.markdown import CodeBlock, Heading, HorizontalRule, ListItem, Markdown, MarkdownElement
 from rich.padding import Padding
+from rich.rule import Rule
+from rich.segment import Segment
 from rich.syntax import Syntax
+from rich.text import Text
 from rich.theme import Theme as RichTheme
 
 from robota.clients.tui.markdown.blocks import MarkdownBlock
@@ -33,6 +36,17 @@ STYLES: Final = RichTheme(
     }
 )
 
+# The first that fits counts.
+DIFF_STYLES: Final = {
+    "+++": "dim",
+    "---": "dim",
+    "diff ": "dim",
+    "index ": "dim",
+    "@@": "cyan",
+    "+": "green",
+    "-": "red",
+}
+
 
 class LeftHeading(Heading):
     """A heading where reading begins, without a box around it."""
@@ -43,14 +57,48 @@ class LeftHeading(Heading):
         yield self.text
 
 
+class FullRule(HorizontalRule):
+    """A line across the screen."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The same line as around the input."""
+        yield Rule(style="markdown.hr")
+
+
+class NumberedItem(ListItem):
+    """An item whose number has its dot, so that it reads like what was written."""
+
+    def render_number(self, console: Console, options: ConsoleOptions, number: int, last_number: int) -> RenderResult:
+        """The number, and the text beside it."""
+        width = len(str(last_number)) + 2
+        style = console.get_style("markdown.item.number", default="none")
+        lines = console.render_lines(self.elements, options.update(width=options.max_width - width), style=self.style)
+        for place, line in enumerate(lines):
+            yield Segment(f"{number}. ".rjust(width) if place == 0 else " " * width, style)
+            yield from line
+            yield Segment("\n")
+
+
 class PlainCode(CodeBlock):
     """Code without margins, so that it can be copied; long lines are broken."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The highlighted code, a little to the right."""
         code = str(self.text).rstrip()
+        if self.lexer_name == "diff":
+            yield Padding(_coloured_diff(code), (0, 0, 0, 2))
+            return
         syntax = Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, background_color="default")
         yield Padding(syntax, (0, 0, 0, 2))
+
+
+def _coloured_diff(code: str) -> Text:
+    """A diff as a person reads it: what was removed, what was added, where, and the rest of it."""
+    text = Text(overflow="fold")
+    for number, line in enumerate(code.split("\n")):
+        style = next((style for sign, style in DIFF_STYLES.items() if line.startswith(sign)), "")
+        text.append("\n" if number else "").append(line, style)
+    return text
 
 
 class AnswerMarkdown(Markdown):
@@ -61,6 +109,8 @@ class AnswerMarkdown(Markdown):
         "heading_open": LeftHeading,
         "fence": PlainCode,
         "code_block": PlainCode,
+        "hr": FullRule,
+        "list_item_open": NumberedItem,
     }
 
 

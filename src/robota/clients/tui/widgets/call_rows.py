@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from robota.clients.render.view_lines import whole_view
+from robota.clients.terminal.width import wrapped
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.diff_rows import diff_text
-from robota.clients.tui.widgets.live_rows import ENDED_MARK, title_of
+from robota.clients.tui.widgets.live_rows import ENDED_MARK, MARK_WIDTH, shortened, title_of
 from robota.clients.view.model import LiveTool
 from robota.protocol.views import (
     DiffsView,
@@ -20,24 +21,28 @@ from robota.protocol.views import (
 )
 
 OUTPUT_LINES: Final = 4
+# More of a line is not even looked at.
+LONGEST_LINE: Final = 1000
 WORTH_TELLING_MS: Final = 1000
 REASON_LENGTH: Final = 400
 STATUS_ROLES: Final = {"success": Role.SUCCESS, "error": Role.ERROR}
 
 
-def call_rows(call: LiveTool, theme: Theme, *, is_whole: bool = False) -> Iterator[str]:
-    """The row of the call, then what came of it."""
+def call_rows(call: LiveTool, theme: Theme, width: int, *, is_whole: bool = False) -> Iterator[str]:
+    """The row of the call, then what came of it; in short no row is wider than the screen."""
     time = f"  {call.duration_ms / 1000:.1f} s" if call.duration_ms >= WORTH_TELLING_MS else ""
     role = Role.ERROR if _failed(call.view) else STATUS_ROLES.get(call.status, Role.WARNING)
     told = "" if call.status in STATUS_ROLES else f"  {call.status}"
-    title = theme.paint(title_of(call), Role.BOLD)
+    room = width - MARK_WIDTH - len(told) - len(time)
+    title = theme.paint(title_of(call) if is_whole else shortened(title_of(call), room), Role.BOLD)
     yield f"{theme.paint(ENDED_MARK, role)} {title}{theme.paint(told, role)}{theme.paint(time, Role.DIM)}"
     if call.status != "success" and call.reason:
-        yield "    " + theme.paint(" ".join(call.reason.split())[:REASON_LENGTH], role)
-    yield from view_rows(call.view, theme, is_whole=is_whole)
+        reason = wrapped(f"    {' '.join(call.reason.split())[:REASON_LENGTH]}", width, "    ")
+        yield from (theme.paint(line, role) for line in reason.split("\n"))
+    yield from view_rows(call.view, theme, width, is_whole=is_whole)
 
 
-def view_rows(view: View | None, theme: Theme, *, is_whole: bool = False) -> Iterator[str]:
+def view_rows(view: View | None, theme: Theme, width: int, *, is_whole: bool = False) -> Iterator[str]:
     """What a person sees of a result; in short only changes and the end of an output."""
     match view:
         case DiffView():
@@ -46,7 +51,7 @@ def view_rows(view: View | None, theme: Theme, *, is_whole: bool = False) -> Ite
             for file in view.files:
                 yield from diff_text(file, theme, is_whole=is_whole)
         case TerminalView():
-            yield from _output(view, theme, is_whole)
+            yield from _output(view, theme, width, is_whole)
         case TextView() | FieldsView() | TableView() | TodoView():
             if is_whole:
                 yield from map(theme.line, whole_view(view))
@@ -56,14 +61,17 @@ def view_rows(view: View | None, theme: Theme, *, is_whole: bool = False) -> Ite
             assert_never(never)
 
 
-def _output(view: TerminalView, theme: Theme, is_whole: bool) -> Iterator[str]:
+def _output(view: TerminalView, theme: Theme, width: int, is_whole: bool) -> Iterator[str]:
     if is_whole:
         yield from (f"    {theme.paint(f'$ {line}', Role.BOLD)}" for line in view.command.split("\n"))
     lines = view.output.rstrip("\n").split("\n") if view.output.strip() else []
     shown = lines if is_whole else lines[-OUTPUT_LINES:]
     if len(shown) < len(lines):
         yield "    " + theme.paint(f"... +{len(lines) - len(shown)} lines (Ctrl+O shows all)", Role.DIM)
-    yield from ("    " + theme.paint(line, Role.DIM) for line in shown)
+    if is_whole:
+        yield from ("    " + theme.paint(line, Role.DIM) for line in shown)
+    else:
+        yield from (theme.row([(f"    {line[:LONGEST_LINE]}", Role.DIM)], width) for line in shown)
     if view.timed_out:
         yield "    " + theme.paint("timed out", Role.ERROR)
     elif view.exit_code:

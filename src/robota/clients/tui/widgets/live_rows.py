@@ -4,36 +4,47 @@ from collections.abc import Iterator
 from typing import Final
 
 from robota.clients.render.progress import retry_in_words
-from robota.clients.tui.theme import Role, Theme
+from robota.clients.terminal.width import columns_of, wrapped
+from robota.clients.tui.theme import Role, Theme, cut_columns
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
+from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.events import CallPurpose
 from robota.text.visible import single_line
 
 RUNNING_MARK: Final = "□"
 ENDED_MARK: Final = "■"
+MARK_WIDTH: Final = 2
 OUTPUT_ROWS: Final = 4
 TODO_ROWS: Final = 6
 QUEUE_ROWS: Final = 3
 TOOLS_SHOWN: Final = 5
 TITLE_LENGTH: Final = 300
+END_SHOWN: Final = 30
 TODO_MARKS: Final = {"completed": (ENDED_MARK, Role.SUCCESS), "in_progress": (RUNNING_MARK, Role.ACTIVE)}
 # Their words come as an ask or as the answer.
 SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
 
 
-def live_rows(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
-    """Everything that is not finished, the newest at the end."""
+def live_rows(view: ViewModel, theme: Theme, width: int, retry_s: int | None = None) -> Iterator[str]:
+    """Everything that is not finished, the newest at the end. `retry_s` is how long the next try is off."""
     yield from _calls(view, theme, width)
     if view.retry is not None:
-        words = f"! {retry_in_words(view.retry)} /retry tries now, Esc stops."
-        yield theme.row([(words, Role.WARNING)], width)
-    if any(todo.status != "completed" for todo in view.todos):
+        words = wrapped(f"! {retry_in_words(view.retry, retry_s)}", width, "  ")
+        yield from (theme.row([(line, Role.WARNING)], width) for line in words.split("\n"))
+        yield theme.row([("  Enter tries now, Esc stops.", Role.DIM)], width)
+    if not _is_over(view) and any(todo.status != "completed" for todo in view.todos):
         yield from _todos(view, theme, width)
     for queued in view.queue[:QUEUE_ROWS]:
         yield theme.row([("  queued: ", Role.DIM), (single_line(queued.text, TITLE_LENGTH), Role.PLAIN)], width)
     if len(view.queue) > QUEUE_ROWS:
         yield theme.row([(f"  ... +{len(view.queue) - QUEUE_ROWS} queued", Role.DIM)], width)
+
+
+def _is_over(view: ViewModel) -> bool:
+    """Whether nothing goes on: then the plan is no news any more; `/todos` shows it."""
+    ask = view.pending_ask
+    return view.has_ended or (ask is not None and isinstance(ask.asked, CompletionAsk | ResumeAsk))
 
 
 def _calls(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
@@ -45,13 +56,26 @@ def _calls(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
         if tool.status == RUNNING and tool.purpose not in SPEAKING and tool.call_id != asked
     ]
     for tool in running[-TOOLS_SHOWN:]:
-        yield theme.row([(f"{RUNNING_MARK} ", Role.ACTIVE), (title_of(tool), Role.BOLD)], width)
+        title = shortened(title_of(tool), width - MARK_WIDTH)
+        yield theme.row([(f"{RUNNING_MARK} ", Role.ACTIVE), (title, Role.BOLD)], width)
         lines = [line for line in tool.output.replace("\r", "\n").split("\n") if line.strip()]
         for line in lines[-OUTPUT_ROWS:]:
             yield theme.row([(f"    {line}", Role.DIM)], width)
     for call in list(view.writing.values())[-TOOLS_SHOWN:]:
         what = single_line(call.first_arg or "", TITLE_LENGTH)
         yield theme.row([(f"{RUNNING_MARK} ", Role.DIM), (f"{call.tool} {what} …", Role.DIM)], width)
+
+
+def shortened(title: str, width: int) -> str:
+    """A title that fits: its middle is left out, because its end tells as much as its beginning."""
+    if columns_of(title) <= width:
+        return title
+    end, most = "", min(END_SHOWN, width // 2)
+    for character in reversed(title):
+        if columns_of(character + end) > most:
+            break
+        end = character + end
+    return f"{cut_columns(title, width - columns_of(end))}{end}"
 
 
 def title_of(tool: LiveTool) -> str:
