@@ -30,7 +30,7 @@ from robota.config.settings.load import Settings
 from robota.engine.runtime.options import Options
 from robota.engine.runtime.services import ModelAccess, SessionServices
 from robota.engine.session.session import Session
-from robota.log.chain.writer import SessionLog, wall_clock_ms
+from robota.log.chain.writer import Clock, SessionLog, wall_clock_ms
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
@@ -120,6 +120,13 @@ def _kept_from_commands(policy: SessionPolicy) -> tuple[str, ...] | None:
     return files_kept_from_commands(policy)
 
 
+Arrange = Callable[[SessionServices], SessionServices]
+
+
+def _as_they_are(services: SessionServices) -> SessionServices:
+    return services
+
+
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
     """What a session will be made of. All that can turn out wrong is settled here, before anything is made."""
 
@@ -137,16 +144,21 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...]
 
 
-def open_session(launch: LaunchOptions, env: Mapping[str, str]) -> OpenSession:
-    """Put a session together, or raise `ConfigError` or `LogError` before anything has happened."""
+def open_session(
+    launch: LaunchOptions, env: Mapping[str, str], *, now_ms: Clock = wall_clock_ms, arrange: Arrange = _as_they_are
+) -> OpenSession:
+    """Put a session together, or raise `ConfigError` or `LogError` before anything has happened.
+
+    `arrange` may put others in the place of services; a session that is run again has the clock and model of then.
+    """
     redactor = Redactor(secret_variables(env))
     if launch.resumes is not None:
         return _open_again(launch, launch.resumes, redactor, env)
     choices = _choices(launch, env, redactor)
-    new = begin_session(choices.kept_in, user_directory(env), wall_clock_ms, launch.session_id, redactor)
+    new = begin_session(choices.kept_in, user_directory(env), now_ms, launch.session_id, redactor)
     with ExitStack() as undo:
         undo.callback(new.log.close)
-        opened = _opened(choices, new, redactor, env)
+        opened = _opened(choices, new, redactor, env, arrange)
         undo.pop_all()
     return opened
 
@@ -162,7 +174,7 @@ def _open_again(launch: LaunchOptions, directory: Path, redactor: Redactor, env:
         launch, notices = as_it_was(launch, found.session, env)
         choices = _choices(launch, env, redactor)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
-        opened = _opened(choices, again, redactor, env)
+        opened = _opened(choices, again, redactor, env, _as_they_are)
         undo.pop_all()
     return msgspec.structs.replace(opened, taken_up=found)
 
@@ -223,7 +235,9 @@ def _mentions(choices: Choices, new: NewSession, processes: LocalProcesses, env:
     return expand
 
 
-def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[str, str]) -> OpenSession:
+def _opened(
+    choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[str, str], arrange: Arrange
+) -> OpenSession:
     sandbox, settings = choices.sandbox, choices.settings
     left_by_killed = clear_up_after_killed(choices.root, choices.kept_in, user_directory(env), env.get("TMPDIR", ""))
     options = msgspec.structs.replace(choices.options, session_id=new.id)
@@ -256,6 +270,7 @@ def _opened(choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[
         memory=memory,
         redactor=redactor,
     )
+    services = arrange(services)
     session = Session(options, services)
     if sandbox is None:
         session.tell_sandbox("off", "the settings or the permission mode say so")

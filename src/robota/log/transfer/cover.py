@@ -26,7 +26,7 @@ class ExportCover:
         """`homes` are the paths that stand for the home directory; the longest is looked for first."""
         self._redactor = redactor
         self._replacements = [
-            (re.compile(re.escape(home) + r"(?![\w.-])"), "~")
+            (re.compile(re.escape(home) + r"(?![\w-]|\.[\w.-])"), "~")
             for home in sorted({home.rstrip("/") for home in homes if len(home.rstrip("/")) > 1}, key=len, reverse=True)
         ]
         for name, word in ((user, "user"), (host, "host"), (host.partition(".")[0], "host")):

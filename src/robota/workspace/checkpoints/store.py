@@ -347,6 +347,15 @@ class OpenStore:
                 place += int(told[2]) + 1
         return found
 
+    def files(self, checkpoint: str) -> dict[str, CheckpointFile]:
+        """Every file in a checkpoint. Raises `CheckpointError` if it is gone."""
+        self.details(checkpoint)
+        listed = self._entries(checkpoint, ["."])
+        return {
+            os.fsdecode(path): CheckpointFile(mode=mode.decode(), content=content.decode())
+            for path, (mode, content) in listed.items()
+        }
+
     def content_at(self, checkpoint: str, path: str) -> bytes | None:
         """The bytes of one file in a checkpoint; None if it is not in there, or the checkpoint is gone."""
         entry = self._entries(checkpoint, [path]).get(os.fsencode(path))

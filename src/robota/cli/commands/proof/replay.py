@@ -1,0 +1,142 @@
+"""`robota replay`: run a recorded session again, and say where it first differs."""
+
+import argparse
+import asyncio
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from robota.app.replaying import ReplayReport, ReplayWish, replay_session
+from robota.cli.command_parser import CommandParser
+from robota.cli.commands.sessions.selection import chosen_session, tell
+from robota.cli.output import print_json
+from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions, workspace_root
+from robota.log.chain.head import head_path, noted_head
+from robota.log.chain.reader import LOG_NAME
+from robota.log.chain.verify import verify
+from robota.log.errors import LogError, SessionNotFound
+from robota.proof.replay.recording import NotReplayable
+from robota.text.visible import single_line, visible
+from robota.workspace.checkpoints.private_git import CheckpointError
+
+IDENTICAL: Final = 0
+DIVERGED: Final = 1
+NOT_RUN: Final = 2
+NOT_FOUND: Final = 3
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota replay …`; the arguments begin after `replay`."""
+    options = _parser().read(argv)
+    options.all = False
+    try:
+        root = workspace_root(options.cwd)
+        live = LaunchOptions(cwd=root, provider=options.provider, model=options.with_model)
+        live_model = live if options.model == "live" else None
+        with _meant(options.session, options) as (directory, is_own):
+            if options.tools == "live":
+                _refuse_what_is_not_ours(directory, is_own)
+            wish = ReplayWish(
+                directory=directory,
+                root=root,
+                is_own=is_own,
+                live_tools=options.tools == "live",
+                live_model=live_model,
+            )
+            report = asyncio.run(replay_session(wish, os.environ))
+    except SessionNotFound as error:
+        tell(str(error))
+        return NOT_FOUND
+    except (ConfigError, LogError, CheckpointError, NotReplayable) as error:
+        tell(f"{str(error).rstrip('.')}. Nothing was changed.")
+        return NOT_RUN
+    except KeyboardInterrupt:
+        tell("stopped. Nothing was changed.")
+        return NOT_RUN
+    _print(report, as_json=options.json)
+    return IDENTICAL if report.divergence is None else DIVERGED
+
+
+def _parser() -> CommandParser:
+    about = "Run a recorded session again in a directory of its own, and name the first thing that is not as it was."
+    parser = CommandParser(prog="robota replay", description=about)
+    parser.add_argument("session", metavar="ID", help="the session, or a file that `robota report` made")
+    help_tools = "recorded: results of commands come from the log; live: they run again, in the sandbox"
+    parser.add_argument("--tools", choices=["recorded", "live"], default="recorded", help=help_tools)
+    help_model = "recorded: replies come from the log; live: a model is asked, too, and what it decides is compared"
+    parser.add_argument("--model", choices=["recorded", "live"], default="recorded", help=help_model)
+    parser.add_argument("--provider", metavar="NAME", help="the provider profile for --model live")
+    parser.add_argument("--with-model", metavar="NAME", help="the model for --model live")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
+    return parser
+
+
+@contextmanager
+def _meant(wanted: str, options: argparse.Namespace) -> Iterator[tuple[Path, bool]]:
+    """The directory of the session, and whether it was written on this machine. A report is unpacked for the time."""
+    path = Path(wanted)
+    if not path.is_file():
+        session = chosen_session(options)
+        yield session.directory, session.is_own
+        return
+    if not zipfile.is_zipfile(path):
+        raise NotReplayable(f"{single_line(wanted, 400)} is no report")
+    with tempfile.TemporaryDirectory(prefix="robota-report-") as place:
+        yield _unpacked(path, Path(place)), False
+
+
+def _unpacked(path: Path, place: Path) -> Path:
+    from robota.log.transfer.draft import DraftSession
+    from robota.log.transfer.unbundle import read_manifest, take_in
+    from robota.secrets.redaction import Redactor
+
+    manifest = read_manifest(path)
+    with DraftSession(place, place / "home", "report", Redactor()) as draft:
+        notice = take_in(draft, path, manifest, "report", place, 0)
+        directory = draft.finish()
+    if notice:
+        tell(notice)
+    return directory
+
+
+def _refuse_what_is_not_ours(directory: Path, is_own: bool) -> None:
+    """Commands are run again only if this machine ran them before."""
+    from robota.config.paths import user_directory
+
+    report = (
+        verify(directory / LOG_NAME, noted_head(head_path(user_directory(os.environ), directory))) if is_own else None
+    )
+    if report is None:
+        raise NotReplayable("The session was not written on this machine, so none of its commands is run again")
+    if report.broken is not None:
+        raise NotReplayable(f"The log was changed ({report.broken.explanation}), so none of its commands is run again")
+
+
+def _print(report: ReplayReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "identical": report.divergence is None,
+                "requests": report.requests,
+                "allRequests": report.all_requests,
+                "comparedFiles": report.compared_files,
+                "divergence": report.divergence,
+                "notes": report.notes,
+            }
+        )
+        return
+    for note in report.notes:
+        tell(note)
+    made = f"{report.requests} of {report.all_requests} requests were made again"
+    if report.divergence is None:
+        compared = "prompts, arguments and file bytes" if report.compared_files else "prompts and arguments"
+        print(f"identical: {made}; {compared} are as they were.")
+    else:
+        print(f"different: {made}. The first thing that is not as it was:")
+        print(visible(report.divergence.text))

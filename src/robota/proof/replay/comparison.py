@@ -1,0 +1,166 @@
+"""Where a session that was run again differs from its recording: the first place, in words."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any, Final
+
+import msgspec
+
+from robota.log.kinds.calls import ResultRecord, ToolStartRecord
+from robota.log.kinds.conversation import CondenseRecord, CutRecord, TruncateRecord, TurnRecord
+from robota.log.kinds.session import TaskRecord
+from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
+
+SHOWN: Final = 80
+CALL_OF_PROMPT: Final = "prompt_"
+
+
+class Divergence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The first thing that is not as it was. `kind` is prompt, arguments, reply or files."""
+
+    kind: str
+    where: str
+    recorded: str
+    replayed: str
+    request: int = 0
+
+    @property
+    def text(self) -> str:
+        """In words, for a person."""
+        return f"{self.kind}: {self.where}\n  recorded  {self.recorded}\n  replayed  {self.replayed}"
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a request was made of, or that a call ran with; `request` counts the replies before it."""
+
+    kind: str
+    where: str
+    text: str
+    request: int
+
+
+def first_divergence(
+    recorded: Iterable[Record], replayed: Iterable[Record], as_recorded: Callable[[str], str]
+) -> Divergence | None:
+    """Compare what both sessions told the model and ran. `as_recorded` puts the places of the one in the other's."""
+    known = list(recorded)
+    told = (payload for record in known if isinstance(payload := _payload(record), ToolStartRecord))
+    # Calls that a prompt contains are part of the prompt, which is given as it was told.
+    started = {payload.call_id for payload in told if not payload.call_id.startswith(CALL_OF_PROMPT)}
+    for one, other in zip_longest(steps_of(known, started), steps_of(replayed, started)):
+        if one is None or other is None:
+            return _one_is_longer(one, other)
+        found = as_recorded(other.text)
+        if (one.kind, one.where) != (other.kind, other.where):
+            return Divergence(
+                kind=one.kind, where=one.where, recorded=one.where, replayed=other.where, request=one.request
+            )
+        if one.text != found:
+            return difference(one.kind, one.where, one.text, found, one.request)
+    return None
+
+
+def difference(kind: str, where: str, recorded: str, replayed: str, request: int = 0) -> Divergence:
+    """Two texts that differ: which line, and what it is in both."""
+    lines = zip_longest(recorded.split("\n"), replayed.split("\n"))
+    pairs = ((number, one, other) for number, (one, other) in enumerate(lines, start=1) if one != other)
+    number, one, other = next(pairs, (0, "", ""))
+    shared = _shared(one or "", other or "")
+    place = f"{where}, line {number}, character {shared + 1}"
+    return Divergence(
+        kind=kind, where=place, recorded=_around(one, shared), replayed=_around(other, shared), request=request
+    )
+
+
+def _shared(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (here, there) in pairs if here != there), min(len(one), len(other)))
+
+
+def _around(line: str | None, place: int) -> str:
+    if line is None:
+        return "(no such line)"
+    start = max(0, place - SHOWN // 2)
+    return repr(line[start : start + SHOWN])
+
+
+def _one_is_longer(one: Step | None, other: Step | None) -> Divergence:
+    step = one or other
+    assert step is not None
+    shown = repr(step.text[:SHOWN])
+    told = (shown, "(nothing)") if one is not None else ("(nothing)", shown)
+    return Divergence(kind=step.kind, where=step.where, recorded=told[0], replayed=told[1], request=step.request)
+
+
+def steps_of(records: Iterable[Record], started: Collection[str]) -> Iterator[Step]:
+    """What requests were made of, in order, and the input of the calls that were started."""
+    request = 0
+    results: dict[str, ToolResultBlock] = {}
+    inputs: dict[str, Step] = {}
+    for record in records:
+        payload = _payload(record)
+        match payload:
+            case TurnRecord(turn=AssistantTurn() as turn):
+                request += 1
+                yield Step(kind="reply", where=f"reply {request}", text=_reply_text(turn), request=request)
+            case ResultRecord():
+                results[payload.result.tool_use_id] = payload.result
+            case ToolStartRecord() if payload.call_id in started:
+                where = f"the input of {payload.call_id} ({payload.tool})"
+                text = _canonical(payload.input)
+                inputs[payload.call_id] = Step(kind="arguments", where=where, text=text, request=request)
+            case TurnRecord(turn=UserTurn() as turn):
+                # Calls that only look run side by side, and so in any order.
+                yield from (inputs[call_id] for call_id in sorted(inputs))
+                results |= {block.tool_use_id: block for block in turn.content if isinstance(block, ToolResultBlock)}
+                yield from _told(turn, results, request)
+                results, inputs = {}, {}
+            case CondenseRecord() | TruncateRecord():
+                put = "\n".join(block.text for block in payload.put.content if isinstance(block, TextBlock))
+                yield Step(kind="prompt", where="what stands for older turns", text=put, request=request)
+            case CutRecord():
+                cut = "\n".join(each.put for each in payload.results)
+                yield Step(kind="prompt", where="results that are shown in short", text=cut, request=request)
+            case _:
+                pass
+
+
+def task_ids(records: Iterable[Record]) -> list[str]:
+    """The ids of the tasks, in the order in which they began."""
+    found = (payload.task_id for record in records if isinstance(payload := _payload(record), TaskRecord))
+    return list(dict.fromkeys(found))
+
+
+def _payload(record: Record) -> Payload | None:
+    try:
+        return payload_of(record)
+    except PayloadError:
+        return None
+
+
+def _told(turn: UserTurn, results: dict[str, ToolResultBlock], request: int) -> Iterator[Step]:
+    for call_id in sorted(results):
+        block = results[call_id]
+        text = f"{block.content}{' (error)' if block.is_error else ''}"
+        yield Step(kind="prompt", where=f"the result of {call_id}", text=text, request=request)
+    said = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
+    images = sum(isinstance(block, ImageBlock) for block in turn.content)
+    if said or images:
+        text = said + f"\n({images} images)" * bool(images)
+        yield Step(kind="prompt", where=f"what request {request + 1} is told", text=text, request=request)
+
+
+def _reply_text(turn: AssistantTurn) -> str:
+    """What the model decided; how it thought about it is its own affair."""
+    parts: list[str] = []
+    for block in turn.content:
+        if isinstance(block, TextBlock):
+            parts.append(block.text)
+        elif isinstance(block, ToolUseBlock):
+            parts.append(f"{block.name} {_canonical(block.input)}")
+    return "\n".join(parts)
+
+
+def _canonical(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1).decode()

@@ -1,0 +1,113 @@
+"""A model that says again what it said in a recording."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from robota.proof.replay.comparison import Divergence, difference
+from robota.proof.replay.recording import RecordedReply
+from robota.protocol.conversation import TextBlock, ThinkingBlock, ToolUseBlock
+from robota.providers.chunks import (
+    CallArgumentsChunk,
+    CallStartChunk,
+    Chunk,
+    FinishChunk,
+    ModelRequest,
+    Provider,
+    TextChunk,
+    ThinkingChunk,
+    UsageChunk,
+)
+from robota.providers.fault import FaultKind, ProviderFault
+
+NOTHING_LEFT = "The recording has ended; this request was not in it."
+
+
+class RecordedModel:
+    """Gives the replies of a recording in their order. `on_request` is told each before it is given."""
+
+    def __init__(self, replies: Sequence[RecordedReply], on_request: Callable[[RecordedReply], None]) -> None:
+        self._replies = replies
+        self._on_request = on_request
+        self.given = 0
+
+    @property
+    def next_reply(self) -> RecordedReply | None:
+        """What is given next; None if there is no more."""
+        return self._replies[self.given] if self.given < len(self._replies) else None
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+        if self.given >= len(self._replies):
+            raise ProviderFault(FaultKind.SCRIPT, NOTHING_LEFT)
+        reply = self._replies[self.given]
+        self.given += 1
+        self._on_request(reply)
+        yield list(_chunks(reply))
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class ComparedModel:
+    """Asks another model, too: it is told what the recorded one was, and what it decides is compared.
+
+    As long as both make the same calls, the conversation goes on as recorded; then it ends.
+    """
+
+    def __init__(self, live: Provider, recorded: RecordedModel, model: str) -> None:
+        self._live = live
+        self._recorded = recorded
+        self._model = model
+        self.found: Divergence | None = None
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
+        number, expected = self._recorded.given + 1, self._recorded.next_reply
+        if expected is not None:
+            decided = await self._decided(msgspec.structs.replace(request, model=self._model))
+            wanted = _calls_of(_chunks(expected))
+            if decided != wanted:
+                self.found = difference("reply", f"the calls of reply {number}", wanted, decided, number)
+                raise ProviderFault(FaultKind.SCRIPT, f"{self._model} decides otherwise.")
+        async for batch in self._recorded.stream(request):
+            yield batch
+
+    async def close(self) -> None:
+        """Drop the connection to the live one."""
+        await self._live.close()
+
+    async def _decided(self, request: ModelRequest) -> str:
+        chunks = [chunk async for batch in self._live.stream(request) for chunk in batch]
+        return _calls_of(chunks)
+
+
+def _calls_of(chunks: Iterable[Chunk]) -> str:
+    """The calls of a reply as text, one after the other."""
+    names: dict[int, str] = {}
+    arguments: dict[int, str] = {}
+    for chunk in chunks:
+        if isinstance(chunk, CallStartChunk):
+            names[chunk.index], arguments[chunk.index] = chunk.name, ""
+        elif isinstance(chunk, CallArgumentsChunk):
+            arguments[chunk.index] = arguments.get(chunk.index, "") + chunk.json
+    return "\n".join(f"{name} {_sorted(arguments[index])}" for index, name in names.items()) or "(no calls)"
+
+
+def _sorted(text: str) -> str:
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text or "{}"), order="sorted").decode()
+    except msgspec.DecodeError:
+        return text
+
+
+def _chunks(reply: RecordedReply) -> Iterator[Chunk]:
+    for index, block in enumerate(reply.turn.content):
+        match block:
+            case TextBlock():
+                yield TextChunk(block.text)
+            case ThinkingBlock():
+                yield ThinkingChunk(block.thinking, block.signature)
+            case ToolUseBlock():
+                yield CallStartChunk(index, block.id, block.name)
+                yield CallArgumentsChunk(index, msgspec.json.encode(block.input).decode())
+    yield UsageChunk(reply.turn.usage, reply.cost)
+    yield FinishChunk(reply.turn.stop_reason or "end_turn")

@@ -1,0 +1,123 @@
+"""The files of a workspace in which a session is run again, held against the checkpoints of the recording."""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.contracts.workspace import Files
+from robota.proof.replay.comparison import Divergence, difference
+from robota.proof.replay.recording import RunCall
+from robota.workspace.checkpoints.checkpoint_change import CheckpointFile
+from robota.workspace.checkpoints.private_git import CheckpointError
+from robota.workspace.checkpoints.store import CheckpointStore
+from robota.workspace.problems import FileProblem
+
+# The trace of what agents changed is written by the session itself, not by its calls.
+NOT_COMPARED: Final = (".orchestration/",)
+MOST_BYTES: Final = 20_000_000
+
+FileStates = Mapping[str, CheckpointFile]
+
+
+class ReplayFiles:
+    """A `ReplayPlace`. `original` keeps the checkpoints of the recording, `scratch` looks at the workspace of ours."""
+
+    def __init__(self, original: CheckpointStore, scratch: CheckpointStore, requests: Callable[[], int]) -> None:
+        """`requests` says how many replies the model has given so far. `files` are those of the session, once it is."""
+        self._original = original
+        self._scratch = scratch
+        self._requests = requests
+        self.files: Files | None = None
+        self.found: list[Divergence] = []
+
+    def before(self, call: RunCall) -> None:
+        """See `ReplayPlace.before`."""
+        if call.before:
+            self._make(call.before, call.paths)
+        for path in call.paths if self.files is not None else ():
+            with suppress(FileProblem):
+                assert self.files is not None
+                self.files.note_read(self.files.read(path, MOST_BYTES))
+
+    def take_over(self, call: RunCall) -> None:
+        """See `ReplayPlace.take_over`."""
+        if call.before and call.after and call.before != call.after:
+            self._make(call.after, call.paths)
+
+    def compare(self, call: RunCall, *, everything: bool) -> None:
+        """See `ReplayPlace.compare`."""
+        if not call.after:
+            return
+        recorded, now = self._states(call.after), self._now(call.paths)
+        paths = sorted({*recorded, *now}) if everything else sorted(call.paths)
+        for path in paths:
+            if recorded.get(path) != now.get(path) and not path.startswith(NOT_COMPARED):
+                found = self._difference(call, path, recorded.get(path))
+                self.found.append(msgspec.structs.replace(found, request=self._requests()))
+                return
+
+    def _difference(self, call: RunCall, path: str, recorded: CheckpointFile | None) -> Divergence:
+        where = f"{path} after {call.call_id} ({call.tool})"
+        place = self._scratch.workspace / path
+        told = (_kind(recorded), _kind_of(place))
+        if recorded is None or not place.is_file() or place.is_symlink() or recorded.is_link:
+            return Divergence(kind="files", where=where, recorded=told[0], replayed=told[1])
+        with self._original.opened() as store:
+            then = store.contents([recorded.content]).get(recorded.content, b"")
+        now = place.read_bytes()
+        if then == now:
+            return Divergence(kind="files", where=f"the mode of {where}", recorded=told[0], replayed=told[1])
+        return difference("files", where, then.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
+
+    def _make(self, checkpoint: str, named: tuple[str, ...]) -> None:
+        """Write the files of a checkpoint where they differ from ours."""
+        wanted, now = self._states(checkpoint), self._now(named)
+        other = {path: wanted.get(path) for path in {*wanted, *now} if wanted.get(path) != now.get(path)}
+        with self._original.opened() as store:
+            contents = store.contents(sorted({file.content for file in other.values() if file is not None}))
+        for path, file in sorted(other.items(), key=lambda item: (item[1] is not None, item[0])):
+            _put(self._scratch.workspace / path, file, contents)
+
+    def _states(self, checkpoint: str) -> FileStates:
+        with self._original.opened() as store:
+            return store.files(store.completed(checkpoint))
+
+    def _now(self, named: tuple[str, ...]) -> FileStates:
+        with self._scratch.opened() as store:
+            return store.files(store.capture(named).id)
+
+
+def _put(place: Path, file: CheckpointFile | None, contents: Mapping[str, bytes]) -> None:
+    """A link on the way cannot be: in a checkpoint a path is a link or a directory, and what goes is removed first."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    if file is None:
+        return
+    if file.content not in contents:
+        raise CheckpointError(f"The content of {place.name} is not in the store: it was pruned")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if file.is_link:
+        place.symlink_to(os.fsdecode(contents[file.content]))
+        return
+    place.write_bytes(contents[file.content])
+    place.chmod(0o755 if file.is_executable else 0o644)
+
+
+def _kind(file: CheckpointFile | None) -> str:
+    if file is None:
+        return "no file"
+    return "a link" if file.is_link else "a program" if file.is_executable else "a file"
+
+
+def _kind_of(place: Path) -> str:
+    if place.is_symlink():
+        return "a link"
+    if not place.is_file():
+        return "no file"
+    return "a program" if os.access(place, os.X_OK) else "a file"

@@ -1,0 +1,168 @@
+"""Tools that give again what came of their calls in a recording, or run again in a workspace of their own."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from robota.contracts.tool import (
+    AnyTool,
+    BadArguments,
+    Effect,
+    Prepared,
+    Preview,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolGroup,
+    ToolResult,
+    Touches,
+)
+from robota.proof.replay.recording import Recording, RunCall
+from robota.protocol.events import McpServerState, Notice
+from robota.providers.chunks import ToolSpec
+
+
+class ReplayPlace(Protocol):
+    """The files of the workspace in which a session is run again."""
+
+    def before(self, call: RunCall) -> None:
+        """Make the files what they were before the call; what the model had read then counts as read."""
+        ...
+
+    def take_over(self, call: RunCall) -> None:
+        """Make the files what they were after the call."""
+        ...
+
+    def compare(self, call: RunCall, *, everything: bool) -> None:
+        """Note where files differ from what they were after the call: those it wrote, or all."""
+        ...
+
+
+class AnyInput(msgspec.Struct, frozen=True):
+    """The arguments of a tool that is not here."""
+
+    arguments: dict[str, Any]
+
+
+class ReplayedTools:
+    """A `ToolService`. `place` is None if the files of the recording are not here: then nothing runs.
+
+    Tools that only talk to the engine run as ever. Of the others those that edit files run again, so that the bytes can
+    be compared, and with `is_live` all that are here, stay in the sandbox and need no network. The rest gives what is
+    in the recording.
+    """
+
+    def __init__(
+        self, tools: Sequence[AnyTool], recording: Recording, place: ReplayPlace | None, *, is_live: bool
+    ) -> None:
+        self._recording = recording
+        self._place = place
+        self._is_live = is_live
+        known = {tool.name for tool in tools}
+        missing = [spec for spec in recording.specs if spec.name not in known]
+        self.all: Sequence[AnyTool] = tuple(map(self._replayed, (*tools, *map(_stand_in, missing))))
+        self.specs: Sequence[ToolSpec] = recording.specs
+        self.servers: Sequence[McpServerState] = ()
+        self.is_complete = True
+
+    async def gather(self, context_window: int, tell: Callable[[Notice], None]) -> Sequence[Notice]:
+        return ()
+
+    def _replayed(self, tool: AnyTool) -> AnyTool:
+        async def prepare(params: Any, context: ToolContext) -> Prepared:
+            waiting = self._recording.calls.get(context.call_id)
+            if not waiting:
+                raise ToolError(f"The call {context.call_id} is not in the recording.")
+            call = waiting.popleft()
+            return await self._prepared(tool, params, context, call)
+
+        def read(arguments: dict[str, Any]) -> Any:
+            """Arguments that did not fit then are not judged again: the recording says what came of them."""
+            try:
+                return tool.decode(arguments)
+            except BadArguments:
+                return AnyInput(arguments)
+
+        return msgspec.structs.replace(
+            tool,
+            prepare=prepare,
+            read=read,
+            touches=lambda params: Touches() if isinstance(params, AnyInput) else tool.touches(params),
+            narrowed=None if tool.narrowed is None else lambda params: _effects(tool, params),
+            redirect=None,
+            timeout_s=tool.timeout_s if self._is_live else None,
+        )
+
+    async def _prepared(self, tool: AnyTool, params: Any, context: ToolContext, call: RunCall) -> Prepared:
+        if call.input is None:
+            if call.status == "error" and call.result is not None:
+                raise ToolError(call.result.content)
+            return _serving(call, lambda: None)
+        if tool.group is ToolGroup.TASK and call.tool == tool.name and not isinstance(params, AnyInput):
+            return await tool.prepare(params, context)
+        if not isinstance(params, AnyInput) and self._runs(tool, call):
+            return await self._run_again(tool, context, call)
+        place = self._place
+        return _serving(call, (lambda: place.take_over(call)) if place is not None else lambda: None)
+
+    def _runs(self, tool: AnyTool, call: RunCall) -> bool:
+        if self._place is None:
+            return False
+        if self._is_live:
+            touches = tool.touches(tool.decode(call.input or {}))
+            return Effect.NETWORK not in tool.effects and not touches.outside_sandbox and not touches.opened
+        return tool.group is ToolGroup.EDIT and call.status == "success" and bool(call.before and call.after)
+
+    async def _run_again(self, tool: AnyTool, context: ToolContext, call: RunCall) -> Prepared:
+        place = self._place
+        assert place is not None
+        place.before(call)
+        prepared = await tool.prepare(tool.decode(call.input or {}), context)
+
+        async def run() -> ToolResult:
+            result = await prepared.run()
+            place.compare(call, everything=tool.group is not ToolGroup.EDIT)
+            return result if self._is_live else _recorded(call)
+
+        return Prepared(preview=prepared.preview, run=run)
+
+
+def _effects(tool: AnyTool, params: Any) -> frozenset[Effect]:
+    return tool.effects if isinstance(params, AnyInput) else tool.effects_of(params)
+
+
+def _serving(call: RunCall, then: Callable[[], None]) -> Prepared:
+    async def run() -> ToolResult:
+        then()
+        return _recorded(call)
+
+    return Prepared(preview=Preview(ask="tool", text="{}"), run=run)
+
+
+def _recorded(call: RunCall) -> ToolResult:
+    result = call.result
+    if result is None:
+        return ToolResult(content="(the recording does not say what came of it)", is_error=True)
+    return ToolResult(content=result.content, is_error=result.is_error, images=result.images)
+
+
+def _stand_in(spec: ToolSpec) -> AnyTool:
+    """A tool of the recording that is not here: of an MCP server, or of a plugin."""
+
+    async def prepare(params: AnyInput, context: ToolContext) -> Prepared:
+        raise ToolError(f"{spec.name} is not here.")
+
+    prepare_any: Callable[[Any, ToolContext], Awaitable[Prepared]] = prepare
+    return Tool(
+        name=spec.name,
+        label=spec.name,
+        group=ToolGroup.MCP,
+        params=AnyInput,
+        description=lambda: spec.description,
+        effects=frozenset({Effect.EXECUTE}),
+        touches=lambda params: Touches(),
+        prepare=prepare_any,
+        schema=spec.schema,
+        read=AnyInput,
+    )
