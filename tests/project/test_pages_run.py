@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,21 @@ def test_the_tutorial_can_be_typed_along(robota: Robota) -> None:
 )
 def test_a_page_is_compared_line_by_line(printed: str, expected: str, same: bool) -> None:
     assert looks_like(printed, expected) is same
+
+
+# They install, ask for answers, are the suite itself, or need a project; tests of their own run all but the first.
+NOT_TYPED = ("pipx ", "robota --configure", "robota demo", "make ", "cd ", 'robota "')
+
+
+def test_the_commands_of_the_readme_run(robota: Robota) -> None:
+    home_with_a_model(robota.home, current=True)
+    page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    commands = [command for command in typed_commands(page) if not command.text.startswith(NOT_TYPED)]
+    if shutil.which("jq") is None:
+        commands = [command for command in commands if "jq " not in command.text]
+    script = "\n".join(command.text for command in commands)
+    ran = run_script(f"set -eo pipefail\n{script}", robota.workspace, robota.home)
+    assert ran.code == 0 and ran.stdout.count("OK") == len(commands) > 4, ran.stdout + ran.stderr
 
 
 RECIPES = (DOCS / "recipes.md").read_text(encoding="utf-8")
@@ -100,12 +116,13 @@ export ANTHROPIC_API_KEY=not-a-key ROBOTA_PROVIDER=script
 """
 
 
-def home_with_a_model(home: Path) -> None:
+def home_with_a_model(home: Path, *, current: bool = False) -> None:
     """A person whose provider answers every prompt with OK."""
     turns = [{"text": "OK", "repeat": 100}]
     profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns}}
     (home / ".robota").mkdir(parents=True)
-    (home / ".robota" / "settings.json").write_text(json.dumps({"providers": {"script": profile}}))
+    settings = {"providers": {"script": profile}, **({"currentProvider": "script"} if current else {})}
+    (home / ".robota" / "settings.json").write_text(json.dumps(settings))
 
 
 def test_the_settings_of_a_team_are_settings() -> None:

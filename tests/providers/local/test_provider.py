@@ -54,7 +54,7 @@ def test_the_full_system_prompt_is_read_only_if_it_is_asked_for() -> None:
     async def tokens(full: bool) -> int:
         options = {**PROFILE.options, "fullSystemPrompt": full, "maxOutputTokens": 1}
         provider = LocalModel(Profile(type="local", model="m", options=options))
-        chunks = await whole_reply(provider, replace(request(user("Hi.")), system="Be kind. " * 300))
+        chunks = await whole_reply(provider, replace(request(user("Hi.")), system="Be kind. " * 100))
         await provider.close()
         return sum(chunk.usage.input_tokens for chunk in chunks if isinstance(chunk, UsageChunk))
 
