@@ -15,12 +15,13 @@ class ClientCommand(OpenValue, frozen=True, kw_only=True, tag_field="type"):
 
 
 class NewTask(ClientCommand, frozen=True, kw_only=True, tag="newTask"):
-    """Start a task with a prompt."""
+    """Start a task with a prompt, or with a command line of the person (`is_command`)."""
 
     text: str
     images: tuple[str, ...] = ()
     task_id: str | None = None
     mode: str | None = None
+    is_command: bool = False
 
 
 class ClearTask(ClientCommand, frozen=True, kw_only=True, tag="clearTask"):
@@ -56,18 +57,24 @@ class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalO
 
 
 class QueueMessage(ClientCommand, frozen=True, kw_only=True, tag="queueMessage"):
-    """Send words to the model as soon as it can take them."""
+    """Send words to the model with its next request, or `after_turn`, when it has handed the floor back.
+
+    If it `is_command`, the text is a command line of the person's own: it runs then, and the model is shown its output.
+    """
 
     text: str
     images: tuple[str, ...] = ()
+    after_turn: bool = False
+    is_command: bool = False
 
 
 class EditQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="editQueuedMessage"):
-    """Replace a message that still waits."""
+    """Replace a message that still waits; with `after_turn` also until when."""
 
     id: str
     text: str
     images: tuple[str, ...] = ()
+    after_turn: bool | None = None
 
 
 class RemoveQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="removeQueuedMessage"):

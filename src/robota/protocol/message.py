@@ -40,12 +40,17 @@ class Message(OpenValue, frozen=True, kw_only=True):
 
 
 class QueuedMessage(Value, frozen=True, kw_only=True):
-    """What a person typed while the agent was busy. It waits its turn and is never an approval."""
+    """What a person typed while the agent was busy. It waits its turn and is never an approval.
+
+    It is read before the next request, or `after_turn`. If it `is_command`, it is run instead of sent.
+    """
 
     id: str
     timestamp: int
     text: str
     images: tuple[str, ...] = ()
+    after_turn: bool = False
+    is_command: bool = False
 
 
 class TodoItem(Value, frozen=True, kw_only=True):

@@ -184,11 +184,10 @@ class Admission:
         admitted = await self._prepared(tool, call, params, context)
         if verdict.decision is Decision.ALLOW and not self._runtime.has_answer_about(call.id):
             self._announce(call, admitted.prepared.preview)
-            return msgspec.structs.replace(admitted, hook_context=said.context)
-        if remark:
-            verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}")
-        approved = await self._approved(tool, call, admitted, verdict, said.refusal)
-        return msgspec.structs.replace(approved, hook_context=said.context)
+        else:
+            verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}".lstrip())
+            admitted = await self._approved(tool, call, admitted, verdict, said.refusal)
+        return msgspec.structs.replace(admitted, hook_context=said.context)
 
     async def _approved(
         self, tool: AnyTool, call: ToolCall, admitted: Admitted, verdict: Verdict, refusal: str
@@ -222,8 +221,7 @@ class Admission:
         if repetition is None:
             return
         told = f"Tool call repetition limit reached for {call.name}. Please try a different approach."
-        if repetition is Repetition.WARNED:
-            told = f"{told} {LAST_WARNING}"
+        told = f"{told} {LAST_WARNING}" if repetition is Repetition.WARNED else told
         # Where nobody can answer, asking is what ends the run.
         if self._runtime.options.attended or repetition is Repetition.STOPPED:
             answer = await self._runtime.ask(MistakesAsk(message=REPEATING, mistake=MistakeKind.REPEATED_CALL))
@@ -277,6 +275,8 @@ class Admission:
         """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
         runtime = self._runtime
         verdict = _with_hooks(self._judged(tool, params, context), said)
+        if runtime.was_typed(call.id) and verdict.decision is Decision.ASK and said.input is None:
+            verdict = Verdict(decision=Decision.ALLOW, reason="The person typed it themselves.")
         if verdict.decision is Decision.ASK:
             verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict, context)
         if verdict.decision is Decision.ASK and not runtime.options.attended and not runtime.has_answer_about(call.id):

@@ -7,9 +7,17 @@ import msgspec
 
 from robota.engine.record.journal import Journal
 from robota.log.kinds.session import QueueRecord
-from robota.protocol.asks.answer import Answer
+from robota.protocol.asks.answer import Answer, Say
 from robota.protocol.asks.seed import UnknownResponse, answer_in
-from robota.protocol.commands import Accepted, AskResponse, CondenseContext, Receipt, Refused
+from robota.protocol.commands import (
+    Accepted,
+    AskResponse,
+    CondenseContext,
+    EditQueuedMessage,
+    QueueMessage,
+    Receipt,
+    Refused,
+)
 from robota.protocol.message import Message, QueuedMessage
 
 
@@ -115,20 +123,34 @@ class MessageQueue:
     def entries(self) -> tuple[QueuedMessage, ...]:
         return self._entries
 
-    def add(self, text: str, images: tuple[str, ...]) -> Receipt:
-        if not text.strip() and not images:
+    def add(self, wanted: QueueMessage) -> Receipt:
+        if not wanted.text.strip() and not wanted.images:
             return Refused(code="empty_message", message="There is nothing to queue: no text and no image.")
         ts = self._journal.next_ts()
-        entry = QueuedMessage(id=f"q{ts}", timestamp=ts, text=text, images=images)
+        entry = QueuedMessage(
+            id=f"q{ts}",
+            timestamp=ts,
+            text=wanted.text,
+            images=wanted.images,
+            after_turn=wanted.after_turn,
+            is_command=wanted.is_command,
+        )
         self._set((*self._entries, entry))
         return Accepted(id=entry.id)
 
-    def edit(self, id: str, text: str, images: tuple[str, ...]) -> Receipt:
-        if all(entry.id != id for entry in self._entries):
-            return _not_waiting(id)
-        changed = QueuedMessage(id=id, timestamp=self._journal.next_ts(), text=text, images=images)
-        self._set(tuple(changed if entry.id == id else entry for entry in self._entries))
-        return Accepted(id=id)
+    def edit(self, change: EditQueuedMessage) -> Receipt:
+        before = next((entry for entry in self._entries if entry.id == change.id), None)
+        if before is None:
+            return _not_waiting(change.id)
+        changed = msgspec.structs.replace(
+            before,
+            timestamp=self._journal.next_ts(),
+            text=change.text,
+            images=change.images,
+            after_turn=before.after_turn if change.after_turn is None else change.after_turn,
+        )
+        self._set(tuple(changed if entry is before else entry for entry in self._entries))
+        return Accepted(id=change.id)
 
     def remove(self, id: str) -> Receipt:
         if all(entry.id != id for entry in self._entries):
@@ -136,12 +158,11 @@ class MessageQueue:
         self._set(tuple(entry for entry in self._entries if entry.id != id))
         return Accepted(id=id)
 
-    def take(self) -> QueuedMessage | None:
-        """The oldest entry, now no longer waiting."""
-        if not self._entries:
-            return None
-        first, *rest = self._entries
-        self._set(tuple(rest))
+    def take(self, *, is_turn_over: bool = False) -> QueuedMessage | None:
+        """The oldest entry whose time has come, now no longer waiting."""
+        first = next((entry for entry in self._entries if is_turn_over or not entry.after_turn), None)
+        if first is not None:
+            self._set(tuple(entry for entry in self._entries if entry is not first))
         return first
 
     def _set(self, entries: tuple[QueuedMessage, ...]) -> None:
@@ -152,3 +173,23 @@ class MessageQueue:
 
 def _not_waiting(id: str) -> Refused:
     return Refused(code="not_queued", message=f"No queued message {id}: it was sent or removed already.")
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What was said. If it `is_command`, it is run, and the model is shown its output."""
+
+    text: str
+    images: tuple[str, ...] = ()
+    is_prompt: bool = True  # rather than the order of another task, or ours to go on
+    is_command: bool = False
+
+    @property
+    def as_typed(self) -> str:
+        """As the conversation shows it."""
+        return f"!{self.text}" if self.is_command else self.text
+
+
+def words_in(said: Answer | QueuedMessage) -> Words:
+    """What is said in an answer, or in what was queued."""
+    is_command = isinstance(said, Say | QueuedMessage) and said.is_command
+    return Words(text=said.text, images=said.images, is_command=is_command)

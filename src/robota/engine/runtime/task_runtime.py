@@ -168,6 +168,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     prompt_id: str | None = None  # which words of the person it works on
     waited_s: float = 0.0  # for answers of a person
     given: dict[str, GivenAnswer] = msgspec.field(default_factory=dict)  # by call, to asks of an earlier process
+    typed_calls: set[str] = msgspec.field(default_factory=set)  # those that the person typed themselves
 
     @property
     def task_id(self) -> str:
@@ -263,6 +264,12 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         given = self.given.get(call_id)
         return given is not None and given.is_about_running
 
+    def was_typed(self, call_id: str) -> bool:
+        """Whether a person who is there typed this call. Told once: if it is tried in another way, they are asked."""
+        is_typed = call_id in self.typed_calls and self.options.attended
+        self.typed_calls.discard(call_id)
+        return is_typed
+
     def forget_given(self) -> None:
         """The calls have been made. What was answered to a question that did not come again is of no use."""
         for given in self.given.values():
@@ -292,9 +299,9 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         )
         self.bus.emit(self._waiting_event(seed.kind))
         self._notify(asked)
-        queued = self.queue.take() if is_answered_by_queue(asked) else None
+        queued = self._queued_answer(asked)
         if queued is not None:
-            answer: Answer | CondenseContext = Say(text=queued.text, images=queued.images)
+            answer: Answer | CondenseContext = queued
         else:
             began = monotonic()
             try:
@@ -306,6 +313,13 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         else:
             self.settle(row, answer)
         return answer
+
+    def _queued_answer(self, asked: Ask) -> Say | None:
+        """What was queued and answers this: nothing that waits for the end of the turn answers a question in it."""
+        if not is_answered_by_queue(asked):
+            return None
+        queued = self.queue.take(is_turn_over=isinstance(asked, CompletionAsk))
+        return None if queued is None else Say(text=queued.text, images=queued.images, is_command=queued.is_command)
 
     def _close_ask(self, row: Message, response: str) -> None:
         self.rows.change(row, is_answered=True)

@@ -19,7 +19,7 @@ from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.kinds.session import EndRecord, NameRecord, SessionHeader
 from robota.protocol.asks.answer import Reject, Say
-from robota.protocol.asks.ask import ResumeAsk
+from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.commands import (
@@ -283,7 +283,7 @@ class Session:
             return self._no_such_mode()
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._tasks.new(options, command.task_id)
-        self._runner.start(task, command.text, command.images)
+        self._runner.start(task, command.text, command.images, is_command=command.is_command)
         return Accepted(id=task.runtime.task_id)
 
     async def gather_tools(self) -> bool:
@@ -351,19 +351,22 @@ class Session:
             return Refused(code="unknown_response", message=str(unknown))
         if isinstance(answer, Reject):
             return await self._terminal_operation(TerminalOperation(terminal_operation="abort"))
-        return self._queue.add(answer.text, answer.images) if answer.has_words else Accepted()
+        return self._queue.add(QueueMessage(text=answer.text, images=answer.images)) if answer.has_words else Accepted()
 
     async def _queue_message(self, command: QueueMessage) -> Receipt:
         """A message that something waits for is delivered at once; any other waits its turn."""
         pending = self._asks.newest
-        if pending is not None and is_answered_by_queue(pending.message.asked):
-            return self._asks.answer(AskResponse(answer=Say(text=command.text, images=command.images)))
+        asked = None if pending is None else pending.message.asked
+        is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
+        if is_answered_by_queue(asked) and not is_for_later:
+            said = Say(text=command.text, images=command.images, is_command=command.is_command)
+            return self._asks.answer(AskResponse(answer=said))
         if not self._gathering.locked() and await self._runner.has_ended():
             return NO_TASK
-        return self._queue.add(command.text, command.images)
+        return self._queue.add(command)
 
     async def _edit_queued(self, command: EditQueuedMessage) -> Receipt:
-        return self._queue.edit(command.id, command.text, command.images)
+        return self._queue.edit(command)
 
     async def _remove_queued(self, command: RemoveQueuedMessage) -> Receipt:
         return self._queue.remove(command.id)

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.tool import ToolCall
-from robota.engine.runtime.person_input import GivenAnswer
+from robota.engine.runtime.person_input import GivenAnswer, Words, words_in
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.task.task import Task
 from robota.log.replay.task import ReplayedTask
@@ -88,11 +88,10 @@ class PausedTask:
         self._keep_cut_answer(task)
         answer = decision.answer
         if answer.has_words:
-            task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
             task.remind(break_)
-            task.hear(answer.text, answer.images)
+            task.go_on_with(words_in(answer))
         else:
-            task.hear(f"{break_} {GO_ON}", is_prompt=False)
+            task.hear(Words(text=f"{break_} {GO_ON}", is_prompt=False))
 
     async def _left_open(self) -> ResumeDecision:
         """What is answered to the ask that was left open; never returns if there is none."""

@@ -8,6 +8,7 @@ from robota.contracts.hook import HookEvent
 from robota.contracts.tool import Delegate
 from robota.engine.model.request import RequestGivenUp
 from robota.engine.record.journal import EventBus, Journal
+from robota.engine.runtime.person_input import Words, words_in
 from robota.engine.task.task import Ended, Task
 from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Approve
@@ -75,10 +76,10 @@ class TaskRunner:
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # the driver has started what asks, and that has asked
 
-    def start(self, task: Task, text: str, images: tuple[str, ...]) -> None:
+    def start(self, task: Task, text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
         self.stack.clear()
         self.paused = None
-        self._open(task, text, images)
+        self._open(task, text, images, is_command=is_command)
         self._driver = asyncio.create_task(self._drive(task))
 
     def take_up(self, task: Task, offer: ResumeAsk) -> None:
@@ -128,12 +129,13 @@ class TaskRunner:
         parent.runtime.rows.say("subtask_result", ended.result)
         return f"Subtask {child_id} completed.\n\nResult:\n{ended.result}"
 
-    def _open(self, task: Task, text: str, images: tuple[str, ...] = ()) -> None:
+    def _open(self, task: Task, text: str, images: tuple[str, ...] = (), *, is_command: bool = False) -> None:
         self.stack.append(task)
         self._changed()
         self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
-        task.runtime.rows.say("text", text, images=images or None)
-        task.hear(text, images, is_prompt=not task.is_subtask)
+        words = Words(text=text, images=images, is_prompt=not task.is_subtask, is_command=is_command)
+        task.runtime.rows.say("text", words.as_typed, images=images or None)
+        task.hear(words)
 
     async def _drive_paused(self, paused: "PausedTask") -> None:
         """Wait until the person decides; then drive the task on."""
@@ -213,8 +215,9 @@ class TaskRunner:
         if answer.has_words:
             # What a skill allowed was for the prompt that named it.
             task.runtime.turn_grants.clear()
-            task.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-        task.hear(answer.text or RESUMPTION, answer.images, is_prompt=answer.has_words)
+            task.go_on_with(words_in(answer))
+        else:
+            task.hear(Words(text=RESUMPTION, is_prompt=False))
         return True
 
     def _outcome_of(self, task: Task, work: asyncio.Task[Ended]) -> str:

@@ -1,4 +1,4 @@
-"""Prompts that name a skill or mention files: what the model is told, and the calls that are made for it."""
+"""Prompts that name a skill, mention files or are a command: what the model is told, and the calls made for it."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -15,6 +15,8 @@ from robota.protocol.events import Notice
 
 IMAGES_LEFT_OUT = "Images that are mentioned are not shown to a task of its own."
 NOTHING_MENTIONED = MentionedText()
+COMMAND_TOOL = "execute_command"
+RAN_THEMSELVES = "The user ran a command themselves. There is nothing to do about it unless they say so."
 NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
 
 
@@ -59,6 +61,14 @@ class SkillPrompts:
         answer = await self._in_subtask(text, expanded.subtask)
         return ToldPrompt(f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}")
 
+    async def ran(self, command: str) -> str:
+        """Run a command that the person typed; what the model is told of it. Who typed it need not be asked again."""
+        call = ToolCall(id=self._call_id(), name=COMMAND_TOOL, input={"command": command})
+        self._runtime.typed_calls.add(call.id)
+        [executed] = await self._executor.for_prompt().run([call])
+        output = executed.result.content if executed.status != "denied" else f"It was not run: {executed.reason}"
+        return f"{RAN_THEMSELVES}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"
+
     async def use(self, wanted: UseSkill) -> ToolResult:
         """The instructions of a skill that the model called for, or the answer of the task that followed them."""
         knowledge = self._runtime.services.knowledge
@@ -89,10 +99,13 @@ class SkillPrompts:
 
     async def _call(self, executor: ToolExecutor, tool: str, arguments: dict[str, Any]) -> ToolResult:
         """A call that a prompt or the text of a skill contains, made like one of the model's."""
-        call = ToolCall(id=f"prompt_{self._runtime.journal.next_ts()}", name=tool, input=arguments)
+        call = ToolCall(id=self._call_id(), name=tool, input=arguments)
         [executed] = await executor.run([call])
         if executed.ends_task is not None:
             raise PromptHalted(executed.ends_task)
         if executed.status == "denied":
             raise PromptNotSent(f"a call that it needs was not allowed: {executed.reason or ''}".rstrip(": "))
         return executed.result
+
+    def _call_id(self) -> str:
+        return f"prompt_{self._runtime.journal.next_ts()}"

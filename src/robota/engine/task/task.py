@@ -26,6 +26,7 @@ from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import Requester, RequestRetry, SaidInstead
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
 from robota.engine.runtime.options import Completion
+from robota.engine.runtime.person_input import Words, words_in
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.answer import Answer, Approve
@@ -55,14 +56,6 @@ MISTAKES_TEXT: Final = (
     "The model made several mistakes in a row: calls that could not be read, or replies that led nowhere. "
     "Say how to go on, or start a new task."
 )
-
-
-class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person said."""
-
-    text: str
-    images: tuple[str, ...] = ()
-    is_prompt: bool = True  # rather than the order of another task, or ours to go on
 
 
 class AskModel(msgspec.Struct, frozen=True):
@@ -139,9 +132,9 @@ class Task:
 
         return SkillPrompts(self.runtime, self._executor, self._delegate)
 
-    def hear(self, text: str, images: Sequence[str] = (), *, is_prompt: bool = True) -> None:
+    def hear(self, words: Words) -> None:
         """Words for the model's next turn; those of the person are shown to hooks first."""
-        self._heard.append(Words(text=text, images=tuple(images), is_prompt=is_prompt))
+        self._heard.append(words)
         self.runtime.bus.emit(TaskUserMessage(task_id=self.runtime.task_id))
 
     def remind(self, text: str) -> None:
@@ -191,13 +184,13 @@ class Task:
     async def _ask_model(self) -> Step:
         if not await self._within_limits():
             return Ended()
-        was_refused = await self._listen()
+        is_heard = await self._listen()
         if self._halted is not None:
             from robota.engine.calls.call_stopped import halted_by_hook
 
             reason, self._halted = self._halted, None
             return Halted(halted_by_hook(reason))
-        if was_refused and self._requests == 0 and not self.runtime.history.awaits_reply:
+        if not is_heard and self._requests == 0:
             return await self._give_floor("")
         self.runtime.history.add_user(self._pending)
         self._pending.clear()
@@ -207,7 +200,7 @@ class Task:
         try:
             reply = await self.requester.reply()
         except SaidInstead as said:
-            self._feedback(said.answer.text, said.answer.images)
+            self.feedback(words_in(said.answer))
             return AskModel()
         if reply.calls:
             self._cut_text = ""
@@ -313,25 +306,37 @@ class Task:
         """Words keep the task going; a plain yes or no ends it."""
         if not answer.has_words:
             return otherwise
-        self._requests, self.is_complete = 0, False
         self.runtime.meter.spent.requests = 0
-        self._feedback(answer.text, answer.images)
+        self.go_on_with(words_in(answer))
         return AskModel()
 
-    def _feedback(self, text: str, images: tuple[str, ...]) -> None:
-        self.runtime.rows.say("user_feedback", text, images=images or None)
-        self.hear(text, images)
+    def go_on_with(self, words: Words) -> None:
+        """A turn begins with these words of the person."""
+        self._requests, self.is_complete = 0, False
+        self.feedback(words)
+
+    def feedback(self, words: Words) -> None:
+        """Show what the person said in the conversation, and take it in before the next request."""
+        self.runtime.rows.say("user_feedback", words.as_typed, images=words.images or None)
+        self.hear(words)
 
     async def _listen(self) -> bool:
-        """Take in what people said since the last request. Returns whether hooks refused all there was."""
+        """Take in what people said since the last request.
+
+        False if the model need not answer: hooks refused all there was, or the person only had commands run.
+        """
         while (queued := self.runtime.queue.take()) is not None:
-            self._feedback(queued.text, queued.images)
+            self.feedback(words_in(queued))
         heard, self._heard = self._heard, []
+        only_commands = all(words.is_command for words in heard)
         taken = [await self._take_in(words) for words in heard]
-        return bool(taken) and not any(taken)
+        return not taken or any(taken) or (self.runtime.history.awaits_reply and not only_commands)
 
     async def _take_in(self, words: Words) -> bool:
-        """A hook may refuse a prompt, or add to it."""
+        """A hook may refuse a prompt, or add to it. Whether the model has something new to answer."""
+        if words.is_command:
+            self.runtime.history.add_user([TextBlock(text=await self._skills.ran(words.text))])
+            return False
         said = await self._shown_to_hooks(words)
         if said.stopped is not None:
             self.halt(said.stopped)
@@ -389,7 +394,8 @@ class Task:
                 return False
             self._mistakes = 0
             if answer.has_words:
-                self._feedback(json.dumps({"status": "guidance", "feedback": answer.text}), answer.images)
+                guidance = json.dumps({"status": "guidance", "feedback": answer.text})
+                self.feedback(Words(text=guidance, images=answer.images))
         spent = self.runtime.meter.spent
         if not await self._within(options.max_requests, spent.requests, LimitKind.REQUESTS):
             return False

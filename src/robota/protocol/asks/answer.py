@@ -58,7 +58,13 @@ class Reject(AnswerDetails, frozen=True, kw_only=True, tag="reject"):
 
 
 class Say(AnswerDetails, frozen=True, kw_only=True, tag="say"):
-    """Words: the answer to a question, or how to go on. To a request for approval they are a no."""
+    """Words: the answer to a question, or how to go on. To a request for approval they are a no.
+
+    Where a task is done or was interrupted they may be a command line of the person's own (`is_command`): it is run,
+    and the model is shown its output together with the next words.
+    """
+
+    is_command: bool = False
 
 
 Answer = Approve | ApproveEdited | ApproveInput | ApproveHunks | Reject | Say
