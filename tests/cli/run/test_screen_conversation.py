@@ -110,6 +110,17 @@ def test_words_typed_while_it_works_wait_and_can_be_taken_back(robota: Robota) -
         terminal.press("\x1b[A")
         terminal.sees("> and this too")
         terminal.sees_no_more("queued:")
+        terminal.press("\r")
+        terminal.sees("queued: and this too")
+        terminal.press("\x13")
+        terminal.sees("with the next request: and this too")
+        terminal.press("\x7f")
+        terminal.sees("Removed from the queue.")
+        terminal.press("one more\r")
+        terminal.sees("queued: one more")
+        terminal.press("\x1b")
+        terminal.sees("Interrupted.")
+        terminal.sees("> one more")
 
 
 def test_ctrl_c_clears_then_asks_then_leaves(robota: Robota) -> None:

@@ -10,7 +10,7 @@ from robota.cli.run.command_actions import command_actions
 from robota.clients.terminal.editor import NotEdited
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
-from robota.workspace.process.editor import EditorProblem, edit_text
+from robota.workspace.person_programs.editor import EditorProblem, edit_text
 
 
 async def converse_here(

@@ -9,6 +9,7 @@ from robota.app.session import OpenSession
 from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
 from robota.clients.tui.app import ScreenSetup, converse_on_screen
+from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
 from robota.clients.tui.theme import Role, Theme, palette_for, theme_for
 from robota.config.paths import user_directory
 from robota.protocol.appearance import ThemeName
@@ -36,6 +37,8 @@ async def converse_drawn(
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
         on_background=(lambda found: palette_for(env, chosen, found)) if _asks_background(env, chosen) else None,
         on_appearance=lambda wanted: palette_for(env, wanted.theme),
+        look_at_file=lambda path: _look_at(path, opened.options.cwd),
+        read_clipboard=lambda: _read_clipboard(opened.options.cwd),
     )
     return await converse_on_screen(session, prompt, setup)
 
@@ -54,6 +57,18 @@ def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
     mode = options.permission_mode.value
     yield theme.paint(f"  permission mode {mode}: Shift+Tab changes it", Role.DIM)
     yield theme.paint("  Say what to do. / shows commands, ? the keys.", Role.DIM)
+
+
+def _look_at(path: str, root: Path) -> DroppedFile | None:
+    from robota.cli.run.attachments import look_at_file
+
+    return look_at_file(path, root)
+
+
+async def _read_clipboard(cwd: Path) -> AttachedImage | NotAttached:
+    from robota.cli.run.attachments import clipboard_image
+
+    return await clipboard_image(os.environ, cwd)
 
 
 def git_branch(directory: Path) -> str:

@@ -13,17 +13,21 @@ from robota.clients.render.rewind_lines import result_lines
 from robota.clients.terminal.editor import EditText, NotEdited
 from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
+from robota.clients.tui.attached_files import LookAtFile, ReadClipboard, no_clipboard, nothing_dropped
 from robota.clients.tui.command_runner import CommandRunner
 from robota.clients.tui.dialogs import LOWEST_DIALOG, DialogDrawing, OpenDialog
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.entered_text import (
     TypeAgain,
+    Words,
+    Written,
     blocking_ask,
     is_working,
     meaning_of_entry,
     words_for_session,
 )
 from robota.clients.tui.flows.list_picker import picker_for
+from robota.clients.tui.flows.prompt_history import prompts_in
 from robota.clients.tui.keyboard import ConversationKeys
 from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.screen.input_area import InputArea
@@ -40,7 +44,7 @@ from robota.clients.view.model import OpenAsk, ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.appearance import Appearance
 from robota.protocol.asks.answer import Answer, ApproveEdited, ApproveHunks
-from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, ResumeAsk
 from robota.protocol.commands import (
     Accepted,
     AskResponse,
@@ -49,7 +53,6 @@ from robota.protocol.commands import (
     NewTask,
     QueueMessage,
     Refused,
-    RemoveQueuedMessage,
     RunSlashCommand,
 )
 from robota.protocol.events import Event, MessageCreated, RetryScheduled, RewindPoints, Rewound, State, TaskAskResponded
@@ -87,6 +90,8 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     # The colours for a background, if the terminal shall be asked for it; those for what a person chooses.
     on_background: Callable[[Background], Palette] | None = None
     on_appearance: Callable[[Appearance], Palette] | None = None
+    look_at_file: LookAtFile = nothing_dropped
+    read_clipboard: ReadClipboard = no_clipboard
 
 
 async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
@@ -153,6 +158,10 @@ class ScreenConversation:
         self.region.leave()
 
     # What is drawn.
+
+    def new_rows(self) -> list[str]:
+        """What is finished since the last picture."""
+        return self.scrollback.given()
 
     def rows_above(self, room: int) -> list[str]:
         """What is not finished, and what is asked: that first, if there is no room for all."""
@@ -238,12 +247,14 @@ class ScreenConversation:
         self.view = reduce(self.view, await anext(events))
         self._branch = self.setup.git_branch()
         if len(self.view.rows):
+            self.input.remember(prompts_in(self.view.rows))
             self.scrollback.resume(self.view.session.current_task_id if self.view.session is not None else None)
             older = self.view.session.older_rows if self.view.session is not None else 0
             self.scrollback.show_past(tuple(self.view.rows), older)
         ask = blocking_ask(self.view)
         if prompt is not None:
-            self.start(self.send(words_for_session(prompt, self.view), prompt))
+            written = Written(text=prompt)
+            self.start(self.send(words_for_session(written, self.view), written))
         elif ask is not None:
             self._put(ask)
         self._draw()
@@ -283,8 +294,11 @@ class ScreenConversation:
                 self._keys.wake_after_pause()
             case CompletionAsk():
                 self.scrollback.tell_usage(self.view.usage)
-                self.start(self._take_back_queued_if_over())
+                if self.view.has_ended:
+                    self.start(self._keys.queue.take_all_back())
             case asked:
+                if isinstance(asked, ResumeAsk):
+                    self.start(self._keys.queue.take_all_back())
                 for words in words_for(asked):
                     self.scrollback.tell(words, Role.BOLD if words.startswith("?") else Role.PLAIN)
         self._keys.call_person()
@@ -327,14 +341,14 @@ class ScreenConversation:
 
     # What the person does.
 
-    async def enter(self, text: str) -> None:
+    async def enter(self, written: Written, *, is_steering: bool = False) -> None:
         """Do what an entered text means."""
-        meaning = meaning_of_entry(text, self.view)
+        meaning = meaning_of_entry(written, self.view, is_steering=is_steering)
         if isinstance(meaning, RunSlashCommand) and await self._commands.run(meaning.line):
             return
-        await self.send(words_for_session(text, self.view), text)
+        await self.send(words_for_session(written, self.view, is_steering=is_steering), written)
 
-    async def send(self, command: AskResponse | NewTask | QueueMessage | TypeAgain, text: str) -> None:
+    async def send(self, command: Words, written: Written) -> None:
         """Send words to the session; if a task has begun or ended meanwhile, as that wants them."""
         if isinstance(command, TypeAgain):
             if command.hint:
@@ -342,10 +356,11 @@ class ScreenConversation:
             return
         receipt = await self.session.submit(command)
         if isinstance(receipt, Refused) and receipt.code == "no_active_task" and isinstance(command, QueueMessage):
-            receipt = await self.session.submit(NewTask(text=text))
+            new = NewTask(text=command.text, images=command.images, is_command=command.is_command)
+            receipt = await self.session.submit(new)
         if isinstance(receipt, Refused):
             self.tell_refusal(receipt)
-            self.input.put(text)
+            self.input.put_back(written)
         self.draw_soon()
 
     async def submit(self, command: Command) -> bool:
@@ -433,14 +448,6 @@ class ScreenConversation:
             self.open_list(CommandChoice(title="Go back to before which prompt?", options=options), self.run_line)
         else:
             self.tell("There is nothing to go back to yet.")
-
-    async def _take_back_queued_if_over(self) -> None:
-        """What was queued for a task that has ended is written again, for the person to send or to rub out."""
-        if not self.view.has_ended:
-            return
-        for waiting in self.view.queue:
-            if isinstance(await self.session.submit(RemoveQueuedMessage(id=waiting.id)), Accepted):
-                self.input.put(f"{self.input.text}\n{waiting.text}".lstrip("\n"))
 
     async def edited(self, text: str) -> str | None:
         """The text as the person left it in their editor; None if they did not."""

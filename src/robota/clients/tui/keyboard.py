@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.render.view_lines import whole_view
+from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_paste
 from robota.clients.tui.dialogs import LOWEST_DIALOG, OpenDialog
 from robota.clients.tui.flows.approval_keys import CardWish, card_for
 from robota.clients.tui.flows.completion_popup import PopupEnter
@@ -15,12 +16,12 @@ from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_inp
 from robota.clients.tui.flows.typing_pause import QUIET_S, TypingPause
 from robota.clients.tui.key_help import KEY_HELP
 from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
+from robota.clients.tui.queue_keys import QueueKeys
 from robota.clients.tui.theme import Role
 from robota.protocol.asks.answer import Answer, ApproveEdited
 from robota.protocol.commands import (
     CancelTask,
     ListRewindPoints,
-    RemoveQueuedMessage,
     RetryNow,
     SetPermissionMode,
 )
@@ -55,6 +56,7 @@ class ConversationKeys:
         self._conversation = conversation
         self._offered = Stopping.NOTHING
         self._last_key = time.monotonic()
+        self.queue = QueueKeys(conversation)
 
     # Dialogs.
 
@@ -144,7 +146,7 @@ class ConversationKeys:
             approval.pause = TypingPause(since=time.monotonic())
             self.wake_after_pause()
 
-    def enter(self) -> None:
+    def enter(self, *, is_steering: bool = False) -> None:
         """Send what is written; a backslash at the end makes a new line instead."""
         conversation, area = self._conversation, self._conversation.input
         self._pressed()
@@ -161,13 +163,21 @@ class ConversationKeys:
         if approval is not None and approval.purpose is not InputPurpose.PROMPT:
             self._enter_for_card(approval)
             return
-        text = area.take()
-        if not text.strip() and conversation.view.retry is not None:
+        written = area.take()
+        if written.is_empty and conversation.view.retry is not None:
             conversation.start(conversation.submit(RetryNow()))
             return
-        if text.strip():
-            conversation.setup.on_prompt(text)
-        conversation.start(conversation.enter(text))
+        if written.text.strip():
+            conversation.setup.on_prompt(written.text)
+        conversation.start(conversation.enter(written, is_steering=is_steering))
+
+    def steer(self) -> None:
+        """Send what is written, or what waits, with the next request of the running turn."""
+        if self._conversation.input.text:
+            self.enter(is_steering=True)
+        else:
+            self._pressed()
+            self._conversation.start(self.queue.send_now())
 
     def _enter_for_card(self, approval: PendingApproval) -> None:
         conversation = self._conversation
@@ -199,15 +209,18 @@ class ConversationKeys:
         conversation = self._conversation
         self._pressed()
         if conversation.view.queue and not conversation.input.text:
-            waiting = conversation.view.queue[-1]
-            conversation.start(self._take_back(waiting.id, waiting.text))
+            conversation.start(self.queue.edit_last())
         else:
             conversation.input.older()
 
-    async def _take_back(self, queued: str, text: str) -> None:
-        if await self._conversation.submit(RemoveQueuedMessage(id=queued)):
-            self._conversation.input.put(text)
-            self._conversation.draw_soon()
+    def has_queue(self) -> bool:
+        """Whether something waits and nothing is written."""
+        return bool(self._conversation.view.queue) and not self._conversation.input.text
+
+    def remove_queued(self) -> None:
+        """Take the newest words out of the queue."""
+        self._pressed()
+        self._conversation.start(self.queue.remove_last())
 
     def newer(self) -> None:
         """The prompt after."""
@@ -216,7 +229,20 @@ class ConversationKeys:
 
     def paste(self, text: str) -> None:
         """Put a paste in."""
-        self._conversation.input.paste(text)
+        problem = put_paste(self._conversation.input, text, self._conversation.setup.look_at_file)
+        self._hint(problem)
+
+    def paste_from_clipboard(self) -> None:
+        """Put the image of the clipboard in."""
+        self._conversation.start(self._paste_image())
+
+    async def _paste_image(self) -> None:
+        match await self._conversation.setup.read_clipboard():
+            case AttachedImage(data_url):
+                self._conversation.input.paste_image(data_url)
+            case NotAttached(why):
+                self._hint(why)
+        self._conversation.region.redraw()
 
     def has_popup(self) -> bool:
         """Whether candidates are shown."""

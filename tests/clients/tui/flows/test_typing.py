@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.tui.flows.completion_popup import PopupEnter, popup_for, wants_completion
-from robota.clients.tui.flows.entered_text import TypeAgain, is_working, meaning_of_entry
+from robota.clients.tui.flows.dropped_paths import dropped_paths
+from robota.clients.tui.flows.entered_text import TypeAgain, Written, is_working, meaning_of_entry
 from robota.clients.tui.flows.paste_chips import PasteChips
-from robota.clients.tui.flows.prompt_history import PromptHistory
+from robota.clients.tui.flows.prompt_history import PromptHistory, prompts_in
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Reject, Say
-from robota.protocol.asks.ask import ApprovalAsk, LimitAsk, LimitKind
+from robota.protocol.asks.ask import ApprovalAsk, LimitAsk, LimitKind, QuestionAsk
 from robota.protocol.commands import AskResponse, NewTask, QueueMessage, RunSlashCommand
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 from robota.protocol.events import MessageCreated, TaskEnded
@@ -98,29 +99,80 @@ def test_a_word_is_put_in_at_the_caret() -> None:
 
 
 def test_what_an_entered_text_means() -> None:
-    assert meaning_of_entry("fix it", view_with()) == NewTask(text="fix it")
-    assert meaning_of_entry("/help", view_with()) == RunSlashCommand(line="/help")
-    assert meaning_of_entry("/etc/hosts is odd", view_with()) == NewTask(text="/etc/hosts is odd")
-    assert meaning_of_entry(" ", view_with()) == TypeAgain("")
+    assert meaning_of_entry(Written(text="fix it"), view_with()) == NewTask(text="fix it")
+    assert meaning_of_entry(Written(text="/help"), view_with()) == RunSlashCommand(line="/help")
+    assert meaning_of_entry(Written(text="/etc/hosts is odd"), view_with()) == NewTask(text="/etc/hosts is odd")
+    assert meaning_of_entry(Written(text=" "), view_with()) == TypeAgain("")
     working = view_with(type="say", say="text", text="…")
-    assert meaning_of_entry("more", working) == QueueMessage(text="more") and is_working(working)
+    assert meaning_of_entry(Written(text="more"), working) == QueueMessage(text="more", after_turn=True)
+    assert meaning_of_entry(Written(text="more"), working, is_steering=True) == QueueMessage(text="more")
+    assert is_working(working)
     done = view_with(type="ask", ask="completion_result", text="")
-    assert meaning_of_entry("more", done) == AskResponse(answer=Say(text="more"), ts=2) and not is_working(done)
+    assert meaning_of_entry(Written(text="more"), done) == AskResponse(answer=Say(text="more"), ts=2)
+    assert not is_working(done)
 
 
 def test_words_never_approve() -> None:
     asked = view_with(type="ask", ask="command", text="ls", asked=ApprovalAsk(title="Bash ls"))
-    assert meaning_of_entry("y", asked) == QueueMessage(text="y")
+    assert meaning_of_entry(Written(text="y"), asked) == QueueMessage(text="y", after_turn=True)
     assert is_working(asked)
 
 
 def test_a_limit_wants_a_yes_or_a_no() -> None:
     limit = LimitAsk(limit=LimitKind.REQUESTS, count=3)
     asked = view_with(type="ask", ask="auto_approval_max_req_reached", text="", asked=limit)
-    assert isinstance(meaning_of_entry("maybe", asked), TypeAgain)
-    assert meaning_of_entry("n", asked) == AskResponse(answer=Reject(), ts=2)
+    assert isinstance(meaning_of_entry(Written(text="maybe"), asked), TypeAgain)
+    assert meaning_of_entry(Written(text="n"), asked) == AskResponse(answer=Reject(), ts=2)
 
 
 def test_after_a_task_that_failed_the_next_words_begin_one() -> None:
     failed = reduce(view_with(type="say", say="error", text="odd"), TaskEnded(task_id=TASK, outcome="failed"))
-    assert meaning_of_entry("again", failed) == NewTask(text="again") and not is_working(failed)
+    assert meaning_of_entry(Written(text="again"), failed) == NewTask(text="again") and not is_working(failed)
+
+
+def test_a_line_with_an_exclamation_mark_is_a_command_of_the_person() -> None:
+    working = view_with(type="say", say="text", text="…")
+    done = view_with(type="ask", ask="completion_result", text="")
+    asked = view_with(type="ask", ask="followup", text="?", asked=QuestionAsk(question="Which?"))
+    line = Written(text=" !git status ")
+    assert meaning_of_entry(line, view_with()) == NewTask(text="git status", is_command=True)
+    assert meaning_of_entry(line, done) == AskResponse(answer=Say(text="git status", is_command=True), ts=2)
+    for view in (working, asked):
+        queued = QueueMessage(text="git status", after_turn=True, is_command=True)
+        assert meaning_of_entry(line, view) == queued
+    for words in ("!", "! ", "![a picture](x.png)", "no!ls"):
+        assert Written(text=words).shell_command is None
+    assert Written(text="!ls", images=("data:",)).shell_command is None
+
+
+def test_a_line_with_a_hash_is_remembered_and_a_heading_of_several_lines_is_not() -> None:
+    assert meaning_of_entry(Written(text="# use tabs"), view_with()) == RunSlashCommand(line="# use tabs")
+    assert isinstance(meaning_of_entry(Written(text="# Title\ntext"), view_with()), NewTask)
+
+
+def test_images_go_with_the_words_and_alone() -> None:
+    done = view_with(type="ask", ask="completion_result", text="")
+    chips, label = PasteChips().with_image("data:image/png;base64,AA")
+    assert label == "[Image #1]" and chips.shown_images(f"see {label} and {label}") == ("data:image/png;base64,AA",)
+    assert chips.shown_images("rubbed out") == () and chips.forgotten().shown_images(label) == ()
+    image = ("data:",)
+    assert meaning_of_entry(Written(text="", images=image), done) == AskResponse(answer=Say(images=image), ts=2)
+    assert meaning_of_entry(Written(text="/x", images=image), view_with()) == NewTask(text="/x", images=image)
+
+
+def test_dropped_files_are_nothing_but_paths() -> None:
+    assert dropped_paths("/tmp/a.png") == ("/tmp/a.png",)
+    assert dropped_paths("'/tmp/a b.png' /tmp/c\\ d.png\n") == ("/tmp/a b.png", "/tmp/c d.png")
+    assert dropped_paths("/tmp/a b.png") == ("/tmp/a b.png",)
+    assert dropped_paths("file:///tmp/a%20b.png") == ("/tmp/a b.png",)
+    for words in ("", "see /tmp/a.png", "it's", "/tmp/a.png is odd\nreally", "relative/a.png"):
+        assert dropped_paths(words) == ()
+
+
+def test_prompts_of_a_resumed_session_can_be_recalled() -> None:
+    rows = [
+        Message(ts=1, type="say", say="text", text="first"),
+        Message(ts=2, type="say", say="text", text="an answer"),
+    ]
+    rows.append(Message(ts=3, type="say", say="user_feedback", text="second"))
+    assert prompts_in(rows) == ("first", "second")

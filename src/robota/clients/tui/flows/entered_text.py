@@ -1,18 +1,41 @@
 """What an entered text means to the session: a command, an answer, a prompt, or words that wait their turn."""
 
+import re
 from typing import Final
 
 import msgspec
 
-from robota.clients.answering.talk import answer_to, hint_for
+from robota.clients.answering.talk import TalkAsk, answer_to, hint_for
 from robota.clients.view.model import OpenAsk, ViewModel
-from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
+from robota.protocol.asks.answer import Answer, Say
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.commands import AskResponse, NewTask, QueueMessage, RunSlashCommand
-from robota.protocol.slash_commands import typed_command
+from robota.protocol.slash_commands import typed_order
 from robota.protocol.state import AgentState, RequiredAction
 
 NOTHING_ANSWERS: Final = "That is no answer to the question."
+# A picture of Markdown is no command.
+SHELL_LINE: Final = re.compile(r"\s*!(?!\[[^\]\n]*\]\()\s*(?P<command>\S.*)", re.DOTALL)
+AT_REST: Final = (CompletionAsk, ResumeAsk)
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person has written and sends: words, or a command line of their own, and images."""
+
+    text: str
+    images: tuple[str, ...] = ()
+
+    @property
+    def shell_command(self) -> str | None:
+        """The command line of `!command`; None if these are words."""
+        found = None if self.images else SHELL_LINE.fullmatch(self.text)
+        return None if found is None else found["command"].rstrip()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to send."""
+        return not self.text.strip() and not self.images
 
 
 class TypeAgain(msgspec.Struct, frozen=True):
@@ -21,28 +44,45 @@ class TypeAgain(msgspec.Struct, frozen=True):
     hint: str
 
 
-Entered = RunSlashCommand | AskResponse | NewTask | QueueMessage | TypeAgain
+Words = AskResponse | NewTask | QueueMessage | TypeAgain
+Entered = RunSlashCommand | Words
 
 
-def meaning_of_entry(text: str, view: ViewModel) -> Entered:
+def meaning_of_entry(written: Written, view: ViewModel, *, is_steering: bool = False) -> Entered:
     """What to send. Words never approve anything: at a request for approval they wait until the agent reads them."""
-    if typed_command(text) is not None:
-        return RunSlashCommand(line=text)
-    return words_for_session(text, view)
+    if typed_order(written.text) is not None and not written.images:
+        return RunSlashCommand(line=written.text)
+    return words_for_session(written, view, is_steering=is_steering)
 
 
-def words_for_session(text: str, view: ViewModel) -> AskResponse | NewTask | QueueMessage | TypeAgain:
-    """As `meaning_of_entry`, for words that are no command."""
+def words_for_session(written: Written, view: ViewModel, *, is_steering: bool = False) -> Words:
+    """As `meaning_of_entry`, for what is no slash command.
+
+    While a task works it waits until the turn is over; if it `is_steering`, only for the next request of the turn.
+    """
     ask = blocking_ask(view)
-    if ask is not None and not isinstance(ask.asked, ApprovalAsk):
-        asked = ask.asked or QuestionAsk(question=ask.message.text or "")
-        answer = answer_to(asked, text)
-        if answer is not None:
-            return AskResponse(answer=answer, ts=ask.message.ts)
-        return TypeAgain(hint_for(asked) or (NOTHING_ANSWERS if text.strip() else ""))
-    if not text.strip():
+    command = written.shell_command
+    if ask is not None and not isinstance(ask.asked, ApprovalAsk) and (not command or isinstance(ask.asked, AT_REST)):
+        return _answered(written, ask.asked or QuestionAsk(question=ask.message.text or ""), ask.message.ts)
+    if written.is_empty:
         return TypeAgain("")
-    return QueueMessage(text=text) if has_running_task(view) else NewTask(text=text)
+    text, is_command = command or written.text, command is not None
+    if has_running_task(view):
+        return QueueMessage(text=text, images=written.images, after_turn=not is_steering, is_command=is_command)
+    return NewTask(text=text, images=written.images, is_command=is_command)
+
+
+def _answered(written: Written, asked: TalkAsk, ts: int) -> AskResponse | TypeAgain:
+    answer: Answer | None
+    if written.shell_command is not None:
+        answer = Say(text=written.shell_command, is_command=True)
+    elif written.images:
+        answer = Say(text=written.text, images=written.images)
+    else:
+        answer = answer_to(asked, written.text)
+    if answer is not None:
+        return AskResponse(answer=answer, ts=ts)
+    return TypeAgain(hint_for(asked) or ("" if written.is_empty else NOTHING_ANSWERS))
 
 
 def blocking_ask(view: ViewModel) -> OpenAsk | None:

@@ -1,4 +1,4 @@
-"""Long pastes stand in the input as a label and become their text again when the prompt is sent."""
+"""Long pastes and images stand in the input as a label. A paste becomes its text again when the prompt is sent."""
 
 import re
 from collections.abc import Mapping
@@ -9,13 +9,15 @@ import msgspec
 from robota.clients.terminal.keys import plain_text
 
 LABEL: Final = re.compile(r"\[Pasted text #(\d+) \+\d+ lines\]")
+IMAGE_LABEL: Final = re.compile(r"\[Image #(\d+)\]")
 LONGEST_LINE: Final = 1000
 
 
 class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
-    """The texts behind the labels, by number. Numbers are never used twice in a conversation."""
+    """The texts and the images (as data URLs) behind the labels. Numbers are never used twice in a conversation."""
 
     texts: Mapping[int, str] = {}
+    images: Mapping[int, str] = {}
     last_number: int = 0
 
     def pasted(self, text: str) -> tuple["PasteChips", str]:
@@ -25,10 +27,23 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
             return self, plain
         number = self.last_number + 1
         lines = plain.count("\n") + 1
-        return (
-            PasteChips(texts={**self.texts, number: plain}, last_number=number),
-            f"[Pasted text #{number} +{lines} lines]",
-        )
+        chips = msgspec.structs.replace(self, texts={**self.texts, number: plain}, last_number=number)
+        return chips, f"[Pasted text #{number} +{lines} lines]"
+
+    def with_image(self, data_url: str) -> tuple["PasteChips", str]:
+        """The label that stands for an image."""
+        number = self.last_number + 1
+        chips = msgspec.structs.replace(self, images={**self.images, number: data_url}, last_number=number)
+        return chips, f"[Image #{number}]"
+
+    def with_images_of(self, other: "PasteChips") -> "PasteChips":
+        """Also with the images that are behind labels of the other."""
+        return msgspec.structs.replace(self, images={**other.images, **self.images})
+
+    def shown_images(self, text: str) -> tuple[str, ...]:
+        """The images whose labels still stand in the text, in their order, each once."""
+        numbers = dict.fromkeys(int(number) for number in IMAGE_LABEL.findall(text))
+        return tuple(self.images[number] for number in numbers if number in self.images)
 
     def expanded(self, text: str) -> str:
         """The text with the pastes in place of their labels. A label that nobody pasted stays as it is."""

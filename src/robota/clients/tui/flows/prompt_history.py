@@ -1,8 +1,11 @@
 """The prompts that were sent, and where in them a person is looking."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+
+from robota.protocol.message import Message
 
 MOST_KEPT: Final = 1000
 
@@ -43,3 +46,9 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
         """The prompts with these words in them, the newest first, each once."""
         wanted = words.casefold()
         return tuple(dict.fromkeys(each for each in reversed(self.prompts) if wanted in each.casefold()))
+
+
+def prompts_in(rows: Iterable[Message]) -> tuple[str, ...]:
+    """What the person said in the rows of a task: its first words, and everything they said later."""
+    texts = [row.text for number, row in enumerate(rows) if number == 0 or row.say == "user_feedback"]
+    return tuple(text for text in texts if text)

@@ -6,6 +6,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 
 from robota.clients.tui.flows.completion_popup import CompletionPopup, popup_for, wants_completion
+from robota.clients.tui.flows.entered_text import Written
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory
 from robota.protocol.completion import PromptCompletion
@@ -17,7 +18,7 @@ class InputArea:
     def __init__(self, buffer: Buffer, prompts: Sequence[str], on_typed: Callable[[], None]) -> None:
         self._buffer = buffer
         self._history = PromptHistory(prompts=tuple(prompts))
-        self._chips = PasteChips()
+        self._chips = self._sent = PasteChips()
         self._on_typed = on_typed
         self._is_ours = False  # a change that we make ourselves is nobody's typing
         self._popup: CompletionPopup | None = None
@@ -45,13 +46,23 @@ class InputArea:
         self._is_ours = False
         self._popup = None
 
-    def take(self) -> str:
-        """The text with its pastes, which is over then and part of the history."""
-        text = self.expanded()
-        self._history = self._history.sent(text)
-        self._chips = self._chips.forgotten()
+    def take(self) -> Written:
+        """What is written, with its pastes and images; the text becomes part of the history."""
+        written = Written(text=self.expanded(), images=self._chips.shown_images(self._buffer.text))
+        self._history = self._history.sent(written.text)
+        self._sent, self._chips = self._chips, self._chips.forgotten()
         self.put("")
-        return text
+        return written
+
+    def put_back(self, written: Written) -> None:
+        """Let the input show again what could not be sent, and keep what is written there by now."""
+        self._chips = self._chips.with_images_of(self._sent)
+        self.put("\n".join(text for text in (written.text, self.text) if text))
+
+    def remember(self, prompts: Sequence[str]) -> None:
+        """Prompts of the session that was taken up are the newest that were sent."""
+        for prompt in prompts:
+            self._history = self._history.sent(prompt)
 
     def expanded(self) -> str:
         """The text with pastes in place of their labels."""
@@ -61,6 +72,15 @@ class InputArea:
         """Put a paste in at the cursor."""
         self._chips, inserted = self._chips.pasted(text)
         self._buffer.insert_text(inserted)
+
+    def insert(self, text: str) -> None:
+        """Put text in at the cursor."""
+        self._buffer.insert_text(text)
+
+    def paste_image(self, data_url: str) -> None:
+        """Put the label of an image in at the cursor."""
+        self._chips, label = self._chips.with_image(data_url)
+        self._buffer.insert_text(f"{label} ")
 
     def older(self) -> None:
         """Show the prompt before."""

@@ -43,7 +43,9 @@ LOWEST_WITH_EDGES: Final = 10
 
 
 class Regions(Protocol):
-    """What is drawn around the input."""
+    """What is drawn around the input, and what is printed above all of it for good."""
+
+    def new_rows(self) -> list[str]: ...
 
     def rows_above(self, room: int) -> list[str]: ...
 
@@ -159,6 +161,8 @@ class LiveRegion:
     def _begin_picture(self) -> None:
         """Hold everything until the picture is complete; print what is finished, take back what is not needed."""
         self.output.hold()
+        # Whatever is drawn comes after them.
+        self._printed += self._regions.new_rows()
         size = self.output.get_size()
         self._below.take(self._regions.rows_below()[-max(1, size.rows - 2) :])
         self._above.take(self._regions.rows_above(self.room))

@@ -36,7 +36,9 @@ def live_rows(view: ViewModel, theme: Theme, width: int, retry_s: int | None = N
     if not _is_over(view) and any(todo.status != "completed" for todo in view.todos):
         yield from _todos(view, theme, width)
     for queued in view.queue[:QUEUE_ROWS]:
-        yield theme.row([("  queued: ", Role.DIM), (single_line(queued.text, TITLE_LENGTH), Role.PLAIN)], width)
+        when = "  queued: " if queued.after_turn else "  with the next request: "
+        text = f"!{queued.text}" if queued.is_command else queued.text
+        yield theme.row([(when, Role.DIM), (single_line(text, TITLE_LENGTH), Role.PLAIN)], width)
     if len(view.queue) > QUEUE_ROWS:
         yield theme.row([(f"  ... +{len(view.queue) - QUEUE_ROWS} queued", Role.DIM)], width)
 

@@ -1,0 +1,66 @@
+"""Images of the clipboard, and files that are dropped on the terminal."""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from robota.clients.tui.attached_files import AttachedImage, DroppedFile, MentionedFile, NotAttached
+from robota.workspace.person_programs.asked_program import ProgramFailed, output_of
+from robota.workspace.process.environment import find_program
+
+LARGEST_IMAGE: Final = 5 * 1024 * 1024
+# A program, the variable that says whether it can work here, and its arguments, so that it prints the image.
+CLIPBOARD_PROGRAMS: Final = (
+    ("wl-paste", "WAYLAND_DISPLAY", ("--no-newline", "--type", "image/png")),
+    ("xclip", "DISPLAY", ("-selection", "clipboard", "-target", "image/png", "-out")),
+    ("pngpaste", "HOME", ("-",)),
+)
+LONGEST_S: Final = 5.0
+
+
+def look_at_file(path: str, root: Path) -> DroppedFile | None:
+    """What becomes of a dropped path: an image is shown to the model, a file of the workspace is mentioned."""
+    from robota.knowledge.mentions.parsing import mention_of_path
+
+    place = Path(path)
+    try:
+        if place.is_file() and (image := _image(place)) is not None:
+            return image
+        inside = place.resolve(strict=True).relative_to(root)
+    except (OSError, ValueError):
+        return None
+    mention = mention_of_path(f"{inside}/" if place.is_dir() else str(inside))
+    return None if mention is None or not inside.parts else MentionedFile(mention)
+
+
+async def clipboard_image(env: Mapping[str, str], cwd: Path) -> AttachedImage | NotAttached:
+    """The image in the clipboard of the person's desktop."""
+    for name, needed, arguments in CLIPBOARD_PROGRAMS:
+        program = find_program(name, env) if env.get(needed) else None
+        if program is None:
+            continue
+        try:
+            command = [program, *arguments]
+            data = await output_of(command, env=env, cwd=cwd, seconds=LONGEST_S, limit=LARGEST_IMAGE)
+        except ProgramFailed as failed:
+            return NotAttached(f"There is no image in the clipboard that {name} can read: {failed}")
+        return _attached(data, "The clipboard") or NotAttached("What is in the clipboard is no image.")
+    names = ", ".join(name for name, _, _ in CLIPBOARD_PROGRAMS)
+    return NotAttached(f"The clipboard cannot be read here: none of {names} works. Drop a file or write its path.")
+
+
+def _image(path: Path) -> AttachedImage | NotAttached | None:
+    with path.open("rb") as file:
+        return _attached(file.read(LARGEST_IMAGE + 1), path.name)
+
+
+def _attached(data: bytes, what: str) -> AttachedImage | NotAttached | None:
+    from robota.tools.files.read_file import image_type
+
+    media_type = image_type(data)
+    if media_type is None:
+        return None
+    if len(data) > LARGEST_IMAGE:
+        return NotAttached(f"{what} is larger than {LARGEST_IMAGE:,} bytes, so it is not shown to the model.")
+    return AttachedImage(f"data:{media_type};base64,{base64.b64encode(data).decode()}")

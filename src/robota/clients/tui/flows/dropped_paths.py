@@ -1,0 +1,25 @@
+"""Files that are dropped on a terminal come as a paste of their paths: which paths such a paste holds."""
+
+import re
+import shlex
+from typing import Final
+from urllib.parse import unquote
+
+LONGEST: Final = 10_000
+BARE_PATH: Final = re.compile(r"/[^\n\\'\"]*")
+FILE_URL: Final = re.compile(r"file://(?:localhost)?(?=/)")
+
+
+def dropped_paths(pasted: str) -> tuple[str, ...]:
+    """The absolute paths, if the paste is nothing but paths: quoted, with backslashes, or as file URLs; else none."""
+    text = pasted.strip()
+    if not text or len(text) > LONGEST:
+        return ()
+    if BARE_PATH.fullmatch(text) and " /" not in text:
+        return (text,)  # some terminals paste a path with blanks as it is
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return ()
+    paths = tuple(unquote(FILE_URL.sub("", word)) if FILE_URL.match(word) else word for word in words)
+    return paths if all(path.startswith("/") for path in paths) else ()

@@ -1,0 +1,57 @@
+"""A program that is asked for something small: what the clipboard holds, what the status line says."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+class ProgramFailed(Exception):
+    """Why there is no output, in words for a person."""
+
+
+async def output_of(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: bytes = b"", seconds: float, limit: int
+) -> bytes:
+    """What the program prints. Raises `ProgramFailed` if it cannot start, fails, takes too long or prints too much."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ProgramFailed(f"{command[0]} could not be started: {error.strerror}.") from error
+    try:
+        async with asyncio.timeout(seconds):
+            output = await _exchange(process, stdin, limit)
+    except TimeoutError as error:
+        raise ProgramFailed(f"it took longer than {seconds:g} s.") from error
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # and what it may have started
+        await process.wait()
+    if process.returncode != 0:
+        raise ProgramFailed(f"it failed with exit code {process.returncode}.")
+    return output
+
+
+async def _exchange(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> bytes:
+    assert process.stdin is not None and process.stdout is not None
+    with contextlib.suppress(ConnectionError):  # it need not read what it is given
+        process.stdin.write(stdin)
+        await process.stdin.drain()
+    process.stdin.close()
+    output = bytearray()
+    while piece := await process.stdout.read(65536):
+        output += piece
+        if len(output) > limit:
+            raise ProgramFailed(f"it printed more than {limit:,} bytes.")
+    await process.wait()
+    return bytes(output)

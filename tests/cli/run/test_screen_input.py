@@ -1,0 +1,92 @@
+"""What a person puts into the input besides words, at the real program: commands, notes, images, dropped files."""
+
+import base64
+import json
+
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import Robota
+from tests.harness.screen import ScreenTerminal
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def test_a_command_of_the_person_runs_unasked_and_the_model_learns_of_it(robota: Robota) -> None:
+    script(robota, {"text": "Seen.", "expect": {"user": "what is that"}})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("!echo h''i > made; cat made\r")
+        rows = terminal.sees("    hi")
+        assert "> !echo h''i > made; cat made" in rows
+        terminal.sees("Idle")
+        terminal.press("what is that\r")
+        terminal.sees("Seen.")
+    assert (robota.workspace / "made").read_text() == "hi\n"
+    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    assert "ran a command themselves" in log
+
+
+def test_steering_reaches_the_running_turn_and_what_is_queued_waits_for_its_end(robota: Robota) -> None:
+    wait = call("execute_command", command="touch begun; while [ ! -e go ]; do sleep 0.05; done")
+    steered = {"text": "Steered.", "expect": {"user": "sooner"}}
+    script(robota, {"calls": [wait]}, steered, {"text": "And after.", "expect": {"user": "later"}})
+    with ScreenTerminal(robota, "--permission-mode", "bypassPermissions") as terminal:
+        terminal.sees("Idle")
+        terminal.press("run it\r")
+        terminal.wait_until((robota.workspace / "begun").exists)
+        terminal.press("later\r")
+        terminal.sees("queued: later")
+        terminal.press("sooner\x13")
+        terminal.sees("with the next request: sooner")
+        (robota.workspace / "go").touch()
+        rows = terminal.sees("And after.")
+        words = [row for row in rows if row in ("> sooner", "Steered.", "> later", "And after.")]
+        assert words == ["> sooner", "Steered.", "> later", "And after."]
+
+
+def test_a_note_is_remembered_and_no_prompt(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("# use tabs here\r")
+        terminal.sees_no_more("> # use tabs here")
+        terminal.sees("Idle")
+        terminal.press("/memory list\r")
+        terminal.sees("use tabs here")
+
+
+def test_dropped_files_are_shown_or_mentioned(robota: Robota) -> None:
+    script(robota, {"text": "Seen."})
+    picture = robota.home / "a picture.png"
+    picture.write_bytes(PNG)
+    (robota.workspace / "calc.py").write_text("x = 1\n")
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press(f"\x1b[200~'{picture}'\x1b[201~")
+        terminal.sees("> [Image #1]")
+        terminal.press(f"\x1b[200~{robota.workspace / 'calc.py'}\x1b[201~")
+        terminal.sees("> [Image #1] @calc.py")
+        terminal.press("\r")
+        terminal.sees("Seen.")
+    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    records = [json.loads(line) for line in log.splitlines()]
+    assert any("base64" in json.dumps(record) or "image/png" in json.dumps(record) for record in records)
+
+
+def test_the_image_of_the_clipboard_is_pasted_or_it_is_said_why_not(robota: Robota) -> None:
+    script(robota, {"text": "Seen."})
+    bin_directory = robota.home / "bin"
+    bin_directory.mkdir()
+    (robota.home / "picture.png").write_bytes(PNG)
+    program = bin_directory / "xclip"
+    program.write_text(f"#!/bin/sh\nexec cat {robota.home}/picture.png\n")
+    program.chmod(0o755)
+    env = {"DISPLAY": ":7", "WAYLAND_DISPLAY": "", "PATH": f"{bin_directory}:/usr/bin:/bin"}
+    with ScreenTerminal(robota, env=env) as terminal:
+        terminal.sees("Idle")
+        terminal.press("\x16")
+        terminal.sees("> [Image #1]")
+        (robota.home / "picture.png").write_bytes(b"words")
+        terminal.press("\x16")
+        terminal.sees("What is in the clipboard is no image.")
