@@ -26,10 +26,11 @@ def test_a_misspelt_command_is_asked_about_and_starts_no_task(robota: Robota, wo
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["login"], "robota --configure"),
-        (["login", "anthropic"], "robota --configure"),
+        (["auth"], "robota login"),
+        (["setup", "anthropic"], "robota --configure"),
+        (["exec", "fix it"], "robota -p PROMPT"),
         (["update"], "robota --check-update"),
-        (["models"], "--model MODEL"),
+        (["model"], "robota models"),
         (["resume"], "robota --continue"),
         (["resume", "20260101-x"], "robota --continue"),
         (["continue"], "robota --continue"),
@@ -125,12 +126,13 @@ def test_a_command_without_an_action_shows_the_actions(robota: Robota, command: 
 
 def test_help_and_version_are_understood_as_words(robota: Robota) -> None:
     assert robota("help") == robota("--help")
-    assert robota("help", "sessions") == robota("sessions", "--help")
+    assert robota("help", "doctor") == robota("doctor", "--help")
+    assert robota("help", "sessions", "list") == robota("sessions", "list", "--help")
     assert robota("version") == robota("--version")
 
 
 def test_every_option_is_explained(robota: Robota) -> None:
-    lines = robota("--help", env={"COLUMNS": "200"}).stdout.splitlines()
+    lines = robota("help", "options", env={"COLUMNS": "200"}).stdout.splitlines()
     places = [number for number, line in enumerate(lines) if line.startswith("  -")]
     bare = [lines[n] for n in places if "  " not in lines[n].strip() and not lines[n + 1].startswith("      ")]
     assert bare == []

@@ -7,20 +7,12 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from robota.cli.subcommands import SUBCOMMANDS
 from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
 OUTPUT_FORMATS: Final = ("text", "json", "stream-json", "messages")
 PERMISSION_MODES: Final = tuple(mode.value for mode in PermissionMode)
 COMPLETIONS: Final = ("implicit", "explicit")
-EXAMPLES: Final = (
-    'robota "fix the failing test"',
-    'robota -p "why does test_parse fail?"',
-    'git diff | robota -p "review this"',
-    'robota -c "and now the docs"',
-    'robota -p "fix it" --permission-mode acceptEdits --verbose',
-)
 
 
 class UsageError(Exception):
@@ -36,6 +28,10 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     include_partial_messages: bool = False
     plain: bool = False
     verbose: bool = False
+    quiet: bool = False
+    json_schema: str | None = None
+    input_file: str | None = None
+    input_format: str = "text"
     model: str | None = None
     fallback_model: str | None = None
     provider: str | None = None
@@ -44,7 +40,11 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     max_budget_usd: float | None = None
     system_prompt: str | None = None
+    system_prompt_file: str | None = None
     append_system_prompt: str | None = None
+    append_system_prompt_file: str | None = None
+    settings: str | None = None
+    mcp_config: str | None = None
     language: str | None = None
     require_trust: bool = False
     allowed_tools: tuple[str, ...] = ()
@@ -68,14 +68,24 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     yes: bool = False
     check_update: bool = False
     disable_update_check: bool = False
+    # What the files hold that options name; read by `run.given_files`.
+    input_text: str = ""
+    run_settings: dict[str, Any] = {}
+    answer_schema: dict[str, Any] | None = None
+
+    @property
+    def names_files(self) -> bool:
+        """Whether an option names a file that has to be read first."""
+        files = (self.system_prompt_file, self.append_system_prompt_file, self.settings, self.mcp_config)
+        return any(file is not None for file in (*files, self.input_file, self.json_schema))
 
 
 def parse(argv: Sequence[str]) -> CommandLine:
     """Read the command line, or raise `UsageError`. `--help` and `--version` print and exit."""
-    parser = _parser()
-    found, rest = parser.parse_known_args(argv)
+    shape = parser()
+    found, rest = shape.parse_known_args(argv)
     # Options between the words of a prompt; this takes twice as long, so it is not the first thing to try.
-    values: dict[str, Any] = vars(parser.parse_intermixed_args(argv) if rest else found)
+    values: dict[str, Any] = vars(shape.parse_intermixed_args(argv) if rest else found)
     if not values["prompt"] and any(map(str.isspace, values["worktree"] or "")):
         values["prompt"], values["worktree"] = [values["worktree"]], ""  # no name has blanks: -w "fix the test"
     for field in ("prompt", "allowed_tools", "disallowed_tools"):
@@ -92,23 +102,26 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(in_plain_words(message, self.format_help()))
 
 
-def _parser() -> _Parser:
+def parser() -> argparse.ArgumentParser:
+    """Every option of `robota` without a command."""
     parser = _Parser(
         prog="robota",
         usage="robota [options] [PROMPT]   |   robota -p [options] PROMPT   |   robota COMMAND …",
-        description="A coding agent for the terminal. It talks with you there; with -p it prints one answer.\n"
-        "Piped input comes before the prompt.",
-        epilog=_epilog(),
+        description="All options. Piped input comes before the prompt.",
         # It is made for every option that is added; to measure the terminal each time, argparse would load shutil.
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=80),
         allow_abbrev=False,
+        add_help=False,
     )
-    parser.add_argument("prompt", nargs="*", help="what to do")
-    parser.add_argument("-V", "--version", action="version", version=f"robota {VERSION}")
+    parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="what to do")
+    parser.add_argument("-h", "--help", action="help", help="show the first page of help")
+    parser.add_argument("-V", "--version", action="version", version=f"robota {VERSION}", help="print it")
     _add_output_options(parser.add_argument_group("output"))
     _add_task_options(parser.add_argument_group("task"))
+    _add_conversation_options(parser.add_argument_group("sessions"))
     _add_provider_options(parser.add_argument_group("set up a provider"))
     _add_upkeep_options(parser.add_argument_group("upkeep"))
+    _add_foreign_options(parser.add_argument_group("as other agents call it"))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser
 
@@ -124,7 +137,12 @@ def _add_output_options(group: Any) -> None:
     )
     group.add_argument("--include-partial-messages", action="store_true", help="also stream what is not complete yet")
     group.add_argument("--plain", action="store_true", help="talk in plain lines: for screen readers and slow lines")
-    group.add_argument("--verbose", action="store_true", help="show on stderr what happens")
+    group.add_argument("--verbose", action="store_true", help="show on stderr all that happens")
+    group.add_argument("--quiet", action="store_true", help="show only the answer, and what went wrong")
+    group.add_argument(
+        "--json-schema", metavar="FILE|JSON", help="the answer is JSON of this shape: checked, and put right once"
+    )
+    group.add_argument("--input-file", metavar="FILE", help="read the prompt, or what comes before it, from a file")
 
 
 def _add_task_options(group: Any) -> None:
@@ -151,7 +169,11 @@ def _add_task_options(group: Any) -> None:
         help="implicit (a reply without calls is the answer) or explicit (the model says when it is done)",
     )
     group.add_argument("--system-prompt", metavar="TEXT", help="replace the system prompt")
+    group.add_argument("--system-prompt-file", metavar="FILE", help="the same, from a file")
     group.add_argument("--append-system-prompt", metavar="TEXT", help="add to the system prompt")
+    group.add_argument("--append-system-prompt-file", metavar="FILE", help="the same, from a file")
+    group.add_argument("--settings", metavar="FILE|JSON", help="settings for this run, over those of the files")
+    group.add_argument("--mcp-config", metavar="FILE|JSON", help="MCP servers for this run, as in .mcp.json")
     group.add_argument("--language", metavar="LANGUAGE", help="language of the answers; without a prompt, for good")
     group.add_argument("--require-trust", action="store_true", help="refuse to start in a workspace nobody trusted")
     group.add_argument("--cwd", metavar="DIR", help="directory to work in")
@@ -163,6 +185,9 @@ def _add_task_options(group: Any) -> None:
         metavar="NAME",
         help="work in a git worktree of its own, which stays if it has changes",
     )
+
+
+def _add_conversation_options(group: Any) -> None:
     group.add_argument(
         "-c",
         "--continue",
@@ -200,11 +225,18 @@ def _add_upkeep_options(group: Any) -> None:
     group.add_argument("--disable-update-check", action="store_true", help="do not look for a newer version this time")
 
 
-def _epilog() -> str:
-    width = max(map(len, SUBCOMMANDS))
-    examples = "\n".join(f"  {line}" for line in EXAMPLES)
-    commands = "\n".join(f"  {name:<{width}}  {help}" for name, (_, help) in SUBCOMMANDS.items())
-    return f"commands (robota COMMAND --help):\n{commands}\n\nexamples:\n{examples}"
+def _add_foreign_options(group: Any) -> None:
+    bypass = PermissionMode.BYPASS.value
+    group.add_argument(
+        "--dangerously-skip-permissions",
+        "--yolo",
+        dest="permission_mode",
+        action="store_const",
+        const=bypass,
+        help=f"--permission-mode {bypass}",
+    )
+    group.add_argument("--debug", dest="verbose", action="store_true", help="--verbose")
+    group.add_argument("--input-format", metavar="FORMAT", default="text", choices=("text",), help="text")
 
 
 def _amount(text: str) -> float:

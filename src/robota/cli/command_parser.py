@@ -14,24 +14,51 @@ INVALID_CHOICE: Final = re.compile(
 UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: (?P<first>\S+)(?P<rest>.*)")
 # Nobody should delete their settings because they mistyped something else.
 NEVER_PROPOSED: Final = frozenset({"--reset", "--yes"})
-RESUME: Final = " A session is taken up with: robota --continue, or robota --resume SESSION"
 BYPASS: Final = " To let everything run without asking: --permission-mode bypassPermissions"
+TOOLS: Final = " What may run is said by --allowed-tools and --disallowed-tools: robota help security"
+CONFINED: Final = " To write files without asking: --permission-mode acceptEdits; commands run in the sandbox anyhow"
+AGENTS: Final = " A kind of work is chosen with --mode SLUG"
+FILES_READ: Final = " Which files are read depends on trust (robota trust); --settings adds to them for one run"
 # What other agents call it.
+KEPT: Final = " Every session is kept, so that it can be undone; remove one: robota sessions delete ID"
 OPTIONS_OF_OTHERS: Final = {
-    "-c": RESUME,
-    "--continue": RESUME,
-    "-r": RESUME,
-    "--resume": RESUME,
-    "--fork-session": RESUME,
-    "--dangerously-skip-permissions": BYPASS,
-    "--yolo": BYPASS,
-    "--full-auto": BYPASS,
+    "--full-auto": CONFINED,
+    "--auto-edit": CONFINED,
+    "--sandbox": " Commands run in a sandbox unless sandbox.enabled is false: robota config set sandbox.enabled true",
     "--dangerously-bypass-approvals-and-sandbox": BYPASS,
+    "--ask-for-approval": " What is asked about is said by --permission-mode",
+    "--approval-mode": " What is asked about is said by --permission-mode",
     "--add-dir": " Robota works in one directory and what is below it: --cwd DIR",
-    "--mcp-config": " MCP servers stand in .mcp.json or in the settings: robota mcp --help",
-    "--settings": " Settings are changed with: robota config set KEY VALUE",
+    "--include-directories": " Robota works in one directory and what is below it: --cwd DIR",
+    "--strict-mcp-config": " Servers of a project start only if it is trusted: robota help mcp",
+    "--setting-sources": FILES_READ,
+    "--bare": FILES_READ,
+    "--safe-mode": " Nothing of a workspace takes effect before it is trusted; --permission-mode plan only reads",
+    "--tools": TOOLS,
+    "--effort": " How much a model thinks is an option of its profile: robota help providers",
+    "--thinking": " How much a model thinks is an option of its profile: robota help providers",
+    "--reasoning-effort": " How much a model thinks is an option of its profile: robota help providers",
+    "--agent": AGENTS,
+    "--agents": AGENTS,
+    "--permission-prompt-tool": " With -p nobody is asked: what is not allowed is refused, and listed in the result. "
+    "A question that is left is answered with: robota answer SESSION",
+    "--plugin-dir": " A plugin is installed from its directory with: robota plugin install DIR",
+    "--no-session-persistence": KEPT,
+    "--ephemeral": KEPT,
+    "--bg": " In the background of the shell: robota -p PROMPT & then robota sessions watch",
+    "--background": " In the background of the shell: robota -p PROMPT & then robota sessions watch",
+    "--image": " Name the file in the prompt: @picture.png",
+    "--prompt": " The prompt stands behind the options: robota -p PROMPT",
+    "--message": " The prompt stands behind the options: robota -p PROMPT",
     "--print-logs": " What happens is shown with: --verbose",
-    "--debug": " What happens is shown with: --verbose",
+    "--list-models": " Models are listed with: robota models",
+    "--list-sessions": " Sessions are listed with: robota sessions list",
+    "--login": " A key is kept with: robota login",
+    "--profile": " A provider profile is chosen with: --provider NAME",
+    "--config": " A setting for one run: --settings JSON; for good: robota config set KEY VALUE",
+    "--cd": " The directory to work in: --cwd DIR",
+    "--output-schema": " The shape of the answer: --json-schema FILE",
+    "--no-stream": " The answer comes whole in a pipe; at a terminal: --quiet",
 }
 MISSING: Final = "the following arguments are required: "
 
@@ -48,6 +75,11 @@ class CommandParser(argparse.ArgumentParser):
             self.exit(USAGE)
         self._refuse_option_before_action(argv[0])
         return self.parse_args(argv)
+
+    def actions(self) -> "dict[str, argparse.ArgumentParser]":
+        """The parsers of its actions by name."""
+        found = (action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        return {name: below for choices in found for name, below in choices.items()}
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Options may stand between the words, also before one that can be left out."""

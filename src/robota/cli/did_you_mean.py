@@ -11,30 +11,42 @@ PRINT_FLAGS = frozenset({"-p", "--print"})
 MOST_ARGUMENTS = 1
 
 RESUME = "The newest session goes on with: robota --continue; another one with: robota --resume SESSION"
-SET_UP = "A provider and its key are set up with: robota --configure"
+SET_UP = "A provider and its key are set up with: robota --configure; only a key: robota login"
+ONE_ANSWER = "One task and its answer: robota -p PROMPT"
 # What people type who know other agents, and where it is here.
 KNOWN_ELSEWHERE = {
     "auth": SET_UP,
-    "login": SET_UP,
-    "logout": "A key is removed with: robota config unset providers.NAME.apiKey",
+    "signin": SET_UP,
+    "signup": SET_UP,
     "setup": SET_UP,
     "configure": "Did you mean: robota --configure",
     "provider": SET_UP,
     "providers": SET_UP,
-    "init": "A project needs no preparation: robota, or robota -p PROMPT",
+    "keys": SET_UP,
     "update": "Whether there is a newer version: robota --check-update",
     "upgrade": "Whether there is a newer version: robota --check-update",
-    "model": "The model is chosen with --model MODEL, or for good with: robota config set model MODEL",
-    "models": "The model is chosen with --model MODEL, or for good with: robota config set model MODEL",
+    "install": "A plugin is installed with: robota plugin install SOURCE",
+    "uninstall": "It is removed by the program that installed it: pipx, uv tool or pip uninstall robota",
+    "model": "Models are listed with: robota models; one is chosen with --model MODEL",
     "resume": RESUME,
     "continue": RESUME,
     "history": "Past sessions are listed with: robota sessions list",
     "logs": "Past sessions are listed with: robota sessions list",
+    "stats": "What filled a session is shown with: robota context; what it cost: robota sessions list",
+    "usage": "What filled a session is shown with: robota context; what it cost: robota sessions list",
+    "cost": "What sessions cost is shown with: robota sessions list",
     "chat": "A conversation begins with: robota",
+    "exec": ONE_ANSWER,
     "settings": "Did you mean: robota config show",
     "permissions": "What may run is explained by: robota policy",
     "hooks": "Hooks stand in the settings: robota config get hooks",
     "status": "Did you mean: robota doctor",
+    "info": "Did you mean: robota --version --verbose",
+    "docs": "Did you mean: robota help topics",
+    "man": "Did you mean: robota help --man",
+    "completions": "Did you mean: robota completion bash (or zsh, fish)",
+    "undo": "Did you mean: robota rewind",
+    "export": "Did you mean: robota sessions export",
     "reset": "Your settings are removed (a copy is kept) with: robota --reset",
 }
 

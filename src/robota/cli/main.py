@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn, TextIO
 
+HELP = frozenset({"-h", "--help"})
+
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run the command line; returns the exit code."""
@@ -22,8 +24,13 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
         print(f"robota {VERSION}")
         return 0
-    if arguments[:1] == ["help"] and set(arguments[1:]) <= SUBCOMMANDS.keys():
-        arguments = [*arguments[1:2], "--help"]
+    if arguments and arguments[0] not in SUBCOMMANDS and not HELP.isdisjoint(_options_in(arguments)):
+        arguments = ["help"]
+    if set(arguments) == {"--version", "--verbose"}:
+        from robota.cli.help.version_details import version_details
+
+        print(version_details())
+        return 0
     if arguments and arguments[0] in SUBCOMMANDS:
         from importlib import import_module
 
@@ -32,6 +39,11 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     from robota.cli.run.prompt import run
 
     return run(arguments)
+
+
+def _options_in(arguments: "list[str]") -> "list[str]":
+    """The words before `--`, which ends the options."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def entry() -> None:

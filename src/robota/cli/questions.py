@@ -4,7 +4,9 @@ import getpass
 import sys
 from collections.abc import Callable, Sequence
 
-from robota.cli.output import print_columns
+from robota.cli.output import terminal_width
+
+WIDEST = 10_000
 
 
 class Cancelled(Exception):
@@ -38,7 +40,10 @@ def confirm(question: str, *, default: bool) -> bool:
 def choose(title: str, options: Sequence[str], *, free: bool = False) -> int | str:
     """The place of the option chosen by its number; the first is the default. `free` also takes other words."""
     print(title)
-    print_columns([(f"  {number:>2}", option) for number, option in enumerate(options, 1)])
+    room = (terminal_width() or WIDEST) - len("  12  ") - 1
+    for number, option in enumerate(options, 1):
+        # One row each, so that what was said above the list stays on the screen.
+        print(f"  {number:>2}  {option if len(option) <= room else option[: room - 1] + '…'}")
     while True:
         said = ask("Number" + (" or name" if free else ""), "1")
         if said.isdecimal() and 1 <= int(said) <= len(options):

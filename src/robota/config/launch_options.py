@@ -32,6 +32,7 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     language: str | None = None
+    settings: dict[str, Any] = {}  # of the command line, over those of the files
     require_trust: bool = False
     session_id: str | None = None
     resumes: Path | None = None  # the directory of a session to go on with
@@ -72,4 +73,14 @@ def _flags(launch: LaunchOptions) -> dict[str, Any]:
         "completion": launch.completion,
         "permissions": {"defaultMode": launch.permission_mode} if launch.permission_mode else None,
     }
-    return {name: value for name, value in flags.items() if value is not None}
+    return _over(launch.settings, {name: value for name, value in flags.items() if value is not None})
+
+
+def _over(settings: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
+    """An option of its own wins over the same in `--settings`; an object takes in the other."""
+    both = {
+        name: {**said, **flags[name]}
+        for name, said in settings.items()
+        if isinstance(said, dict) and isinstance(flags.get(name), dict)
+    }
+    return {**settings, **flags, **both}

@@ -100,6 +100,7 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     requires_api_key: bool = False
     aliases: tuple[str, ...] = ()
     probe_profile: Callable[[Profile], Awaitable[Probed]] | None = None
+    list_models: Callable[[Profile], Awaitable[list[str]]] | None = None
     model_info: Callable[[Profile], ModelInfo] = catalogued
     local_address: str | None = None
     api_protocol: str = "openai"

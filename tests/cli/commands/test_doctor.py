@@ -100,3 +100,30 @@ def test_fields_of_skills_that_have_no_effect_are_named(robota: Robota) -> None:
     for number in range(10):
         (commands / f"more{number}.md").write_text("---\nshade: red\n---\nDo it.")
     assert "6 more have fields without effect" in robota("doctor").stdout
+
+
+def test_what_others_could_read_is_closed_with_fix_and_only_then(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    assert robota("-p", "go").code == 0
+    settings = robota.home / ".robota/settings.json"
+    log = next((robota.workspace / ".robota/sessions").glob("*/log.jsonl"))
+    ignore = robota.workspace / ".robota/.gitignore"
+    settings.chmod(0o644)
+    log.chmod(0o644)
+    ignore.unlink()
+    robota("doctor")
+    assert settings.stat().st_mode & 0o777 == 0o644 and not ignore.exists()
+    fixed = robota("doctor", "--fix")
+    assert {path.stat().st_mode & 0o777 for path in (settings, log)} == {0o600}
+    assert ignore.read_text() == "*\n"
+    assert fixed.stdout.count("fixed") == 4, fixed.stdout
+    assert "fixed" not in robota("doctor", "--fix").stdout
+
+
+def test_the_only_profile_becomes_the_current_one_with_fix(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    path = robota.home / ".robota/settings.json"
+    path.write_text(path.read_text().replace('"currentProvider": "script"', '"currentProvider": "gone"'))
+    assert robota("-p", "go").code == 3
+    robota("doctor", "--fix")
+    assert robota("-p", "go").code == 0

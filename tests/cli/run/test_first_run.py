@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.cli.scripts import script
 from tests.config.keys.test_api_key import KEYRING
 from tests.fakellm.server import running
@@ -23,11 +25,10 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
         terminal.wait_for("Welcome to Robota")
         terminal.choose(LIST, COMPATIBLE)
         terminal.answer("Address of the API", f"{server.url}/v1")
-        terminal.answer("Model:", "fake-model")
         terminal.answer("API key", "")
+        terminal.answer("Number or name", "1")
         terminal.answer("Name of this profile", "")
         terminal.wait_for("offers fake-model")
-        terminal.answer("Language of the answers", "")
         terminal.wait_for("is now the current one")
         terminal.hang_up()
         assert settings_of(robota) == {
@@ -39,22 +40,21 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
                 }
             },
             "currentProvider": "openai-compatible",
-            "language": "en",
         }
         done = robota("-p", "hello")
         assert done.code == 0, done.stderr
         system = server.last_body.decode()
     assert done.stdout.strip()
-    assert "Always respond in English." in system
+    assert "Always respond in" not in system
 
 
 def test_a_prompt_without_dash_p_sets_up_first_and_then_answers(robota: Robota) -> None:
     with running() as server, Terminal(robota, "hello") as terminal:
         terminal.choose(LIST, COMPATIBLE)
-        for question, said in (("Address", server.url), ("Model:", "m"), ("API key", ""), ("Name", ""), ("Lang", "ko")):
+        for question, said in (("Address", f"{server.url}/v1"), ("API key", ""), ("Number or name", ""), ("Name", "")):
             terminal.answer(question, said)
         assert terminal.hang_up() == 0, terminal.screen
-    assert settings_of(robota)["language"] == "ko"
+    assert "language" not in settings_of(robota)
 
 
 def test_print_mode_never_asks_and_says_what_to_type(robota: Robota) -> None:
@@ -91,18 +91,13 @@ def test_a_key_is_not_shown_and_a_variable_that_is_not_set_is_asked_about_again(
         terminal.choose(LIST, COMPATIBLE)
         terminal.answer("Address of the API", "localhost:1")
         terminal.wait_for("begins with http")
-        terminal.answer("Address of the API", server.url)
-        terminal.answer("Model:", "")
-        terminal.wait_for("This is needed")
-        terminal.answer("Model:", "m")
+        terminal.answer("Address of the API", f"{server.url}/v1")
         terminal.answer("API key", "$ENV:NOT_THERE")
         terminal.wait_for("NOT_THERE is not set")
         terminal.answer("API key", "sk-secret")
+        terminal.answer("Number or name", "fake-model")
         terminal.answer("Name of this profile", "../up")
         terminal.answer("Name of this profile", "mine")
-        terminal.answer("Language of the answers", "deutsch; rm -rf")
-        terminal.wait_for("That is no language")
-        terminal.answer("Language of the answers", "Deutsch")
         assert terminal.end() == 0, terminal.screen
     assert "sk-secret" not in terminal.screen and "plain text" in terminal.screen
     path = robota.home / ".robota/settings.json"
@@ -118,7 +113,7 @@ def test_a_key_goes_to_the_keyring_of_the_system_if_there_is_one(robota: Robota)
     with running() as server:
         with Terminal(robota, "--configure", env=env) as terminal:
             terminal.choose(LIST, COMPATIBLE)
-            steps = (("Address", server.url), ("Model:", "m"), ("API key", "sk-kept"), ("Name", "mine"), ("Lang", ""))
+            steps = (("Address", f"{server.url}/v1"), ("API key", "sk-kept"), ("Number or name", ""), ("Name", "mine"))
             for question, said in steps:
                 terminal.answer(question, said)
             terminal.answer("Keep the key in the keyring", "")
@@ -128,18 +123,41 @@ def test_a_key_goes_to_the_keyring_of_the_system_if_there_is_one(robota: Robota)
         assert "sk-kept" in str(server.headers[-1])
 
 
-def test_what_does_not_answer_is_kept_only_if_the_person_wants_it(robota: Robota) -> None:
-    for said, kept in (("", False), ("y", True)):
-        with Terminal(robota, "--configure") as terminal:
-            terminal.choose(LIST, COMPATIBLE)
-            for question, text in (("Address", "http://127.0.0.1:9"), ("Model:", "m"), ("API key", ""), ("Name", "")):
-                terminal.answer(question, text)
-            terminal.wait_for("It does not work")
-            terminal.answer("Keep it all the same?", said)
-            if kept:
-                terminal.answer("Language", "")
-            assert terminal.end() == (0 if kept else 1)
-        assert (robota.home / ".robota/settings.json").exists() is kept
+@pytest.mark.parametrize(("said", "kept"), [("Leave without", False), ("Keep it all the same", True)])
+def test_what_does_not_answer_is_kept_only_if_the_person_wants_it(robota: Robota, said: str, kept: bool) -> None:
+    with Terminal(robota, "--configure") as terminal:
+        terminal.choose(LIST, COMPATIBLE)
+        for question, text in (("Address", "http://127.0.0.1:9"), ("API key", ""), ("Model:", ""), ("Model:", "m")):
+            terminal.answer(question, text)
+        terminal.answer("Name", "")
+        terminal.wait_for("It does not work")
+        terminal.choose("What now?", said)
+        assert terminal.end() == (0 if kept else 1)
+    assert "This is needed" in terminal.screen
+    assert (robota.home / ".robota/settings.json").exists() is kept
+
+
+def test_a_wrong_answer_is_given_again_without_the_others(robota: Robota) -> None:
+    with running() as server, Terminal(robota, "--configure") as terminal:
+        terminal.choose(LIST, COMPATIBLE)
+        for question, text in (("Address", "http://127.0.0.1:9/v1"), ("API key", ""), ("Model:", "fake-model")):
+            terminal.answer(question, text)
+        terminal.answer("Name", "mine")
+        terminal.wait_for("It does not work")
+        terminal.choose("What now?", "Address of the API")
+        terminal.answer("Address", f"{server.url}/v1")
+        terminal.wait_for("offers fake-model")
+        assert terminal.end() == 0, terminal.screen
+    assert settings_of(robota)["providers"]["mine"]["model"] == "fake-model"
+
+
+def test_the_welcome_stays_on_a_small_screen(robota: Robota) -> None:
+    with Terminal(robota, size=(80, 24)) as terminal:
+        terminal.wait_for("Number")
+        rows = terminal.screen.splitlines()
+        assert terminal.leave("\x03") == 130
+    assert "Welcome to Robota" in rows[0] and len(rows) <= 24
+    assert max(map(len, rows)) < 80
 
 
 def test_without_a_terminal_the_definitions_say_what_to_type(robota: Robota) -> None:

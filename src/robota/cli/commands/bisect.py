@@ -44,7 +44,7 @@ class BisectedCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota bisect …`; the arguments begin after `bisect`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
         directory = chosen_session(root, options.session, os.environ)
@@ -71,7 +71,8 @@ def main(argv: Sequence[str]) -> int:
     return FOUND if found else NOT_FOUND
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota bisect`."""
     about = "Find the call of a session that broke a test. Each state is tried in a directory of its own."
     parser = CommandParser(prog="robota bisect", description=about)
     parser.add_argument("session", nargs="?", metavar="ID", help="the session (default: the newest with checkpoints)")

@@ -36,7 +36,7 @@ SHARED_MODE: Final = 0o644
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota config …`; the arguments begin after `config`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         code: int = options.run(options, os.environ)
         return code
@@ -45,7 +45,8 @@ def main(argv: Sequence[str]) -> int:
         return CONFIGURATION
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota config`."""
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     parser = CommandParser(prog="robota config", description="What is set, who set it, how to change it.")

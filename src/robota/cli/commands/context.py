@@ -41,7 +41,7 @@ REFUSED: Final = 1
 def main(argv: Sequence[str]) -> int:
     """Run `robota context …`; the arguments begin after `context`."""
     is_restore = list(argv[:1]) == ["restore"]
-    options = _restore_parser().parse_args(argv[1:]) if is_restore else _parser().parse_args(argv)
+    options = _restore_parser().parse_args(argv[1:]) if is_restore else parser().parse_args(argv)
     try:
         directory = _session_directory(workspace_root(options.cwd), options.session)
         return _restore(directory, options) if is_restore else _show(directory, options)
@@ -101,7 +101,8 @@ def _restore_parser() -> CommandParser:
     return parser
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota context`."""
     parser = CommandParser(
         prog="robota context",
         description="What fills the context window of the model at the end of a session. "

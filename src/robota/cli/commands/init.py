@@ -25,7 +25,7 @@ WRITABLE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CL
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota init …`; the arguments begin after `init`."""
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     try:
         root = workspace_root(options.cwd)
     except ConfigError as error:
@@ -46,7 +46,8 @@ def main(argv: Sequence[str]) -> int:
     return _write(path, text, scan, options)
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota init`."""
     parser = CommandParser(
         prog="robota init",
         description="Write a first AGENTS.md from a plain look at the project. /init in a conversation, or "

@@ -29,7 +29,7 @@ HEADINGS: Final = ("FILE", "OF", "TOKENS", "TOLD AS")
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota instructions …`; the arguments begin after `instructions`."""
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     try:
         file = options.path.resolve() if options.path.is_file() else None
         root = workspace_root(Path() if _is_here(file) else _directory(options.path))
@@ -46,7 +46,8 @@ def main(argv: Sequence[str]) -> int:
     return DONE
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota instructions`."""
     parser = CommandParser(
         prog="robota instructions",
         description="Which instruction files and rules a session is told, where from, in which order.",

@@ -41,7 +41,7 @@ HELP: Final = {each.name: each.description for each in INFO.subcommands}
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota memory …`; the arguments begin after `memory`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     launch = LaunchOptions(
         cwd=options.cwd, allowed_tools=tuple(getattr(options, "allowed_tools", ())), needs_model=False
     )
@@ -58,7 +58,8 @@ def main(argv: Sequence[str]) -> int:
     return DONE if answer.is_well else FAILED
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota memory`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")

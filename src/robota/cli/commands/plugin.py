@@ -26,7 +26,7 @@ DIGEST_TYPED: Final = 12
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota plugin …`; the arguments begin after `plugin`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
         settings = load_settings(root, os.environ)
@@ -84,7 +84,8 @@ def _order(options: argparse.Namespace) -> PluginOrder:
     return order
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota plugin`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")

@@ -31,7 +31,7 @@ LONGEST_LINE: Final = 100
 def main(argv: Sequence[str]) -> int:
     """Run `robota policy …`; the arguments begin after `policy`."""
     own, command = _split(argv)
-    options = _parser().read(own)
+    options = parser().read(own)
     options.words = [*getattr(options, "words", []), *command]
     try:
         return _action(options.action)(options)
@@ -51,7 +51,8 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:place], words[place + 1 :]
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota policy`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")

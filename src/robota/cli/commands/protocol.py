@@ -12,14 +12,19 @@ from robota.protocol.state import detect_agent_state
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota protocol`."""
+    if parser().read(argv).command == "schema":
+        print(json.dumps(protocol_schema(), indent=2))
+        return 0
+    return _state()
+
+
+def parser() -> CommandParser:
+    """The actions of `robota protocol`."""
     parser = CommandParser(prog="robota protocol", description="For authors of other clients.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="ACTION")
     commands.add_parser("state", help="read a JSON array of messages on stdin, print the agent's state as JSON")
     commands.add_parser("schema", help="print the JSON Schema of messages, commands and events")
-    if parser.read(argv).command == "schema":
-        print(json.dumps(protocol_schema(), indent=2))
-        return 0
-    return _state()
+    return parser
 
 
 def _state() -> int:

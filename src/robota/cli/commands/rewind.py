@@ -51,7 +51,7 @@ class _Context(msgspec.Struct, frozen=True, kw_only=True):
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota rewind …`; the arguments begin after `rewind`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
         directory = chosen_session(root, options.session, os.environ)
@@ -74,7 +74,8 @@ def main(argv: Sequence[str]) -> int:
     return REFUSED
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota rewind`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--session", metavar="ID", help="the session (default: the newest with checkpoints)")

@@ -32,7 +32,7 @@ Instructions for the model. $ARGUMENTS is what was typed behind /{name}.
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota skills …`; the arguments begin after `skills`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
         if options.action == "new":
@@ -52,7 +52,8 @@ def main(argv: Sequence[str]) -> int:
     return _show(finder, library, options)
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota skills`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")

@@ -48,7 +48,7 @@ class WayToAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota state …`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         session = chosen_session(options)
         return _show(session, options)
@@ -60,7 +60,8 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_NOT_FOUND
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota state`."""
     parser = CommandParser(prog="robota state", description="What a session does or waits for, and how to answer it.")
     parser.add_argument("session", metavar="SESSION", help="an id, the beginning of one, a name, or words")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")

@@ -33,7 +33,7 @@ class _UsageError(Exception):
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota tool …`; the arguments begin after `tool`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         return _list(options) if options.action == "list" else _run(options)
     except (_UsageError, ConfigError) as error:
@@ -44,7 +44,8 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_FAILED
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota tool`."""
     about = "List the tools, and run one by hand, judged and logged as if a model had called it."
     parser = CommandParser(prog="robota tool", description=about)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")

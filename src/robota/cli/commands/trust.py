@@ -23,7 +23,7 @@ CONFIGURATION: Final = 3
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota trust …`; the exit code is 0 if the workspace is trusted afterwards, or brings nothing."""
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     try:
         root = options.cwd.resolve(strict=True)
         if options.revoke:
@@ -45,7 +45,8 @@ def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
     _ask(trust, env)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """What may stand behind `robota trust`."""
     parser = CommandParser(
         prog="robota trust",
         description="Settings, hooks, MCP servers and the like of a workspace take effect only if you trust it.",

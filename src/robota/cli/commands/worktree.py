@@ -23,7 +23,7 @@ HEADINGS: Final = ("NAME", "HAS", "BRANCH", "PATH")
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota worktree …`; the arguments begin after `worktree`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
         if options.action == "list":
@@ -35,7 +35,8 @@ def main(argv: Sequence[str]) -> int:
     return DONE
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota worktree`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)")
     parser = CommandParser(prog="robota worktree", description="Worktrees that sessions (robota -w) work in or left.")

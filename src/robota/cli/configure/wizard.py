@@ -8,23 +8,27 @@ from typing import Final
 
 import msgspec
 
+from robota.cli.configure.models import models_of
 from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED, key_variable
+from robota.cli.output import print_columns
 from robota.cli.questions import Cancelled, ask, ask_secret, choose, confirm
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import is_available, write_secret
 from robota.config.paths import settings_path
 from robota.config.profiles.profile import PROFILE_NAME, Profile
-from robota.config.settings.languages import NAMES, language_problem
-from robota.config.settings.writer import read_raw, set_value, upsert_profile
+from robota.config.settings.writer import read_raw, upsert_profile
 from robota.providers.definition import Probed, ProviderDefinition, SetupStep
 from robota.providers.fault import ProviderFault
 from robota.providers.local.discovery import discover
 from robota.providers.registry import definition, definitions, ready
 from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE, VARIABLE_NAME, is_reference
+from robota.text.visible import single_line
 
 LEFT: Final = 130
 PROBE_SECONDS: Final = 15.0
-DEFAULT_LANGUAGE: Final = "en"
+LIST_SECONDS: Final = 10.0
+MOST_SHOWN: Final = 12
+LONGEST_NAME: Final = 70
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,14 +46,12 @@ def configure(env: Mapping[str, str]) -> int:
     try:
         before = read_raw(path)
         offer = _chosen_offer(env)
-        profile = _profile(offer, env, before)
-        if not _works(profile, env):
+        profile = _working(_profile(offer, env, before), offer, env)
+        if profile is None:
             print("Nothing was written.")
             return FAILED
-        language = _language(before)
         profile = _with_kept_key(profile)
         warnings = upsert_profile(path, profile, set_current=True)
-        set_value(path, ["language"], language)
     except Cancelled:
         print("Nothing was written.")
         return LEFT
@@ -91,21 +93,28 @@ def _offers(env: Mapping[str, str]) -> Sequence[Offer]:
 
 
 def _profile(offer: Offer, env: Mapping[str, str], before: Mapping[str, object]) -> Profile:
-    fields: dict[str, str] = {}
-    for step in offer.kind.setup_steps:
-        said = _step(step, offer, env)
-        if said:
-            fields[step.field] = said
-    return msgspec.convert({"type": offer.kind.type, "name": _name(offer.kind, before), **fields}, Profile)
+    """All questions of a kind. The model comes last: by then the server can be asked which it has."""
+    profile = Profile(type=offer.kind.type)
+    for step in sorted(offer.kind.setup_steps, key=lambda step: step.field == "model"):
+        profile = _answered(profile, step, offer, env)
+    return msgspec.structs.replace(profile, name=_name(offer.kind, before))
 
 
-def _step(step: SetupStep, offer: Offer, env: Mapping[str, str]) -> str:
+def _answered(profile: Profile, step: SetupStep, offer: Offer, env: Mapping[str, str]) -> Profile:
+    """The profile with one more question answered."""
+    said = _step(step, profile, offer, env)
+    written = {**msgspec.to_builtins(profile), step.field: said}
+    return msgspec.convert({name: value for name, value in written.items() if value}, Profile)
+
+
+def _step(step: SetupStep, profile: Profile, offer: Offer, env: Mapping[str, str]) -> str:
     if step.field == "baseURL" and offer.base_url:
         return offer.base_url
-    if step.field == "model" and offer.models:
-        said = choose(step.prompt, offer.models, free=True)
-        return offer.models[said] if isinstance(said, int) else said
     default = step.default or offer.kind.defaults.get(step.field)
+    if step.field == "model":
+        models = offer.models or _offered(profile, env)
+        if models:
+            return pick_model(step.prompt, models, default if isinstance(default, str) else None)
     if (
         isinstance(default, str)
         and default.startswith(ENV_REFERENCE)
@@ -119,6 +128,35 @@ def _step(step: SetupStep, offer: Offer, env: Mapping[str, str]) -> str:
         if problem is None:
             return said
         print(problem)
+
+
+def _offered(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The models that the server of the profile has; none if it does not tell, which the trial will explain."""
+    try:
+        return tuple(asyncio.run(models_of(profile, env, LIST_SECONDS)))
+    except (ProviderFault, ConfigError):
+        return ()
+
+
+def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
+    """A model by its number, its name, or a part of the name that leads to a shorter list."""
+    shown = list(models)
+    while True:
+        matching = f", {len(shown)} of them match" if len(shown) < len(models) else ""
+        print(f"{prompt}: the server offers {len(models)}{matching}")
+        listed = sorted(shown, key=lambda name: name != default)[:MOST_SHOWN]
+        print_columns([(f"  {number:>2}", single_line(name, LONGEST_NAME)) for number, name in enumerate(listed, 1)])
+        if len(shown) > len(listed):
+            print(f"      … and {len(shown) - len(listed)} more; a part of the name shows those that have it")
+        said = ask("Number or name", listed[0])
+        if said.isdecimal() and 1 <= int(said) <= len(listed):
+            return listed[int(said) - 1]
+        near = [name for name in models if said.lower() in name.lower()]
+        if said in models or not near:
+            return said
+        if len(near) == 1:
+            return near[0]
+        shown = near
 
 
 def _problem(step: SetupStep, said: str, env: Mapping[str, str]) -> str | None:
@@ -145,15 +183,24 @@ def _name(kind: ProviderDefinition, before: Mapping[str, object]) -> str:
         print("Use letters, digits, dot, dash and underscore.")
 
 
-def _works(profile: Profile, env: Mapping[str, str]) -> bool:
-    """Whether it answers, or the person wants it all the same."""
-    print("Trying it …")
-    try:
-        print(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
-        return True
-    except (ProviderFault, ConfigError) as error:
-        print(f"It does not work: {error}")
-    return confirm("Keep it all the same?", default=False)
+def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile | None:
+    """The profile once it answers, or as it is if the person wants it so; a wrong answer can be given again."""
+    steps = offer.kind.setup_steps
+    while True:
+        print("Trying it …")
+        try:
+            print(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
+            return profile
+        except (ProviderFault, ConfigError) as error:
+            print(f"It does not work: {error}")
+        corrections = [f"Correct: {step.prompt.partition(',')[0]}" for step in steps]
+        place = choose("What now?", [*corrections, "Keep it all the same", "Leave without writing anything"])
+        assert isinstance(place, int)
+        if place >= len(steps):
+            return profile if place == len(steps) else None
+        # What was found on this machine is what was wrong, so it is asked for.
+        asked = msgspec.structs.replace(offer, base_url=None, models=())
+        profile = _answered(profile, steps[place], asked, env)
 
 
 async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> Probed:
@@ -170,18 +217,6 @@ async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> Pro
             return await ask_it(full)
     except TimeoutError as error:
         raise ConfigError(f"There was no answer in {limit_s:g} seconds.") from error
-
-
-def _language(before: Mapping[str, object]) -> str:
-    current = before.get("language")
-    default = current if isinstance(current, str) and language_problem(current) is None else DEFAULT_LANGUAGE
-    known = ", ".join(code for code in NAMES if code in ("en", "ko", "ja", "zh", "de", "es", "fr"))
-    while True:
-        language = ask(f"Language of the answers ({known}, or a name)", default)
-        problem = language_problem(language)
-        if problem is None:
-            return language
-        print(f"That is no language: {problem}.")
 
 
 def _with_kept_key(profile: Profile) -> Profile:

@@ -28,7 +28,7 @@ NO: Final = frozenset({"n", "no"})
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota answer …`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     given: AskResponse | None = None
     if options.json is not None:
         try:
@@ -63,7 +63,8 @@ def main(argv: Sequence[str]) -> int:
     return run_resumed(arguments, opening)
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota answer`."""
     parser = CommandParser(
         prog="robota answer", description="Answer what a session waits for, and go on with it as print mode does."
     )

@@ -20,8 +20,8 @@ def command_actions(opened: OpenSession) -> ProgramActions:
         return await asyncio.to_thread(_exported, opened, order)
 
     async def examine() -> View:
-        from robota.cli.commands.doctor import check_table
-        from robota.cli.commands.doctor_checks import examine
+        from robota.cli.commands.doctor.checks import examine
+        from robota.cli.commands.doctor.command import check_table
 
         return check_table(await examine(opened.options.cwd, os.environ))
 

@@ -51,10 +51,7 @@ Any server with an OpenAI-compatible API works; --api-key-env NAME names the var
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota demo`."""
-    about = "A real task on the built-in scripted model, in a project made for it. No key, no network."
-    parser = CommandParser(prog="robota demo", description=about)
-    parser.add_argument("directory", nargs="?", type=Path, help="make the project here and keep it, with its session")
-    directory: Path | None = parser.parse_args(argv).directory
+    directory: Path | None = parser().parse_args(argv).directory
     if directory is None:
         return _without_a_trace()
     if directory.exists() and any(directory.iterdir()):
@@ -87,6 +84,14 @@ def _run(project: Path) -> int:
 
 def _is_attended() -> bool:
     return at_terminal() and can_draw(os.environ)
+
+
+def parser() -> CommandParser:
+    """The options of `robota demo`."""
+    about = "A real task on the built-in scripted model, in a project made for it. No key, no network."
+    parser = CommandParser(prog="robota demo", description=about)
+    parser.add_argument("directory", nargs="?", type=Path, help="make the project here and keep it, with its session")
+    return parser
 
 
 async def _attended_demo(project: Path) -> int:

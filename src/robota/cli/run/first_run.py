@@ -23,6 +23,6 @@ def set_up_now(env: Mapping[str, str]) -> int:
     """Greet the person and ask; returns the exit code of the set-up."""
     from robota.cli.configure.wizard import configure
 
-    print("Welcome to Robota. No provider is configured yet, so let us set one up; it takes a minute.")
-    print("Ctrl-C leaves at any time; `robota demo` shows Robota at work without a provider.\n")
+    print("Welcome to Robota. It needs a model to work with; that takes a minute.")
+    print("Ctrl-C leaves at any time. Without a model: robota demo\n")
     return configure(env)

@@ -31,6 +31,10 @@ def run(argv: Sequence[str]) -> int:
         _refuse_misspelt(argv)
         arguments = parse(argv)
         refuse_unused(arguments)
+        if arguments.names_files:
+            from robota.cli.run.given_files import with_given_files
+
+            arguments = with_given_files(arguments)
         code = _upkeep(arguments)
         if code is not None:
             return code
@@ -71,9 +75,9 @@ def _refuse_misspelt(argv: Sequence[str]) -> None:
 def _prompt(arguments: CommandLine) -> str | None:
     """What was piped in comes first, then the arguments. None if nobody asked for anything."""
     words = " ".join(arguments.prompt)
-    piped = piped_input(sys.stdin, prompt_given=bool(words), warn=_warn)
+    piped = piped_input(sys.stdin, prompt_given=bool(words or arguments.input_text), warn=_warn)
     # What is piped to a slash command is its argument.
-    parts = (words, piped) if _is_slash_command(words) else (piped, words)
+    parts = (words, arguments.input_text, piped) if _is_slash_command(words) else (piped, arguments.input_text, words)
     prompt = "\n\n".join(part for part in parts if part.strip())
     if prompt:
         return prompt
@@ -221,6 +225,7 @@ def _launch_options(arguments: CommandLine, *, attended: bool, needs_model: bool
         system_prompt=arguments.system_prompt,
         append_system_prompt=arguments.append_system_prompt,
         language=arguments.language,
+        settings=arguments.run_settings,
         require_trust=arguments.require_trust,
         session_id=arguments.session_id,
         name=arguments.name,

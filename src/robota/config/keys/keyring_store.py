@@ -28,6 +28,12 @@ def write_secret(name: str, secret: str) -> None:
     _asked("written", name, lambda: _keyring().set_password(SERVICE, name, secret))
 
 
+def forget_secret(name: str) -> None:
+    """Remove a secret; one that is not there is no error. Raises `ConfigError` if the keyring cannot be used."""
+    if read_secret(name) is not None:
+        _asked("removed", name, lambda: _keyring().delete_password(SERVICE, name))
+
+
 def _asked(verb: str, name: str, question: Any) -> Any:
     try:
         return question()

@@ -9,7 +9,7 @@ from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, S
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.anthropic.body import DEFAULT_MAX_TOKENS, AnthropicBody
 from robota.providers.wire.anthropic.reply import anthropic_reply
-from robota.providers.wire.client import WireClient, probe_model
+from robota.providers.wire.client import WireClient, offered_models, probe_model
 
 API_VERSION: Final = "2023-06-01"
 UNHEARD_OF: Final = ModelFacts(context_window=200_000, max_output_tokens=DEFAULT_MAX_TOKENS, images=True)
@@ -34,6 +34,13 @@ def create(profile: Profile) -> Provider:
         url=f"{_base(profile)}/messages",
         body=AnthropicBody(_extra(options), _cache_control(options)),
         new_reply=anthropic_reply,
+    )
+
+
+async def list_models(profile: Profile) -> list[str]:
+    """The models that the server offers."""
+    return await offered_models(
+        profile, f"{_base(profile)}/models?limit=1000", _headers(profile, options_of(profile, AnthropicOptions))
     )
 
 
@@ -96,5 +103,6 @@ DEFINITION = ProviderDefinition(
     ),
     requires_api_key=True,
     probe_profile=probe,
+    list_models=list_models,
     model_info=model_info,
 )

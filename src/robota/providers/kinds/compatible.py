@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from robota.providers.definition import CostSource, ProviderDefinition, SetupStep
-from robota.providers.kinds.openai_compatible import chat_client, model_info, probe
+from robota.providers.kinds.openai_compatible import chat_client, list_models, model_info, probe
 
 # What a server on one's own machine gives a model unless told otherwise is far less than the model could take.
 LOCAL_WINDOW = 32_768
@@ -30,6 +30,7 @@ def hosted(
         ),
         requires_api_key=True,
         probe_profile=probe,
+        list_models=list_models,
         model_info=model_info,
     )
 
@@ -47,6 +48,7 @@ def on_this_machine(*, type: str, name: str, description: str, url: str) -> Prov
             SetupStep(field="model", prompt="Model", required=True),
         ),
         probe_profile=probe,
+        list_models=list_models,
         model_info=model_info,
         local_address=url,
         cost_source=CostSource.FREE,

@@ -11,7 +11,7 @@ from robota.providers.catalogue import ModelFacts, entry_of
 from robota.providers.chunks import Provider
 from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.profile_options import ServerOptions, options_of
-from robota.providers.wire.client import WireClient, probe_model
+from robota.providers.wire.client import WireClient, offered_models, probe_model
 from robota.providers.wire.gemini.body import GeminiBody
 from robota.providers.wire.gemini.reply import gemini_reply
 
@@ -47,6 +47,13 @@ def create(profile: Profile) -> Provider:
     )
 
 
+async def list_models(profile: Profile) -> list[str]:
+    """The models that the server offers."""
+    return await offered_models(
+        profile, f"{_models_url(profile)}?pageSize=1000", _headers(profile, options_of(profile, GeminiOptions))
+    )
+
+
 async def probe(profile: Profile) -> Probed:
     """Ask the server for the model of the profile."""
     headers = _headers(profile, options_of(profile, GeminiOptions))
@@ -75,9 +82,12 @@ def _thinks(profile: Profile, options: GeminiOptions, model: str) -> bool:
     return entry.facts.thinking if entry.is_known else THINKING_NAMES.match(model) is not None
 
 
+def _models_url(profile: Profile) -> str:
+    return f"{(profile.base_url or '').strip().rstrip('/').removesuffix('/models')}/models"
+
+
 def _model_url(profile: Profile, model: str) -> str:
-    base = (profile.base_url or "").strip().rstrip("/").removesuffix("/models")
-    return f"{base}/models/{quote(model.removeprefix('models/'), safe='')}"
+    return f"{_models_url(profile)}/{quote(model.removeprefix('models/'), safe='')}"
 
 
 def _headers(profile: Profile, options: GeminiOptions) -> dict[str, str]:
@@ -108,5 +118,6 @@ DEFINITION = ProviderDefinition(
     ),
     requires_api_key=True,
     probe_profile=probe,
+    list_models=list_models,
     model_info=model_info,
 )

@@ -11,7 +11,7 @@ from robota.providers.chunks import Provider
 from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.kinds.openai_compatible import chat_client
 from robota.providers.profile_options import ServerOptions, options_of
-from robota.providers.wire.client import WireClient, probe_model
+from robota.providers.wire.client import WireClient, offered_models, probe_model
 from robota.providers.wire.responses.body import ResponsesBody
 from robota.providers.wire.responses.reply import responses_reply
 
@@ -44,6 +44,13 @@ def create(profile: Profile) -> Provider:
         url=f"{_base(profile)}/responses",
         body=ResponsesBody(_extra(options), lambda model: _reasons(profile, options, model)),
         new_reply=responses_reply,
+    )
+
+
+async def list_models(profile: Profile) -> list[str]:
+    """The models that the server offers."""
+    return await offered_models(
+        profile, f"{_base(profile)}/models", _headers(profile, options_of(profile, OpenAiOptions))
     )
 
 
@@ -104,5 +111,6 @@ DEFINITION = ProviderDefinition(
     ),
     requires_api_key=True,
     probe_profile=probe,
+    list_models=list_models,
     model_info=model_info,
 )

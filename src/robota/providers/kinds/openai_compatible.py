@@ -6,12 +6,10 @@ import msgspec
 
 from robota.config.profiles.profile import Profile
 from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
-from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.http.client import Http
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.chat.body import ChatBody, ChatQuirks
 from robota.providers.wire.chat.reply import chat_reply
-from robota.providers.wire.client import WireClient
+from robota.providers.wire.client import WireClient, offered_models
 
 
 class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
@@ -49,12 +47,7 @@ async def probe(profile: Profile) -> Probed:
 async def list_models(profile: Profile) -> list[str]:
     """The models a server offers, in its order."""
     headers = {**_headers(profile), **options_of(profile, ChatOptions).headers}
-    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
-    try:
-        body = await http.get(f"{_base(profile)}/models", headers)
-    finally:
-        await http.close()
-    return _model_names(body)
+    return await offered_models(profile, f"{_base(profile)}/models", headers)
 
 
 def model_info(profile: Profile) -> ModelInfo:
@@ -74,26 +67,6 @@ def _headers(profile: Profile) -> Mapping[str, str]:
     return {"authorization": f"Bearer {profile.api_key}"} if profile.api_key else {}
 
 
-class _Model(msgspec.Struct):
-    id: str = ""
-
-
-class _ModelList(msgspec.Struct):
-    """A server without any model may say null; one that says nothing is something else."""
-
-    data: list[_Model] | None
-
-
-def _model_names(body: bytes) -> list[str]:
-    try:
-        return [model.id for model in msgspec.json.decode(body, type=_ModelList).data or ()]
-    except msgspec.DecodeError as error:
-        raise ProviderFault(
-            FaultKind.INVALID_REQUEST,
-            f"The server answers, but not with a list of models ({error}). Check the baseURL of the provider profile.",
-        ) from error
-
-
 DEFINITION = ProviderDefinition(
     type="openai-compatible",
     aliases=("openai-compat",),
@@ -106,5 +79,6 @@ DEFINITION = ProviderDefinition(
         SetupStep(field="apiKey", prompt="API key, or $ENV:NAME; empty for a server without one", secret=True),
     ),
     probe_profile=probe,
+    list_models=list_models,
     model_info=model_info,
 )

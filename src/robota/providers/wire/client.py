@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Final, Protocol
 
+import msgspec
+
 from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, ModelRequest
 from robota.providers.definition import Probed
@@ -81,6 +83,39 @@ def _only_pings(seconds: float) -> ProviderFault:
         "raise the timeout of the provider profile."
     )
     return ProviderFault(FaultKind.STREAM_CUT, text, reason=f"nothing of the reply came for {seconds:g} s")
+
+
+class _Named(msgspec.Struct, frozen=True):
+    id: str = ""
+    name: str = ""
+
+
+class _Offered(msgspec.Struct, frozen=True):
+    """A list of models, as OpenAI and Anthropic (`data`) or Google (`models`) send it."""
+
+    data: tuple[_Named, ...] | None = None
+    models: tuple[_Named, ...] | None = None
+
+
+async def offered_models(profile: Profile, url: str, headers: Mapping[str, str]) -> list[str]:
+    """The models that a server names, in its order; raises `ProviderFault`."""
+    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
+    try:
+        body = await http.get(url, headers)
+    finally:
+        await http.close()
+    try:
+        found = msgspec.json.decode(body, type=_Offered)
+    except msgspec.DecodeError as error:
+        told = (
+            f"The server answers, but not with a list of models ({error}). Check the baseURL of the provider profile."
+        )
+        raise ProviderFault(FaultKind.INVALID_REQUEST, told) from error
+    return [
+        name
+        for model in (*(found.data or ()), *(found.models or ()))
+        if (name := model.id or model.name.removeprefix("models/"))
+    ]
 
 
 async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:

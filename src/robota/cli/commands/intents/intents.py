@@ -20,7 +20,7 @@ LONGEST: Final = 300
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota intents …`; the arguments begin after `intents`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     root = Path.cwd()
     if not has_intents(root):
         print(f"robota: There are no intents here: no {INTENTS}. docs/intents.md shows one.", file=sys.stderr)
@@ -40,7 +40,8 @@ def main(argv: Sequence[str]) -> int:
     return DONE
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota intents`."""
     parser = CommandParser(prog="robota intents", description="What agents may work on in this repository.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="all intents")

@@ -21,7 +21,7 @@ FAILED: Final = 1
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota trace …`; the arguments begin after `trace`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         with os.fdopen(open_plain(Path(), TRACE), "rb") as file:
             verified = verify_trace(file, noted_newest(Path.cwd(), user_directory(os.environ)))
@@ -38,7 +38,8 @@ def main(argv: Sequence[str]) -> int:
     return FAILED if verified.findings else DONE
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota trace`."""
     parser = CommandParser(prog="robota trace", description=f"What agents changed here, as {TRACE} has it.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     verify = actions.add_parser("verify", help="name what was edited, dropped, moved or cut off; exit code 1 if so")

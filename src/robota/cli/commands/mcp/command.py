@@ -38,7 +38,7 @@ MODULES: Final = {
 def main(argv: Sequence[str]) -> int:
     """Run `robota mcp …`; the arguments begin after `mcp`."""
     argv, command = _without_command(argv)
-    options = _parser().read(argv)
+    options = parser().read(argv)
     options.command = command
     module = import_module(f"robota.cli.commands.mcp.{MODULES[options.action]}")
     try:
@@ -57,7 +57,8 @@ def _workspace(directory: Path) -> Path:
         raise ConfigError(f"{directory} cannot be used: {error.strerror}.") from error
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota mcp`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     parser = CommandParser(prog="robota mcp", description="MCP servers: configure them, see what they offer, approve.")

@@ -32,7 +32,7 @@ NOT_FOUND: Final = 3
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota replay …`; the arguments begin after `replay`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     options.all = False
     try:
         root = workspace_root(options.cwd)
@@ -62,7 +62,8 @@ def main(argv: Sequence[str]) -> int:
     return IDENTICAL if report.divergence is None else DIVERGED
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota replay`."""
     about = "Run a recorded session again in a directory of its own, and name the first thing that is not as it was."
     parser = CommandParser(prog="robota replay", description=about)
     parser.add_argument("session", metavar="ID", help="the session, or a file that `robota report` made")

@@ -16,7 +16,7 @@ NOT_FOUND = 3
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota report …`; the arguments begin after `report`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     options.all = False
     try:
         session = chosen_session(options)
@@ -37,7 +37,8 @@ def main(argv: Sequence[str]) -> int:
     return WRITTEN
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota report`."""
     about = "Pack a session into one file that `robota replay` runs again on any machine, without a key."
     parser = CommandParser(prog="robota report", description=about)
     parser.add_argument("session", metavar="ID", help="the session")

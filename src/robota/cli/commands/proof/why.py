@@ -35,7 +35,7 @@ class NoAnswer(Exception):
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota why …`; the arguments begin after `why`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
         path, first, last = _place(options.place, options.cwd, root)
@@ -57,7 +57,8 @@ def main(argv: Sequence[str]) -> int:
     return ANSWERED
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota why`."""
     about = "Say which call wrote a line, what was said and asked for before it, who allowed it, and what it cost."
     parser = CommandParser(prog="robota why", description=about)
     parser.add_argument("place", metavar="FILE[:LINE[-LINE]]", help="a file of the project, a line or some lines of it")

@@ -34,7 +34,7 @@ MODULES: Final = {
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota sessions …`; the arguments begin after `sessions`."""
-    options = _parser().read(argv)
+    options = parser().read(argv)
     module = import_module(f"robota.cli.commands.sessions.{MODULES[options.action]}")
     try:
         code: int = module.run(options)
@@ -59,7 +59,8 @@ def _failed(error: Exception | str, code: int) -> int:
     return code
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """What may stand behind `robota sessions`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")

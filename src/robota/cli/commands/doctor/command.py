@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands.doctor_checks import Check, Health, examine
+from robota.cli.commands.doctor.checks import Check, Health, examine
+from robota.cli.commands.doctor.repairs import mend
 from robota.cli.output import print_columns
 from robota.protocol.views import TableView
 
@@ -18,16 +19,14 @@ MARKS = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota doctor …`; exit code 0 if nothing is bad."""
-    parser = CommandParser(prog="robota doctor", description="Checks everything that Robota needs.")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    options = parser.parse_args(argv)
+    options = parser().parse_args(argv)
     try:
         root = options.cwd.resolve(strict=True)
     except OSError as error:
         print(f"robota: {options.cwd} cannot be used: {error.strerror}.", file=sys.stderr)
         return 1
-    checks = asyncio.run(examine(root, os.environ))
+    mended = mend(root, os.environ) if options.fix else ()
+    checks = [*mended, *asyncio.run(examine(root, os.environ))]
     is_well = all(check.health is not Health.BAD for check in checks)
     if options.json:
         report = msgspec.json.encode({"ok": is_well, "checks": checks})
@@ -35,6 +34,15 @@ def main(argv: Sequence[str]) -> int:
     else:
         _print(checks, is_well)
     return 0 if is_well else 1
+
+
+def parser() -> CommandParser:
+    """What may stand behind `robota doctor`."""
+    parser = CommandParser(prog="robota doctor", description="Checks everything that Robota needs.")
+    parser.add_argument("--fix", action="store_true", help="first mend what can be mended without losing anything")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    return parser
 
 
 def check_table(checks: Sequence[Check]) -> TableView:

@@ -1,0 +1,130 @@
+"""`robota login`: keeps the key of a provider, in the keyring of the system or in the person's own settings."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.cli.command_parser import CommandParser
+from robota.cli.configure.provider import DONE, FAILED, refuse_config, refuse_usage
+from robota.cli.configure.wizard import PROBE_SECONDS, probe
+from robota.cli.questions import Cancelled, ask_secret, at_terminal, choose
+from robota.config.errors import ConfigError
+from robota.config.keys.keyring_store import is_available, write_secret
+from robota.config.paths import settings_path
+from robota.config.profiles.profile import Profile
+from robota.config.settings.writer import read_raw, stored_profile, upsert_profile
+from robota.providers.definition import ProviderDefinition
+from robota.providers.fault import ProviderFault
+from robota.providers.registry import definition, definitions, missing_fields, with_defaults
+from robota.secrets.named_values import KEYRING_REFERENCE
+
+LEFT: Final = 130
+LONGEST_KEY: Final = 10_000
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota login …`."""
+    options = parser().parse_args(argv)
+    try:
+        profile = _profile(options.provider, os.environ)
+        key = _key(profile, from_stdin=options.with_key)
+        return _keep(profile, key, os.environ, tries=not options.no_check)
+    except Cancelled:
+        print("Nothing was written.")
+        return LEFT
+    except ValueError as error:
+        return refuse_usage(str(error))
+    except ConfigError as error:
+        return refuse_config(error)
+
+
+def parser() -> CommandParser:
+    """What may stand behind `robota login`."""
+    about = "Keep the key of a provider: in the keyring, or else in your settings, which only you can read."
+    parser = CommandParser(prog="robota login", description=about)
+    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="a kind of provider, or the name of a profile")
+    parser.add_argument("--with-key", action="store_true", help="read the key from standard input")
+    parser.add_argument("--no-check", action="store_true", help="do not ask the provider whether the key is right")
+    return parser
+
+
+def keyed_kinds() -> list[ProviderDefinition]:
+    """The kinds of providers that need a key."""
+    return [kind for kind in definitions() if kind.requires_api_key]
+
+
+def _profile(wanted: str | None, env: Mapping[str, str]) -> Profile:
+    """The profile that the key is for: one that is there, or a new one with the defaults of its kind."""
+    name = wanted or _asked_kind()
+    stored = stored_profile(settings_path(env), name)
+    if stored is not None:
+        return msgspec.structs.replace(stored, name=name)
+    try:
+        kind = definition(name)
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+    profile = Profile(type=kind.type, name=kind.type, api_key="given below")
+    missing = missing_fields(with_defaults(profile, kind), kind)
+    if missing:
+        raise ValueError(f"A profile of type {kind.type} also needs {' and '.join(missing)}: robota --configure.")
+    return profile
+
+
+def _asked_kind() -> str:
+    kinds = keyed_kinds()
+    if not at_terminal():
+        known = ", ".join(kind.type for kind in kinds)
+        raise ValueError(f"Say which provider the key is for: robota login PROVIDER. Known: {known}.")
+    place = choose("Which provider is the key for?", [kind.display_name for kind in kinds])
+    assert isinstance(place, int)
+    return kinds[place].type
+
+
+def _key(profile: Profile, *, from_stdin: bool) -> str:
+    if not from_stdin and at_terminal():
+        return _checked(ask_secret(f"API key of {definition(profile.type).display_name}"))
+    if sys.stdin.isatty():
+        raise ValueError(
+            "The key is asked for at a terminal; elsewhere pipe it in: robota login PROVIDER --with-key < FILE."
+        )
+    return _checked(sys.stdin.read(LONGEST_KEY).strip())
+
+
+def _checked(key: str) -> str:
+    if not key:
+        raise ValueError("There is no key.")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ValueError("This holds a character that no API key has.")
+    return key
+
+
+def _keep(profile: Profile, key: str, env: Mapping[str, str], *, tries: bool) -> int:
+    if tries and not _is_right(msgspec.structs.replace(profile, api_key=key), env):
+        return FAILED
+    path = settings_path(env)
+    in_keyring = is_available()
+    if in_keyring:
+        write_secret(profile.name, key)
+    kept = f"{KEYRING_REFERENCE}{profile.name}" if in_keyring else key
+    is_first = not read_raw(path).get("currentProvider")
+    for warning in upsert_profile(path, msgspec.structs.replace(profile, api_key=kept), set_current=is_first):
+        print(f"robota: warning: {warning}", file=sys.stderr)
+    where = "in the keyring of this system" if in_keyring else f"in {path}, which only you can read"
+    print(f"The key of {profile.name!r} is kept {where}.{' It is now the current provider.' if is_first else ''}")
+    print("Forget it again: robota logout " + profile.name)
+    return DONE
+
+
+def _is_right(profile: Profile, env: Mapping[str, str]) -> bool:
+    try:
+        print(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
+        return True
+    except (ProviderFault, ConfigError) as error:
+        print(
+            f"robota: The key was not kept: {error} To keep it without asking the provider: --no-check", file=sys.stderr
+        )
+        return False

@@ -1,0 +1,41 @@
+"""`robota logout`: forgets the key of a provider profile; the profile stays."""
+
+import os
+from collections.abc import Sequence
+
+from robota.cli.command_parser import CommandParser
+from robota.cli.configure.provider import DONE, refuse_config, refuse_usage
+from robota.config.errors import ConfigError
+from robota.config.keys.keyring_store import forget_secret
+from robota.config.paths import settings_path
+from robota.config.settings.writer import read_raw, remove_value, stored_profile
+from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota logout …`."""
+    name = parser().parse_args(argv).provider
+    try:
+        path = settings_path(os.environ)
+        name = name or str(read_raw(path).get("currentProvider") or "")
+        profile = stored_profile(path, name)
+        if profile is None:
+            return refuse_usage(f"There is no provider profile {name!r}." if name else "Say which profile: NAME.")
+        key = profile.api_key or ""
+        if key.startswith(KEYRING_REFERENCE):
+            forget_secret(key.removeprefix(KEYRING_REFERENCE))
+        if key:
+            remove_value(path, ["providers", name, "apiKey"])
+    except ConfigError as error:
+        return refuse_config(error)
+    print(f"The key of {name!r} is forgotten." if key else f"The profile {name!r} has no key of its own.")
+    if key.startswith(ENV_REFERENCE):
+        print(f"The variable {key.removeprefix(ENV_REFERENCE)} is still set by your shell, if it was.")
+    return DONE
+
+
+def parser() -> CommandParser:
+    """What may stand behind `robota logout`."""
+    parser = CommandParser(prog="robota logout", description="Forget the key of a provider profile; the profile stays.")
+    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="the profile (default: the current one)")
+    return parser

@@ -1,0 +1,145 @@
+"""`robota models`: the models that the servers of the provider profiles offer."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.cli.command_parser import CommandParser, did_you_mean
+from robota.cli.output import print_columns, print_json
+from robota.config.errors import ConfigError, NoProviderError
+from robota.config.profiles.choice import select_profile
+from robota.config.profiles.profile import Profile
+from robota.config.settings.load import Settings, load_settings
+from robota.providers.fault import ProviderFault
+from robota.providers.registry import definition, price_of, ready
+from robota.text.visible import single_line
+
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+CONFIGURATION: Final = 3
+PATIENCE_S: Final = 15.0
+LONGEST_NAME: Final = 100
+
+
+class OfferedModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A model of a server, and what is known of it. Prices are US dollars per million tokens."""
+
+    provider: str
+    model: str
+    is_current: bool
+    context_window: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota models …`."""
+    options = parser().parse_args(argv)
+    settings = load_settings(None, os.environ)
+    known = settings.values.providers
+    if options.provider is not None and options.provider not in known:
+        told = did_you_mean(options.provider, known)
+        print(f"robota: There is no provider profile {options.provider!r}.{told}", file=sys.stderr)
+        return USAGE
+    if not known:
+        print("robota: No provider is configured. Set one up with: robota --configure", file=sys.stderr)
+        return CONFIGURATION
+    current = _current(settings)
+    profiles = [_named(settings, name) for name in ([options.provider] if options.provider else known)]
+    found, problems = asyncio.run(_all_models(profiles, current, os.environ))
+    if options.words:
+        found = [model for model in found if all(word.lower() in model.model.lower() for word in options.words)]
+    if options.json:
+        print_json({"models": found, "problems": problems})
+    else:
+        _print(found, problems)
+    return DONE if found or not problems else FAILED
+
+
+def parser() -> CommandParser:
+    """What may stand behind `robota models`."""
+    parser = CommandParser(
+        prog="robota models", description="The models that your providers offer; * is the one in use."
+    )
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only models with these words in their name")
+    parser.add_argument("--provider", metavar="NAME", help="only of this provider profile")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    return parser
+
+
+async def models_of(profile: Profile, env: Mapping[str, str], patience_s: float = PATIENCE_S) -> list[str]:
+    """What the server of a profile offers; nothing if it cannot be asked. Raises `ConfigError` or `ProviderFault`."""
+    # A profile that is still being made has no model; the list is what it is chosen from.
+    full = ready(msgspec.structs.replace(profile, model=profile.model or "unknown"), env)
+    ask = definition(full.type).list_models
+    if ask is None:
+        return [profile.model] if profile.model else []
+    try:
+        async with asyncio.timeout(patience_s):
+            return await ask(full)
+    except TimeoutError as error:
+        raise ConfigError(f"There was no answer in {patience_s:g} seconds.") from error
+
+
+def _current(settings: Settings) -> Profile | None:
+    try:
+        return select_profile(settings)
+    except (ConfigError, NoProviderError):
+        return None
+
+
+def _named(settings: Settings, name: str) -> Profile:
+    return msgspec.structs.replace(settings.values.providers[name], name=name)
+
+
+async def _all_models(
+    profiles: Sequence[Profile], current: Profile | None, env: Mapping[str, str]
+) -> tuple[list[OfferedModel], list[str]]:
+    """All servers are asked at once; one that does not answer is a problem of its own."""
+    answers = await asyncio.gather(*(models_of(profile, env) for profile in profiles), return_exceptions=True)
+    found: list[OfferedModel] = []
+    problems: list[str] = []
+    for profile, answer in zip(profiles, answers, strict=True):
+        if isinstance(answer, ConfigError | ProviderFault):
+            problems.append(f"{profile.name}: {single_line(str(answer), 500)}")
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            found.extend(_described(profile, model, current) for model in answer)
+    return found, problems
+
+
+def _described(profile: Profile, model: str, current: Profile | None) -> OfferedModel:
+    named = msgspec.structs.replace(profile, model=model)
+    info = definition(profile.type).model_info(named)
+    price = price_of(named, model)
+    return OfferedModel(
+        provider=profile.name,
+        model=model,
+        is_current=current is not None and (current.name, current.model) == (profile.name, model),
+        context_window=None if info.assumption else info.context_window,
+        input_price=None if price is None else price.input,
+        output_price=None if price is None else price.output,
+    )
+
+
+def _print(found: Sequence[OfferedModel], problems: Sequence[str]) -> None:
+    if found:
+        print_columns([("", "PROVIDER", "MODEL", "WINDOW", "$ PER MILLION IN/OUT"), *map(_row, found)])
+        print("\nUse one: --model MODEL, or for good: robota config set model MODEL")
+    elif not problems:
+        print("No model matches.")
+    for problem in problems:
+        print(f"robota: {problem}", file=sys.stderr)
+
+
+def _row(model: OfferedModel) -> tuple[str, ...]:
+    price = "" if model.input_price is None else f"{model.input_price:g} / {model.output_price:g}"
+    window = "" if model.context_window is None else f"{model.context_window:,}"
+    name = single_line(model.model, LONGEST_NAME)
+    return "*" if model.is_current else "", model.provider, name, window, price

@@ -1,0 +1,1 @@
+"""What the command line tells of itself: the first page, pages by topic, completions for shells, the man page."""

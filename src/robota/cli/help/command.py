@@ -1,0 +1,101 @@
+"""`robota help [TOPIC]`: the first page, a command, or a page of the documentation."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from robota.cli.arguments import parser as main_parser
+from robota.cli.command_parser import CommandParser, did_you_mean
+from robota.cli.help.front_page import all_commands, front_page
+from robota.cli.help.topics import Topic, topic_named, topics
+from robota.cli.output import in_columns, terminal_width
+from robota.cli.subcommands import SUBCOMMANDS
+
+DONE: Final = 0
+USAGE: Final = 2
+LISTS: Final = ("commands", "options", "topics")
+WIDEST_PAGE: Final = 100
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `robota help …`."""
+    options = parser().parse_args(argv)
+    if options.man:
+        from robota.cli.help.man_page import man_page
+
+        print(man_page(), end="")
+        return DONE
+    if not options.topic:
+        print(front_page(tuple(topics())))
+        return DONE
+    return _show(options.topic[0].lower(), options.topic[1:])
+
+
+def parser() -> CommandParser:
+    """What may stand behind `robota help`."""
+    parser = CommandParser(prog="robota help", description="The first page, a command, or a page by its topic.")
+    parser.add_argument("topic", nargs="*", metavar="TOPIC", help="a command, a topic, commands, options or topics")
+    parser.add_argument("--man", action="store_true", help="print the man page, to be kept as robota.1")
+    return parser
+
+
+def _show(name: str, rest: Sequence[str]) -> int:
+    if name in LISTS:
+        print({"commands": all_commands, "options": _all_options, "topics": _all_topics}[name]())
+        return DONE
+    topic = None if rest else topic_named(name)
+    if name in SUBCOMMANDS:
+        usage = _usage(name, rest)
+        if usage is None:
+            return USAGE
+        return _print_page(topic, usage)
+    if topic is None:
+        known = [*SUBCOMMANDS, *topics(), *LISTS]
+        told = did_you_mean(name, known)
+        print(
+            f"robota: There is no command and no topic {name!r}.{told} robota help topics lists them.", file=sys.stderr
+        )
+        return USAGE
+    return _print_page(topic)
+
+
+def _usage(name: str, rest: Sequence[str]) -> str | None:
+    """The help of a command, or of the action of it that is named; None if there is no such action."""
+    found: CommandParser = import_module(SUBCOMMANDS[name][0]).parser()
+    actions = found.actions()
+    if not rest:
+        return found.format_help()
+    if rest[0] in actions:
+        return actions[rest[0]].format_help()
+    print(f"robota: {name} has no action {rest[0]!r}.{did_you_mean(rest[0], actions)}", file=sys.stderr)
+    return None
+
+
+def _all_options() -> str:
+    return main_parser().format_help().rstrip("\n")
+
+
+def _all_topics() -> str:
+    rows = [(f"  {topic.name}", topic.title()) for topic in topics().values()]
+    if not rows:
+        return "The pages of the documentation were not installed with this program."
+    return "\n".join(["robota help TOPIC shows one of them.", "", *in_columns(rows, terminal_width())])
+
+
+def _print_page(topic: Topic | None, usage: str = "") -> int:
+    """On a terminal the page is drawn and paged; elsewhere it is the text as it was written."""
+    width = terminal_width()
+    if topic is None or width is None:
+        print("\n".join(part.rstrip("\n") for part in (usage, topic.text() if topic else "") if part))
+        return DONE
+    from robota.clients.tui.markdown.answer import StreamedAnswer
+    from robota.clients.tui.theme import theme_for
+    from robota.workspace.process.pager import page_text
+
+    columns = min(width - 1, WIDEST_PAGE)
+    drawn = StreamedAnswer(theme_for(os.environ))
+    rows = [*drawn.feed(topic.text(), columns), *drawn.finish(columns)]
+    page_text("\n".join([*usage.splitlines(), *([""] if usage else []), *rows]) + "\n", os.environ)
+    return DONE

@@ -1,0 +1,99 @@
+"""The whole command line as plain data, read from the parsers that run it."""
+
+import argparse
+from importlib import import_module
+from typing import Final
+
+import msgspec
+
+from robota.cli.arguments import parser as main_parser
+from robota.cli.subcommands import SUBCOMMANDS
+
+# What a value is, by the word that stands for it in the help.
+PLACES: Final = {"DIR": "directory", "FILE": "file", "PATH": "file", "FILE|JSON": "file"}
+
+
+class OptionShape(msgspec.Struct, frozen=True, kw_only=True):
+    """One option: how it is written, what follows it, what it does."""
+
+    flags: tuple[str, ...]
+    help: str
+    value: str = ""  # the word for its value; empty if it takes none
+    is_value_optional: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """`file` or `directory` if the value is one."""
+        return PLACES.get(self.value, "")
+
+
+class CommandShape(msgspec.Struct, frozen=True, kw_only=True):
+    """A command: its options, its actions, and the words that may stand behind it."""
+
+    name: str
+    help: str
+    options: tuple[OptionShape, ...] = ()
+    actions: "tuple[CommandShape, ...]" = ()
+    words: tuple[str, ...] = ()
+    place: str = ""  # `file` or `directory` if such a name is one of its words
+
+
+def main_shape() -> CommandShape:
+    """`robota` with its options and all its commands."""
+    commands = tuple(_command_shape(name) for name in SUBCOMMANDS)
+    return CommandShape(name="robota", help="", options=_options(main_parser()), actions=commands)
+
+
+def main_options() -> tuple[OptionShape, ...]:
+    """The options of `robota` without a command."""
+    return _options(main_parser())
+
+
+def _command_shape(name: str) -> CommandShape:
+    module, help = SUBCOMMANDS[name]
+    return _shape(name, help, import_module(module).parser())
+
+
+def _shape(name: str, help: str, parser: argparse.ArgumentParser) -> CommandShape:
+    words, place = _words(parser)
+    return CommandShape(
+        name=name, help=help, options=_options(parser), actions=_actions(parser), words=words, place=place
+    )
+
+
+def _actions(parser: argparse.ArgumentParser) -> tuple[CommandShape, ...]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            told = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            return tuple(_shape(name, told.get(name, ""), below) for name, below in action.choices.items())
+    return ()
+
+
+def _words(parser: argparse.ArgumentParser) -> tuple[tuple[str, ...], str]:
+    words: list[str] = []
+    place = ""
+    for action in parser._actions:
+        if action.option_strings or isinstance(action, argparse._SubParsersAction):
+            continue
+        words.extend(str(choice) for choice in action.choices or ())
+        place = place or PLACES.get(str(action.metavar), "")
+    return tuple(words), place
+
+
+def _options(parser: argparse.ArgumentParser) -> tuple[OptionShape, ...]:
+    return tuple(
+        _option(action) for action in parser._actions if action.option_strings and action.help != argparse.SUPPRESS
+    )
+
+
+def _option(action: argparse.Action) -> OptionShape:
+    takes_value = action.nargs != 0
+    shown = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    return OptionShape(
+        flags=tuple(action.option_strings),
+        help=(action.help or "") % {"default": action.default} if "%(" in (action.help or "") else action.help or "",
+        value=shown if takes_value else "",
+        is_value_optional=action.nargs == "?",
+        choices=tuple(str(choice) for choice in action.choices or ()),
+    )

@@ -1,0 +1,94 @@
+"""`robota --help`: what one needs first, on two screens of 80 columns and 24 rows; the rest by name."""
+
+from typing import Final
+
+from robota.cli.subcommands import EVERYDAY, SUBCOMMANDS
+
+WIDTH: Final = 79
+HEAD: Final = """\
+Robota is a coding agent for the terminal.
+
+  robota [PROMPT]      talk with it here; it asks before it changes something
+  robota -p PROMPT     run one task, print the answer, exit
+  robota COMMAND …     all else: sessions, settings, what may run, going back"""
+EXAMPLES: Final = (
+    'robota "fix the failing test"',
+    'git diff | robota -p "review this"',
+    'robota -c "and now the docs"                  # go on with the newest session',
+    'robota -p "fix it" --permission-mode acceptEdits --max-turns 20',
+    'robota -p "list the endpoints" --json-schema schema.json > endpoints.json',
+)
+# The options that most people need, in their words; `robota help options` has all of them in full.
+OPTIONS: Final = (
+    ("-p, --print", "run the prompt, print the answer, exit"),
+    ("-c, --continue", "go on with the newest session here"),
+    ("-r, --resume [SESSION]", "go on with a session; without a name it asks which"),
+    ("--model MODEL", "model to use (robota models lists them)"),
+    ("--permission-mode MODE", "plan, default, acceptEdits or bypassPermissions"),
+    ("--allowed-tools RULES", "calls that need no question, such as 'Bash(pytest *)'"),
+    ("--output-format FORMAT", "text, json, stream-json or messages (with -p)"),
+    ("--cwd DIR", "directory to work in"),
+    ("-w, --worktree [NAME]", "work in a git worktree of its own"),
+    ("--quiet, --verbose", "show less, or more, of what happens"),
+    ("-V, --version", "print the version; --verbose adds what a report needs"),
+)
+FIRST_TOPICS: Final = (
+    "conversation",
+    "configuration",
+    "providers",
+    "coming-from",
+    "sessions",
+    "rewind",
+    "security",
+    "tools",
+    "commands",
+    "hooks",
+    "mcp",
+    "skills",
+    "memory",
+    "plugins",
+    "worktrees",
+    "terminal",
+)
+
+
+def front_page(topics: tuple[str, ...]) -> str:
+    """The whole page."""
+    more = [name for name in SUBCOMMANDS if name not in EVERYDAY]
+    return "\n".join(
+        [
+            HEAD,
+            "",
+            "Commands (robota COMMAND --help says more; robota help commands lists all)",
+            *_rows([(name, SUBCOMMANDS[name][1]) for name in EVERYDAY]),
+            *_words("also: ", more),
+            "",
+            "Examples",
+            *(f"  {line}" for line in EXAMPLES),
+            "",
+            "Options (robota help options explains all of them)",
+            *_rows(OPTIONS),
+            "",
+            "Topics (robota help TOPIC; robota help topics lists all)",
+            *_words("", [name for name in FIRST_TOPICS if name in topics]),
+        ]
+    )
+
+
+def all_commands() -> str:
+    """Every command with a line of help."""
+    rows = _rows([(name, text) for name, (_, text) in SUBCOMMANDS.items()])
+    return "\n".join(["robota COMMAND --help says more of one.", "", *rows])
+
+
+def _rows(rows: "tuple[tuple[str, str], ...] | list[tuple[str, str]]") -> list[str]:
+    from robota.cli.output import in_columns
+
+    return in_columns([(f"  {name}", text) for name, text in rows], WIDTH + 1)
+
+
+def _words(label: str, words: "tuple[str, ...] | list[str]") -> list[str]:
+    from textwrap import wrap
+
+    indent = "  "
+    return wrap(label + "  ".join(words), WIDTH, initial_indent=indent, subsequent_indent=indent)

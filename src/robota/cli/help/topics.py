@@ -1,0 +1,50 @@
+"""The pages of the documentation, which are installed with the program."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+import robota
+
+# In a wheel the pages stand inside the package; in a checkout beside it.
+INSTALLED: Final = Path(robota.__path__[0]) / "docs"
+CHECKOUT: Final = Path(robota.__path__[0]).parents[1] / "docs"
+TITLE: Final = re.compile(r"^#\s+(.+)$", re.MULTILINE)
+LINK: Final = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]*\)")
+
+
+class Topic(msgspec.Struct, frozen=True, kw_only=True):
+    """A page and the word it is asked for by."""
+
+    name: str
+    path: Path
+
+    def text(self) -> str:
+        """The page as it was written; links to other pages, which a terminal cannot follow, are their words alone."""
+        return LINK.sub(r"\1", self.path.read_text(encoding="utf-8"))
+
+    def title(self) -> str:
+        """The heading of the page."""
+        with self.path.open(encoding="utf-8") as page:
+            found = TITLE.search(page.read(1000))
+        return found[1].strip() if found else self.name
+
+
+def topics() -> dict[str, Topic]:
+    """All pages by name; one in a directory is named with it, as `recipes/ci`. Nothing if they were not installed."""
+    directory = INSTALLED if INSTALLED.is_dir() else CHECKOUT
+    found = sorted(directory.rglob("*.md"))
+    names = (path.relative_to(directory).with_suffix("").as_posix() for path in found)
+    return {name: Topic(name=name, path=path) for name, path in zip(names, found, strict=True)}
+
+
+def topic_named(name: str) -> Topic | None:
+    """The page that is meant: by its whole name, by the last part of it, or in the singular."""
+    known = topics()
+    wanted = name.lower().removesuffix(".md")
+    if wanted in known:
+        return known[wanted]
+    near = [topic for topic in known.values() if topic.name.rpartition("/")[2] in (wanted, f"{wanted}s")]
+    return near[0] if len(near) == 1 else None
