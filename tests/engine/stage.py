@@ -89,15 +89,20 @@ def play(
     story: Callable[[Stage], Awaitable[None]],
     *,
     profile_options: dict[str, Any] | None = None,
+    tells_environment: bool = False,
     **launch: Any,
 ) -> None:
-    """Open a session whose model follows `turns`, let the story happen, and close it."""
+    """Open a session whose model follows `turns`, let the story happen, and close it.
+
+    Its model is told words alone, unless it shall be told its surroundings, too.
+    """
+    env = {"ROBOTA_HOME": str(workspace.parent / "robota-home"), "ROBOTA_ENVIRONMENT": str(int(tells_environment))}
     options = {"turns": list(turns), "retry": {"baseMs": 1, "maxRetries": 3}, **(profile_options or {})}
     profile = Profile(type="scripted", name="script", model="scripted", options=options)
 
     async def run() -> None:
         wish = LaunchOptions(cwd=workspace, profile=profile, **launch)
-        opened = open_session(wish, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
+        opened = open_session(wish, env)
         try:
             await story(Stage(opened))
         finally:

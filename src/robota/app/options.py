@@ -6,8 +6,15 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import response_sentence
-from robota.config.settings.schema import SettingsFile
-from robota.engine.runtime.options import AUTO_COMPACT_THRESHOLD, DEFAULT_MODE, Completion, Options, ToolFormat
+from robota.config.settings.schema import EnvironmentSettings, SettingsFile
+from robota.engine.runtime.options import (
+    AUTO_COMPACT_THRESHOLD,
+    DEFAULT_MODE,
+    Completion,
+    EnvironmentOptions,
+    Options,
+    ToolFormat,
+)
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.registry import definition
 
@@ -32,7 +39,19 @@ def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Prof
         max_cost=launch.max_cost,
         system_prompt=launch.system_prompt,
         append_system_prompt="\n\n".join(text for text in appended if text) or None,
+        environment=_environment(settings.environment),
         attended=launch.attended,
+    )
+
+
+def _environment(settings: EnvironmentSettings) -> EnvironmentOptions | None:
+    if not settings.enabled:
+        return None
+    return EnvironmentOptions(
+        workspace_files=settings.workspace_files,
+        git_status_files=settings.git_status_files,
+        time=settings.time,
+        cost=settings.cost,
     )
 
 

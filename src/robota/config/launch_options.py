@@ -8,6 +8,7 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
+from robota.config.settings.environment_layer import switched
 from robota.config.settings.load import Settings, load_settings, refuse_errors, refuse_untrusted
 from robota.config.settings.schema import SettingsFile
 from robota.protocol.permission_mode import PermissionMode
@@ -55,7 +56,7 @@ def workspace_root(cwd: Path) -> Path:
 def settings_for(launch: LaunchOptions, root: Path, env: Mapping[str, str]) -> Settings:
     """Everything that was set, the command line included, or `ConfigError` if going on with it would be unsafe."""
     if launch.profile is not None:
-        return Settings(values=msgspec.convert(_flags(launch), SettingsFile))
+        return Settings(values=msgspec.convert({**_flags(launch), **switched(env)}, SettingsFile))
     settings = load_settings(root, env, flags=_flags(launch))
     refuse_errors(settings)
     if launch.require_trust:

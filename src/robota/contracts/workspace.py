@@ -50,6 +50,10 @@ class Files(EditableFiles, Protocol):
         """How the files look, by their path below the root, that were shown to the model or written through this."""
         ...
 
+    def changed_by_others(self) -> Mapping[str, tuple[int, ...]]:
+        """Files that are not as the model last read or wrote them, and how they look now; without stamp: gone."""
+        ...
+
     def recall(self, stamps: Mapping[str, tuple[int, ...]]) -> Sequence[str]:
         """Remember what the model knew of files in an earlier process; names those that look different now."""
         ...

@@ -205,7 +205,9 @@ async def live(place: Path, url: str, steps: list[tuple[Any, ...]]) -> None:
     workspace.mkdir()
     profile = Profile(type="openai-compatible", name="p", model="m", base_url=url, api_key="k")
     launch = LaunchOptions(cwd=workspace, profile=profile, permission_mode=PermissionMode.BYPASS)
-    opened = open_session(launch, {"ROBOTA_HOME": str(place / "home"), "PATH": os.environ["PATH"]})
+    opened = open_session(
+        launch, {"ROBOTA_HOME": str(place / "home"), "PATH": os.environ["PATH"], "ROBOTA_ENVIRONMENT": "0"}
+    )
     try:
         stage = LiveStage(Stage(opened), workspace)
         for step in steps:

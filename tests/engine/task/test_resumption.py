@@ -30,7 +30,7 @@ def resume(workspace: Path, turns: Sequence[Any], story: Story, **launch: Any) -
 
     async def run() -> None:
         wish = LaunchOptions(cwd=workspace, profile=profile, resumes=directory, **launch)
-        opened = open_session(wish, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
+        opened = open_session(wish, {"ROBOTA_HOME": str(workspace.parent / "robota-home"), "ROBOTA_ENVIRONMENT": "0"})
         try:
             await opened.take_up()
             await story(Stage(opened))

@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robota.app.knowledge.trusted_files import TrustedFiles
 from robota.config.paths import known_home, user_directory
 from robota.config.settings.load import Settings
 from robota.config.trust.sources import ConfigSource
 
 if TYPE_CHECKING:
+    from robota.app.knowledge.trusted_files import TrustedFiles
     from robota.contracts.knowledge import KnowledgeService
     from robota.extensions.plugins.active import ActivePlugin
     from robota.knowledge.skills.discovery import SkillFinder, SkillPlace, SkillSource
@@ -28,13 +28,14 @@ def session_knowledge(
     variables: Mapping[str, str],
 ) -> "KnowledgeService | None":
     """The skills of person and plugins and, after trust, of the workspace; None where there are none, as mostly."""
-    project = TrustedFiles(settings, root, env)
-    finder = _finder(project, plugins, root, env)
-    if finder is None:
+    if not _has_some(settings, plugins, env):
         return None
+    from robota.app.knowledge.trusted_files import TrustedFiles
     from robota.knowledge.session_knowledge import SessionKnowledge
     from robota.tools.registry import SHELL_TOOL
 
+    project = TrustedFiles(settings, root, env)
+    finder = _finder(project, plugins, root, env)
     home = known_home(env)
     of_plugins = {plugin.name: plugin.variables for plugin in plugins}
 
@@ -50,15 +51,26 @@ def skill_finder(
     settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
 ) -> "SkillFinder | None":
     """Finds the skills; None if no place for them exists."""
+    if not _has_some(settings, plugins, env):
+        return None
+    from robota.app.knowledge.trusted_files import TrustedFiles
+
     return _finder(TrustedFiles(settings, root, env), plugins, root, env)
 
 
+def _has_some(settings: Settings, plugins: "Sequence[ActivePlugin]", env: Mapping[str, str]) -> bool:
+    """Whether there is any place where skills could be."""
+    trusted = settings.trust.snapshot.sources if settings.trust is not None and settings.is_trusted else ()
+    return (
+        any(_is_skill(source.path) for source in trusted)
+        or any(map(Path.is_dir, _user_places(env)))
+        or any(plugin.contents.skills or plugin.contents.commands for plugin in plugins)
+    )
+
+
 def _finder(
-    project: TrustedFiles, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
-) -> "SkillFinder | None":
-    has_some = any(_is_skill(source.path) for source in project.sources) or any(map(Path.is_dir, _user_places(env)))
-    if not has_some and not any(plugin.contents.skills or plugin.contents.commands for plugin in plugins):
-        return None
+    project: "TrustedFiles", plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
+) -> "SkillFinder":
     from robota.commands.plugins.skill_files import skill_files
     from robota.knowledge.skills.discovery import PLACES, SkillFinder, SkillSource, files_of_person
     from robota.knowledge.skills.skill import SkillScope

@@ -15,7 +15,8 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "ROBOTA_PERMISSION_MODE": ("permissions", "defaultMode"),
 }
 NO_UPDATE_CHECK: Final = "ROBOTA_DISABLE_UPDATE_CHECK"
-MEMORY: Final = "ROBOTA_MEMORY"
+# What is told to the model, switched off by 0.
+SWITCHES: Final = {"ROBOTA_MEMORY": "memory", "ROBOTA_ENVIRONMENT": "environment"}
 
 
 def from_environment(env: Mapping[str, str]) -> tuple[LayerValues, ...]:
@@ -25,9 +26,14 @@ def from_environment(env: Mapping[str, str]) -> tuple[LayerValues, ...]:
     ]
     if env.get(NO_UPDATE_CHECK, "") not in ("", "0", "false"):
         layers.append(_checked(NO_UPDATE_CHECK, {"updateCheck": {"enabled": False}}))
-    if env.get(MEMORY):
-        layers.append(_checked(MEMORY, {"memory": {"enabled": env[MEMORY] not in ("0", "false")}}))
+    layers += [_checked(variable, switched({variable: env[variable]})) for variable in SWITCHES if env.get(variable)]
     return tuple(layers)
+
+
+def switched(env: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that `SWITCHES` make."""
+    found = {key: env.get(variable, "") for variable, key in SWITCHES.items()}
+    return {key: {"enabled": value not in ("0", "false")} for key, value in found.items() if value}
 
 
 def _checked(variable: str, raw: dict[str, Any]) -> LayerValues:

@@ -61,6 +61,21 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     ] = False
 
 
+class EnvironmentSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What the model is told of the surroundings of a task: once, and then what changed."""
+
+    enabled: Annotated[bool, Meta(description="Whether it is told anything of them.")] = True
+    workspace_files: Annotated[
+        Annotated[int, Meta(ge=0, le=2000)], Meta(description="How many names of files it is told at the start.")
+    ] = 200
+    git_status_files: Annotated[
+        Annotated[int, Meta(ge=0, le=2000)],
+        Meta(description="How many files it is told that git sees as changed; 0 does not ask git."),
+    ] = 0
+    time: Annotated[bool, Meta(description="Whether it is told the time.")] = True
+    cost: Annotated[bool, Meta(description="Whether it is told what the task has cost.")] = True
+
+
 class StatusLineSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """The status line of the terminal UI."""
 
@@ -119,6 +134,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     checks: Annotated[
         tuple[str, ...], Meta(description="Commands that tell what is wrong with the project, for @problems.")
     ] = ()
+    environment: EnvironmentSettings = EnvironmentSettings()
     memory: MemorySettings = MemorySettings()
     kept_output_bytes: Annotated[
         Annotated[int, Meta(ge=0)] | None,

@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.trust.linked_worktree import same_place_in_main
 from robota.config.trust.lock_file import (
     Agreement,
     AgreementKind,
@@ -104,8 +103,12 @@ def _answer(root: Path, workspaces: Mapping[str, Agreement]) -> Agreement | None
     Either way it holds for exactly the content that was shown.
     """
     answer = workspaces.get(_key(root))
-    if answer is None and workspaces and (main := same_place_in_main(root)) is not None:
-        answer = workspaces.get(_key(main))
+    if answer is None and workspaces:
+        # Loaded where something else was trusted before.
+        from robota.config.trust.linked_worktree import same_place_in_main
+
+        main = same_place_in_main(root)
+        answer = None if main is None else workspaces.get(_key(main))
     return answer
 
 

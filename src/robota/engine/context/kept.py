@@ -8,6 +8,7 @@ import msgspec
 
 from robota.contracts.tool import AnyTool, BadArguments, Effect
 from robota.engine.context.cut import SHORTEST, middle_cut
+from robota.engine.model.environment import ENVIRONMENT_BEGIN
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT
 from robota.log.replay.context import LOST_BEGINNING, ORPHAN_INTRODUCTION
 from robota.protocol.conversation import (
@@ -25,6 +26,7 @@ from robota.protocol.message import TodoItem
 REMINDER: Final = "<system-reminder>"
 NOT_OF_A_PERSON: Final = (
     REMINDER,
+    ENVIRONMENT_BEGIN,
     NO_TOOL_USED,
     REPLY_CUT,
     LOST_BEGINNING,

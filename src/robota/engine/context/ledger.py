@@ -8,6 +8,7 @@ import msgspec
 
 from robota.contracts.knowledge import INSTRUCTION_TAG, MEMORY_TAG, QUOTED_TAG
 from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER, words_in
+from robota.engine.model.environment import ENVIRONMENT_BEGIN
 from robota.engine.record.history import characters_of_block
 from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
 from robota.log.replay.context import Piece, reduction_id
@@ -166,7 +167,7 @@ def _kind_and_title(block: UserBlock, calls: dict[str, ToolUseBlock]) -> tuple[L
             return LedgerKind.PERSON, "an image"
         case TextBlock():
             is_ours = block.text.startswith(NOT_OF_A_PERSON)
-            title = _short(block.text.removeprefix(REMINDER))
+            title = _short(block.text.removeprefix(REMINDER).removeprefix(ENVIRONMENT_BEGIN))
             return (LedgerKind.REMINDER if is_ours else LedgerKind.PERSON), title
         case ToolResultBlock():
             return _result(block, calls.get(block.tool_use_id))

@@ -25,6 +25,15 @@ class ToolFormat(StrEnum):
     XML = "xml"
 
 
+class EnvironmentOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model is told of the surroundings of a task: how many files at most, and what else."""
+
+    workspace_files: int = 200
+    git_status_files: int = 0
+    time: bool = True
+    cost: bool = True
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Choices of the person who starts the session."""
 
@@ -45,4 +54,5 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     auto_compact_threshold: float | None = AUTO_COMPACT_THRESHOLD  # share of the window; None: never
     system_prompt: str | None = None
     append_system_prompt: str | None = None
+    environment: EnvironmentOptions | None = None  # None: nothing
     attended: bool = True  # whether somebody can answer an ask

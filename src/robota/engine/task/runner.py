@@ -9,7 +9,8 @@ from robota.contracts.tool import Delegate
 from robota.engine.model.request import RequestGivenUp
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.person_input import Words, words_in
-from robota.engine.task.task import Ended, Task
+from robota.engine.task.steps import Ended
+from robota.engine.task.task import Task
 from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ResumeAsk

@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
-import msgspec
-
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
 from robota.contracts.tool import (
     ChangeMode,
@@ -21,6 +19,7 @@ from robota.contracts.tool import (
     UseSkill,
 )
 from robota.engine.context.window import Context, Gauge, overhead_of
+from robota.engine.model.environment import Environment
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import Requester, RequestRetry, SaidInstead
@@ -28,6 +27,7 @@ from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prom
 from robota.engine.runtime.options import Completion
 from robota.engine.runtime.person_input import Words, words_in
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, RunCalls, Step
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk, QuestionAsk
@@ -58,37 +58,6 @@ MISTAKES_TEXT: Final = (
 )
 
 
-class AskModel(msgspec.Struct, frozen=True):
-    """The model is next."""
-
-
-class RunCalls(msgspec.Struct, frozen=True):
-    """The tools are next."""
-
-    calls: tuple[ToolCall, ...]
-
-
-class HandBack(msgspec.Struct, frozen=True):
-    """The person is next: the model considers the task done."""
-
-    result: str
-
-
-class Halted(msgspec.Struct, frozen=True):
-    """The person is next, because a hook or they themselves want it so. `words` tell them."""
-
-    words: str
-
-
-class Ended(msgspec.Struct, frozen=True):
-    """Nobody is next. `result` is absent if the task was given up."""
-
-    result: str | None = None
-
-
-Step = AskModel | RunCalls | HandBack | Halted | Ended
-
-
 class Task:
     """One conversation with one goal. `work` runs it; being cancelled at any await leaves it resumable."""
 
@@ -113,6 +82,9 @@ class Task:
         self._requests = 0
         self._cut_text = ""
         self._first_calls: tuple[ToolCall, ...] = ()
+        self._environment = Environment(runtime)
+        self._is_news_due = False
+        self._running: Sequence[str] = ()
         head = mode_prompt(runtime, call_format)
         request_retry = RequestRetry(runtime)
         gauge = Gauge(overhead_of(head.system, call_format.offered(head.specs)))
@@ -135,6 +107,7 @@ class Task:
     def hear(self, words: Words) -> None:
         """Words for the model's next turn; those of the person are shown to hooks first."""
         self._heard.append(words)
+        self._is_news_due = True
         self.runtime.bus.emit(TaskUserMessage(task_id=self.runtime.task_id))
 
     def remind(self, text: str) -> None:
@@ -192,6 +165,7 @@ class Task:
             return Halted(halted_by_hook(reason))
         if not is_heard and self._requests == 0:
             return await self._give_floor("")
+        await self._tell_news()
         self.runtime.history.add_user(self._pending)
         self._pending.clear()
         self.runtime.journal.sync_soon()
@@ -206,6 +180,15 @@ class Task:
             self._cut_text = ""
             return RunCalls(reply.calls)
         return self._without_calls(reply)
+
+    async def _tell_news(self) -> None:
+        """What is new around the task, if the person spoke or a background process began or ended."""
+        running = [process["id"] for process in self.runtime.background_tasks]
+        if self.runtime.options.environment is None or not (self._is_news_due or running != self._running):
+            return
+        if news := await self._environment.news():
+            self._pending.append(TextBlock(text=news))
+        self._is_news_due, self._running = False, running
 
     def _without_calls(self, reply: Reply) -> Step:
         text = self._cut_text + reply.turn.text

@@ -29,7 +29,7 @@ from robota.workspace.files.confined_paths import (
 )
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles, PathTooLong
 from robota.workspace.files.listing import Listing, list_directory
-from robota.workspace.files.read_tracker import ReadTracker, Stamp
+from robota.workspace.files.read_tracker import ReadTracker, Stamp, stamp_at, stamp_of
 from robota.workspace.problems import (
     FileChanged,
     FileProblem,
@@ -179,8 +179,12 @@ class LocalFiles:
 
         A file that is gone has an empty stamp.
         """
-        found = {real: _stamp_at(real) if stamp is None else stamp for real, stamp in self._noted.items()}
+        found = {real: stamp_at(real) if stamp is None else stamp for real, stamp in self._noted.items()}
         return {str(real.relative_to(self._root)): stamp for real, stamp in found.items()}
+
+    def changed_by_others(self) -> dict[str, Stamp]:
+        """Files that are not as the model last read or wrote them, and how they look now; without stamp: gone."""
+        return {str(real.relative_to(self._root)): now for real, now in self._read_tracker.changed()}
 
     def recall(self, stamps: Mapping[str, Stamp]) -> tuple[str, ...]:
         """Remember what the model knew of these files in an earlier process; names those that look different now.
@@ -193,7 +197,7 @@ class LocalFiles:
                 real = resolve_beneath(self._root, path)
             except FileProblem:
                 continue
-            now = _stamp_at(real)
+            now = stamp_at(real)
             is_same = now[1:] == tuple(known)[1:]  # the number of a device may be another one after a restart
             if not is_same:
                 changed.append(path)
@@ -228,12 +232,12 @@ class LocalFiles:
             data = _read_all(file, status.st_size, max_bytes)
         if len(data) > max_bytes:
             raise _too_big(path, len(data), max_bytes)
-        return FileData(path=real, data=data, stamp=_stamp(status))
+        return FileData(path=real, data=data, stamp=stamp_of(status))
 
     def read_part(self, path: str, start: int, most: int) -> FileData:
         """At most so many bytes of a regular file, from `start` on; none after its end."""
         with self._opened(path) as (real, file, status):
-            return FileData(path=real, data=os.pread(file, most, start), stamp=_stamp(status))
+            return FileData(path=real, data=os.pread(file, most, start), stamp=stamp_of(status))
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[Path, int, os.stat_result]]:
@@ -282,7 +286,7 @@ class LocalFiles:
                 stamp = None
             else:
                 look = partial(_expected, path, real.name, parent, over)
-                stamp = _stamp(replace_file(parent, real.name, data, look, drafts))
+                stamp = stamp_of(replace_file(parent, real.name, data, look, drafts))
         self._read_tracker.note_written(real, data, stamp)
         self._noted[real] = None
         return WriteResult(path=real, created=before is None, separated_links=before.st_nlink - 1 if before else 0)
@@ -295,7 +299,7 @@ class LocalFiles:
                 status = os.lstat(place.real.name, dir_fd=parent)
                 if not stat.S_ISLNK(status.st_mode):
                     return None
-                return LinkData(target=os.readlink(place.real.name, dir_fd=parent), stamp=_stamp(status))
+                return LinkData(target=os.readlink(place.real.name, dir_fd=parent), stamp=stamp_of(status))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -430,18 +434,6 @@ def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _stamp(status: os.stat_result) -> Stamp:
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _stamp_at(real: Path) -> Stamp:
-    """Of what is there now; empty if nothing is, or nothing that can be looked at."""
-    try:
-        return _stamp(os.lstat(real))
-    except OSError:
-        return ()
-
-
 def _identity(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino
 
@@ -466,7 +458,7 @@ def _expected(path: str, name: str, parent: int, over: FileData | LinkData | Non
 
 
 def _check_unchanged(path: str, before: os.stat_result | None, over: FileData | LinkData | None) -> None:
-    if over is not None and (before is None or _stamp(before) != over.stamp):
+    if over is not None and (before is None or stamp_of(before) != over.stamp):
         raise _changed_just_now(path)
 
 

@@ -1,5 +1,7 @@
 """What the model last read or wrote of each file."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -51,6 +53,13 @@ class ReadTracker:
         """The model knows of no file any more."""
         self._files.clear()
 
+    def changed(self) -> Iterator[tuple[Path, Stamp]]:
+        """Each file that is another one now, or has another size or time, and its stamp; empty if it is gone."""
+        for real, known in list(self._files.items()):
+            now = stamp_at(real)
+            if known.stamp is not None and now[1:4] != known.stamp[1:4]:
+                yield real, now
+
     def check(self, path: str, real: Path, data: bytes, stamp: Stamp, *, required: bool) -> None:
         """Refuse content that is not what the model read; `required`: also what it never read."""
         known = self._files.get(real)
@@ -68,6 +77,19 @@ class ReadTracker:
                 f"{path!r} has changed since it was last read. It was not changed now. Read it again with read_file, "
                 "then repeat the edit on its present content."
             )
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Device and inode, size, and the times of content and inode."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def stamp_at(real: Path) -> Stamp:
+    """Of what is there now; empty if nothing is, or nothing that can be looked at."""
+    try:
+        return stamp_of(os.lstat(real))
+    except OSError:
+        return ()
 
 
 def _digest(data: bytes) -> Digest:

@@ -48,7 +48,8 @@ class LocalProcesses:
         self._ports = ports
         self._opened_guard: OrphanGuard | None = None
         self._running: set[ForegroundProcess] = set()
-        self._background: dict[str, BackgroundProcess] = {}
+        # All of this session, also those that have ended, in the order of their start.
+        self.background: tuple[BackgroundProcess, ...] = ()
 
     async def run(
         self,
@@ -66,7 +67,7 @@ class LocalProcesses:
         `unsandboxed` means without the sandbox, `access` what it may do there beyond others; the caller must have been
         allowed that.
         """
-        if any(process.ending is None for process in self._background.values()):
+        if any(process.ending is None for process in self.background):
             access = msgspec.structs.replace(access, session_network=True)
         started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
         try:
@@ -125,14 +126,9 @@ class LocalProcesses:
         """The ports of background processes; None where a person reaches these anyway, or there are none."""
         return self._ports()
 
-    @property
-    def background(self) -> "tuple[BackgroundProcess, ...]":
-        """All of this session, also those that have ended, in the order of their start."""
-        return tuple(self._background.values())
-
     def find_background(self, name: str) -> "BackgroundProcess | None":
         """The background process of that id, as `bg1`."""
-        return self._background.get(name)
+        return next((process for process in self.background if process.id == name), None)
 
     def abort_running(self) -> bool:
         """End every command somebody waits for, as a person's Ctrl-C would. False if none runs."""
@@ -143,7 +139,7 @@ class LocalProcesses:
     async def end_background(self) -> None:
         """End all that runs in the background, with the chance to clean up."""
         async with asyncio.TaskGroup() as ending:
-            for process in self._background.values():
+            for process in self.background:
                 if process.ending is None:
                     ending.create_task(process.stop())
 
@@ -151,9 +147,9 @@ class LocalProcesses:
         """End everything that still runs, at once; those who wait for a command get its outcome."""
         for started in self._running:
             started.child.kill()
-        for process in self._background.values():
+        for process in self.background:
             process.end_now()
-        self._background.clear()
+        self.background = ()
         if not self._running and self._opened_guard is not None:
             self._opened_guard.close()
 
@@ -231,12 +227,12 @@ class LocalProcesses:
         total_s = self._limits.total_s
         left_s = None if total_s is None or age_s is None else max(0.0, total_s - age_s)
         limits = msgspec.structs.replace(self._limits, total_s=left_s, silence_s=None)
-        process = BackgroundProcess(len(self._background) + 1, command, child, capture, limits)
-        self._background[process.id] = process
+        process = BackgroundProcess(len(self.background) + 1, command, child, capture, limits)
+        self.background = (*self.background, process)
         return process
 
     def _require_room(self) -> None:
-        if sum(process.ending is None for process in self._background.values()) >= MOST_IN_BACKGROUND:
+        if sum(process.ending is None for process in self.background) >= MOST_IN_BACKGROUND:
             raise CommandNotStarted(
                 f"The command was not run: {MOST_IN_BACKGROUND} background processes are running already. "
                 "Stop one of them first."

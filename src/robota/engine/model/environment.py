@@ -1,0 +1,143 @@
+"""What surrounds a task: told to the model once, and then only what changed, so that older turns stay as they are."""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from robota.engine.runtime.options import EnvironmentOptions
+from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.text.visible import printable_name, single_line
+
+if TYPE_CHECKING:
+    from robota.workspace.process.background import BackgroundProcess
+
+ENVIRONMENT_BEGIN: Final = "<environment_details>"
+ENVIRONMENT_END: Final = "</environment_details>"
+# Seconds after which the time is worth telling again.
+TIME_STEP_S: Final = 600
+FILES_NAMED: Final = 50
+MODIFIED: Final = "Not as you last read or wrote them; read them again before you rely on them:"
+LONGEST_NAME: Final = 500
+MOST_HEAD_BYTES: Final = 4096
+_ELEMENT: Final = re.compile(r"<(?=\s*/?\s*(?:environment_details|system-reminder)\b)", re.IGNORECASE)
+
+Section = tuple[str, str]
+
+
+class Environment:
+    """Remembers what the model of one task was told of its surroundings."""
+
+    def __init__(self, runtime: TaskRuntime) -> None:
+        self._runtime = runtime
+        self._told: dict[str, str] = {}
+        self._told_time_s: float | None = None
+        self._known_changes: Mapping[str, tuple[int, ...]] = {}
+
+    async def news(self) -> str:
+        """All that the model is not told yet, as a part of the next turn; empty if nothing changed."""
+        options = self._runtime.options.environment
+        if options is None:
+            return ""
+        is_first_turn = self._runtime.history.recorded == 0
+        if not is_first_turn and not self._told:
+            # Of a task that goes on, its model is told of changed files by whoever takes it up.
+            self._known_changes = self._runtime.services.files.changed_by_others()
+        sections = [*self._changed_files(), *self._what_differs(await self._state(options)), *self._time(options)]
+        if is_first_turn and options.workspace_files:
+            sections += await self._workspace_files(options.workspace_files)
+        if not sections:
+            return ""
+        text = "\n\n".join(f"# {title}\n{_ELEMENT.sub('&lt;', content)}" for title, content in sections)
+        return f"{ENVIRONMENT_BEGIN}\n{text}\n{ENVIRONMENT_END}"
+
+    async def _state(self, options: EnvironmentOptions) -> dict[str, str]:
+        """What holds now, each under its heading; what is empty is told only if it was not."""
+        runtime = self._runtime
+        cost = runtime.meter.cost
+        return {
+            "Background Processes": "\n".join(map(_process_line, runtime.services.processes.background)),
+            "Git Branch": _branch(runtime.options.cwd),
+            "Git Status": await _git_status(runtime.options.cwd, options.git_status_files),
+            "Current Cost": f"${cost:.4f}" if options.cost and cost else "",
+            "Current Mode": f"{runtime.mode}, with the model {runtime.options.model}",
+        }
+
+    def _what_differs(self, state: Mapping[str, str]) -> Iterator[Section]:
+        for title, content in state.items():
+            if content != self._told.get(title, ""):
+                self._told[title] = content
+                yield title, content or "(nothing any more)"
+
+    def _time(self, options: EnvironmentOptions) -> Iterator[Section]:
+        now_s = self._runtime.journal.next_ts() / 1000
+        if options.time and (self._told_time_s is None or now_s - self._told_time_s >= TIME_STEP_S):
+            self._told_time_s = now_s
+            local = datetime.fromtimestamp(now_s).astimezone()
+            yield "Current Time", f"{local.isoformat(timespec='seconds')} ({local.tzname()})"
+
+    def _changed_files(self) -> Iterator[Section]:
+        """Files that were changed past the model, each change once."""
+        changed = self._runtime.services.files.changed_by_others()
+        new = [path for path, stamp in changed.items() if self._known_changes.get(path) != stamp]
+        self._known_changes = changed
+        if new:
+            listed = [f"{printable_name(path)}{'' if changed[path] else ' (gone)'}" for path in new[:FILES_NAMED]]
+            more = [f"… and {len(new) - FILES_NAMED} more"] if len(new) > FILES_NAMED else []
+            yield "Recently Modified Files", "\n".join((MODIFIED, *listed, *more))
+
+    async def _workspace_files(self, most: int) -> list[Section]:
+        listing = await asyncio.to_thread(self._runtime.services.files.list, ".", True, most)
+        if not listing.entries:
+            return []
+        more = ["(There are more; list_files shows them.)"] if listing.truncated else []
+        return [("Workspace Files", "\n".join((*map(printable_name, listing.entries), *more)))]
+
+
+def _process_line(process: "BackgroundProcess") -> str:
+    ending = process.ending
+    if ending is None:
+        state = "runs"
+    else:
+        state = f"ended by signal {ending.signal}" if ending.signal else f"ended with exit code {ending.exit_code}"
+    return f"{process.id} {state}: {single_line(process.command, LONGEST_NAME)}"
+
+
+def _branch(root: Path) -> str:
+    """What HEAD names, by a look at its file alone; empty where that is not plain to see."""
+    if (root / ".git").is_symlink() or not (root / ".git").exists():
+        return ""
+    own = root / ".git"
+    if own.is_file():
+        # A worktree: mostly there is none.
+        from robota.workspace.git.git_directories import find_git_directories
+
+        found = find_git_directories(root)
+        if found is None:
+            return ""
+        own = found.own
+    try:
+        descriptor = os.open(own / "HEAD", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            head = file.read(MOST_HEAD_BYTES).decode("utf-8", "backslashreplace").strip()
+    except OSError:
+        return ""
+    return single_line(head.removeprefix("ref: refs/heads/"), LONGEST_NAME)
+
+
+async def _git_status(root: Path, most: int) -> str:
+    if not most:
+        return ""
+    # Only for those who want it.
+    from robota.workspace.git.run import GitError, open_git
+
+    try:
+        git = await open_git(root, os.environ)
+        found = (await git.run("status", "--porcelain=v1", "--untracked-files=normal")).splitlines()
+    except GitError:
+        return ""
+    more = [f"… and {len(found) - most} more"] if len(found) > most else []
+    return "\n".join((*(single_line(line, LONGEST_NAME) for line in found[:most]), *more)) or "nothing changed"
