@@ -1,6 +1,5 @@
 """What the model is told of its surroundings: once at the start, then only what changed."""
 
-import subprocess
 from pathlib import Path
 
 from robota.protocol.conversation import TextBlock, UserTurn
@@ -65,7 +64,7 @@ def test_a_background_process_that_begins_and_a_branch_that_changes(workspace: P
     async def story(stage: Stage) -> None:
         await stage.start("start it")
         await stage.until_ask("completion_result")
-        subprocess.run(["git", "symbolic-ref", "HEAD", "refs/heads/other"], cwd=workspace, check=True)
+        (workspace / ".git/HEAD").write_text("ref: refs/heads/other\n")
         await stage.answer("messageResponse", "and now?")
         await stage.until_ask("completion_result")
         begun, later = (each for each in told(stage)[1:] if each)
