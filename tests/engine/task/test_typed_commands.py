@@ -7,6 +7,7 @@ from robota.protocol.commands import AskResponse, CancelTask, NewTask, QueueMess
 from robota.protocol.events import ToolEnd
 from tests.engine.calls.test_unsandboxed import outside, written  # noqa: F401 - a fixture
 from tests.engine.stage import Stage, call, play
+from tests.engine.task.test_resumption import first_state, resume
 from tests.engine.task.test_typed_ahead import heard
 
 ANSWER = {"text": "Seen."}
@@ -92,3 +93,25 @@ def test_after_an_interruption_a_command_does_not_take_the_task_up(workspace: Pa
         assert len(stage.says("api_req_started")) == 1 and stage.says("text") == ["first"]
 
     play(workspace, [{"calls": [call("execute_command", command="touch x")]}, ANSWER], story)
+
+
+def test_what_only_the_log_says_was_typed_is_asked_about(workspace: Path) -> None:
+    """A log that somebody else wrote, or changed, must not run anything: approvals are never read back from it."""
+
+    async def before(stage: Stage) -> None:
+        await stage.start("first")
+        await stage.until_ask("command")
+        await stage.submit(QueueMessage(text="touch queued.txt", is_command=True))
+
+    async def after(stage: Stage) -> None:
+        await first_state(stage)
+        assert [each.text for each in stage.session.state().message_queue] == ["touch queued.txt"]
+        await stage.answer("noButtonClicked", ts=next(row.ts for row in stage.rows if row.ask == "command"))
+        ask = await stage.until_ask("command")
+        assert ask.text is not None and "queued.txt" in ask.text and not (workspace / "queued.txt").exists()
+        await stage.answer("noButtonClicked", ts=ask.ts)
+        await stage.until_ask("completion_result")
+        assert not (workspace / "queued.txt").exists()
+
+    play(workspace, [{"calls": [call("execute_command", command="touch x")]}], before)
+    resume(workspace, [ANSWER, ANSWER], after)

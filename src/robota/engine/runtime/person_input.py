@@ -114,10 +114,16 @@ class MessageQueue:
         self._journal = journal
         self._changed = changed
         self._entries: tuple[QueuedMessage, ...] = tuple(waiting)
+        self._commands_of_log: frozenset[str] = frozenset()
 
     def restore(self, waiting: Sequence[QueuedMessage]) -> None:
         """Take over what waited in an earlier process; the log knows of it already."""
         self._entries = tuple(waiting)
+        self._commands_of_log = frozenset(entry.text for entry in waiting if entry.is_command)
+
+    def only_log_says_typed(self, command: str) -> bool:
+        """Whether nobody typed this command here: anybody can write a log, so that it is asked about."""
+        return command in self._commands_of_log
 
     @property
     def entries(self) -> tuple[QueuedMessage, ...]:

@@ -64,7 +64,8 @@ class SkillPrompts:
     async def ran(self, command: str) -> str:
         """Run a command that the person typed; what the model is told of it. Who typed it need not be asked again."""
         call = ToolCall(id=self._call_id(), name=COMMAND_TOOL, input={"command": command})
-        self._runtime.typed_calls.add(call.id)
+        if not self._runtime.queue.only_log_says_typed(command):
+            self._runtime.typed_calls.add(call.id)
         [executed] = await self._executor.for_prompt().run([call])
         output = executed.result.content if executed.status != "denied" else f"It was not run: {executed.reason}"
         return f"{RAN_THEMSELVES}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"
