@@ -13,6 +13,7 @@ from benchmarks.edits import edits
 from benchmarks.intents import intents
 from benchmarks.knowledge import knowledge
 from benchmarks.measurement import Measurement, table, write_json
+from benchmarks.proof import proof
 from benchmarks.questions import questions
 from benchmarks.sandbox import sandbox
 from benchmarks.search import search
@@ -42,6 +43,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "turn-files": turn_files,
     "checkpoints": checkpoints,
     "intents": intents,
+    "proof": proof,
 }
 
 

@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "why": ("robota.cli.commands.proof.why", "which call wrote a line, who wanted it and who allowed it"),
     "replay": ("robota.cli.commands.proof.replay", "run a recorded session again and name what is not as it was"),
     "report": ("robota.cli.commands.proof.report", "pack a session, covered, so that anybody can replay it"),
+    "audit": ("robota.cli.commands.proof.audit", "one page: what agents did here, who allowed it, what left"),
     "init": ("robota.cli.commands.init", "write a first AGENTS.md from a plain look at the project"),
     "instructions": ("robota.cli.commands.instructions", "show which instruction files the model is told, and why not"),
     "memory": ("robota.cli.commands.memory", "what is remembered between sessions: list, add, approve, forget, check"),

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.scripts import call, script, write_settings
 from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
 
 
 def explained(robota: Robota, *arguments: str) -> dict[str, Any]:
@@ -164,5 +165,29 @@ def test_simulate_shows_which_recorded_calls_other_rules_would_judge_otherwise(r
     assert changes == {"ls -la": ("allow", "deny"), "touch made": ("ask", "allow")}
     text = robota("policy", "simulate", "--rules", rules).stdout
     assert "2 calls of 1 sessions: 2 would be judged otherwise." in text
+    assert "allowed          1  (before 1)" in text and "denied           1  (before 0)" in text
     same = json.loads(robota("policy", "simulate", "--json", "--rules", rules_file(robota)).stdout)
-    assert same["changed"] == []
+    assert same["changed"] == [] and same["before"] == same["now"] == {"allow": 1, "ask": 1}
+
+
+def test_simulate_finds_the_fewest_rules_for_what_was_answered_yes_and_allows_nothing_refused(robota: Robota) -> None:
+    commands = ("mkdir one", "mkdir two", "touch mine", "mkdir no")
+    script(robota, {"calls": [call("execute_command", command=each) for each in commands]}, {"text": "Done."})
+    with Terminal(robota, "make them") as terminal:
+        for each, answer in zip(commands, "yyyn", strict=True):
+            terminal.wait_for(f"Bash {each}")
+            terminal.answer("> ", answer)
+        terminal.wait_for("Done.")
+    answer = json.loads(robota("policy", "simulate", "--json").stdout)
+    assert (answer["answeredYes"], answer["now"]) == (3, {"ask": 4})
+    # `mkdir *` would let through what was refused.
+    assert answer["sparing"] == {
+        "rules": ["Bash(mkdir one)", "Bash(mkdir two)", "Bash(touch mine)"],
+        "spared": 3,
+        "isFewest": True,
+    }
+    planted = robota.workspace / ".robota" / "sessions" / "planted"
+    planted.mkdir()
+    log = next((robota.workspace / ".robota" / "sessions").glob("*/log.jsonl"))
+    (planted / "log.jsonl").write_bytes(log.read_bytes())
+    assert json.loads(robota("policy", "simulate", "--json").stdout) == answer, "answers of others do not count"

@@ -4,7 +4,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,7 +71,7 @@ def parser() -> CommandParser:
     test.add_argument("--rules", type=Path, metavar="FILE", help=rules_help)
     test.add_argument("file", nargs="?", type=Path, metavar="FILE", help=f"default: {TEST_FILES[0]}")
     simulate = actions.add_parser("simulate", parents=[shared], help="judge the calls of past sessions by other rules")
-    simulate.add_argument("--rules", type=Path, metavar="FILE", required=True, help=rules_help)
+    simulate.add_argument("--rules", type=Path, metavar="FILE", help=f"{rules_help} (default: those that hold here)")
     return parser
 
 
@@ -126,21 +126,36 @@ def _simulate(options: argparse.Namespace) -> int:
     from robota.cli.commands.policy_bench import PolicyBench, past_sessions
 
     bench = PolicyBench.open(options.cwd, os.environ, options.rules)
-    sessions = past_sessions(options.cwd, os.environ)
-    calls = [call for session, records in sessions for call in recorded_calls(session, records)]
-    replayed = replay(calls, lambda call: bench.judge_again(call, _mode(options)))
+    names: list[str] = []
+
+    def calls() -> Iterator[RecordedCall]:
+        for session, records in past_sessions(options.cwd, os.environ):
+            names.append(session)
+            yield from recorded_calls(session, records)
+
+    replayed = replay(calls(), lambda call, rules: bench.judge_again(call, _mode(options), rules))
     if options.json:
-        print_json(
-            {
-                "sessions": len(sessions),
-                "calls": replayed.calls,
-                "unknown": replayed.unknown,
-                "changed": [_changed_json(changed) for changed in replayed.changed],
-            }
-        )
+        print_json(_replayed_json(replayed, len(names)))
     else:
-        _print_replayed(replayed, len(sessions))
+        _print_replayed(replayed, len(names))
     return EXIT_OK
+
+
+def _replayed_json(replayed: Replayed, sessions: int) -> dict[str, Any]:
+    return {
+        "sessions": sessions,
+        "calls": replayed.calls,
+        "unknown": replayed.unknown,
+        "before": replayed.before,
+        "now": replayed.now,
+        "changed": [_changed_json(changed) for changed in replayed.changed],
+        "answeredYes": replayed.answered_yes,
+        "sparing": {
+            "rules": replayed.sparing.rules,
+            "spared": replayed.sparing.spared,
+            "isFewest": replayed.sparing.is_fewest,
+        },
+    }
 
 
 def _print_verdict(verdict: Verdict) -> None:
@@ -159,8 +174,25 @@ def _print_replayed(replayed: Replayed, sessions: int) -> None:
         before, after = changed.call.decision, changed.verdict.decision
         print(f"{before:5} → {after:5}  {_line(_call_text(changed.call))}  ({changed.verdict.reason})")
     print(f"{replayed.calls} calls of {sessions} sessions: {len(replayed.changed)} would be judged otherwise.")
+    for name, words in ((Decision.ALLOW, "allowed"), (Decision.ASK, "asked about"), (Decision.DENY, "denied")):
+        print(f"  {words:<12} {replayed.now.get(name, 0):>5}  (before {replayed.before.get(name, 0)})")
     if replayed.unknown:
         print(f"{replayed.unknown} could not be judged again: the log does not say what they were called with.")
+    _print_sparing(replayed)
+
+
+def _print_sparing(replayed: Replayed) -> None:
+    sparing = replayed.sparing
+    if not replayed.answered_yes:
+        return
+    print(f"You said yes to {replayed.answered_yes} questions that would still be asked.")
+    if sparing.rules:
+        fewest = "The fewest rules" if sparing.is_fewest else "Rules"
+        print(f"{fewest} that would have spared {sparing.spared} of them, and allow nothing that you refused:")
+        for rule in sparing.rules:
+            print(f"  {_line(rule)}")
+    else:
+        print("No rule would have spared one of them without allowing something that you refused.")
 
 
 def _default_test_file(cwd: Path) -> Path:

@@ -1,7 +1,7 @@
 """A policy set up for looking at it: the rules of the settings, or of one file, and calls to judge."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ from robota.config.settings.load import load_settings, refuse_errors
 from robota.config.settings.schema import Permissions, SettingsFile
 from robota.contracts.tool import AnyTool, BadArguments
 from robota.contracts.verdict import Subject, Verdict
-from robota.log.chain.reader import LOG_NAME, load
+from robota.log.catalogue.places import project_places
+from robota.log.chain.growth import LogPosition, records_since
+from robota.log.chain.reader import LOG_NAME
+from robota.log.errors import LogError
 from robota.log.record import Record
-from robota.log.store import fallback_directory, list_sessions
 from robota.policy.decide import SessionPolicy
 from robota.policy.testing.replay import RecordedCall
 from robota.protocol.permission_mode import PermissionMode
@@ -51,7 +53,9 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             policy, mode = policy_of_settings(settings, root, env), settings.values.permissions.default_mode
         return cls(policy=policy, tools=by_name(builtin_tools()), default_mode=mode or PermissionMode.DEFAULT)
 
-    def judge(self, name: str, arguments: dict[str, Any], mode: PermissionMode | None) -> Verdict:
+    def judge(
+        self, name: str, arguments: dict[str, Any], mode: PermissionMode | None, grants: Sequence[str] = ()
+    ) -> Verdict:
         """The verdict about a call; `ConfigError` if there is no such tool or the arguments do not fit it."""
         tool = self.tools.get(name)
         if tool is None:
@@ -61,20 +65,22 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
             params = tool.decode(arguments)
         except BadArguments as error:
             raise ConfigError(f"{error} Nothing was judged.") from error
-        return self._judged(self._subject(tool, params), mode or self.default_mode)
+        return self._judged(self._subject(tool, params), mode or self.default_mode, grants)
 
-    def judge_again(self, call: RecordedCall, mode: PermissionMode | None) -> Verdict | None:
+    def judge_again(
+        self, call: RecordedCall, mode: PermissionMode | None, grants: Sequence[str] = ()
+    ) -> Verdict | None:
         """The verdict about a recorded call; None if the tool is gone or has other parameters now."""
         try:
-            return self.judge(call.tool, call.input or {}, mode or call.permission_mode)
+            return self.judge(call.tool, call.input or {}, mode or call.permission_mode, grants)
         except (ConfigError, ValueError):
             return None
 
-    def _judged(self, subject: Subject, mode: PermissionMode) -> Verdict:
+    def _judged(self, subject: Subject, mode: PermissionMode, grants: Sequence[str]) -> Verdict:
         if mode is PermissionMode.BYPASS:
             # A session that starts in this mode has no sandbox.
-            return msgspec.structs.replace(self.policy, sandbox_works=None).judge(subject, mode, ())
-        return self.policy.judge(subject, mode, ())
+            return msgspec.structs.replace(self.policy, sandbox_works=None).judge(subject, mode, grants)
+        return self.policy.judge(subject, mode, grants)
 
     def _subject(self, tool: AnyTool, params: msgspec.Struct) -> Subject:
         touches, root = tool.touches(params), self.policy.resolver.root
@@ -89,14 +95,24 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def past_sessions(cwd: Path, env: Mapping[str, str]) -> list[tuple[str, tuple[Record, ...]]]:
-    """Every session of a workspace with its records."""
+def past_sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[tuple[str, Iterator[Record]]]:
+    """Every session of a workspace with its records. Those that came from elsewhere are nobody's answers here."""
     root = cwd.resolve()
     try:
-        fallback = fallback_directory(user_directory(env), root)
+        user = user_directory(env)
     except ConfigError:
-        fallback = None
-    return [(entry.id, load(entry.directory / LOG_NAME).records) for entry in list_sessions(root, fallback)]
+        return
+    for place in project_places(root, user):
+        for name in sorted(place.own):
+            yield name, _records(place.directory / name / LOG_NAME)
+
+
+def _records(log: Path) -> Iterator[Record]:
+    try:
+        for grown in records_since(log, LogPosition()):
+            yield grown.record
+    except (LogError, OSError):
+        return  # What could be read of it counts.
 
 
 def _permissions_of(path: Path) -> Permissions:

@@ -1,28 +1,38 @@
 """The calls of past sessions, and what other rules would have said of them."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from robota.contracts.verdict import Decision, Verdict
-from robota.log.kinds.calls import ToolStartRecord, VerdictRecord
-from robota.log.kinds.conversation import TurnRecord
+from robota.log.kinds.calls import AnswerRecord, ToolStartRecord, VerdictRecord
+from robota.log.kinds.conversation import MessageRecord, TurnRecord
 from robota.log.kinds.session import SessionHeader
 from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.policy.testing.fewest_rules import SparingRules, fewest_rules
 from robota.policy.unattended import NOBODY
 from robota.protocol.conversation import AssistantTurn
 from robota.protocol.permission_mode import PermissionMode
 
+YES = "yesButtonClicked"
+# Yes to something else than what was asked: to some hunks, to another command.
+CHANGED = "objectResponse"
+
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that policy once judged. `input` is None if the log does not say what it was called with."""
+    """A call that policy once judged. `input` is None if the log does not say what it was called with.
+
+    `said_yes` is what a person answered about it; None if no person did.
+    """
 
     session: str
     tool: str
     input: dict[str, Any] | None
     decision: Decision
     permission_mode: PermissionMode
+    said_yes: bool | None = None
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,47 +43,92 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """`unknown` are calls that cannot be judged again: their tool or their arguments are not known any more."""
+    """`unknown` are calls that cannot be judged again: their tool or their arguments are not known any more.
+
+    `before` and `now` count the decisions about the others. `answered_yes` are the questions that would still be asked
+    and that a person said yes to; `sparing` are rules that would have spared them.
+    """
 
     calls: int
     changed: tuple[Changed, ...]
     unknown: int
+    before: dict[str, int] = {}
+    now: dict[str, int] = {}
+    answered_yes: int = 0
+    sparing: SparingRules = SparingRules()
+
+
+# What other rules, and these besides, say of a call; None if it cannot be judged any more.
+JudgeAgain = Callable[[RecordedCall, Sequence[str]], Verdict | None]
 
 
 def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCall, ...]:
     """Every call of a session that came before policy, in order."""
     payloads = [payload for record in records if (payload := _payload(record)) is not None]
-    inputs = _inputs(payloads)
+    inputs, answers = _inputs(payloads), _answers(payloads)
     calls: list[RecordedCall] = []
     mode = PermissionMode.DEFAULT
     for payload in payloads:
         if isinstance(payload, SessionHeader):
             mode = payload.permission_mode
         elif isinstance(payload, VerdictRecord) and payload.decision in set(Decision):
+            key = (payload.task_id, payload.call_id)
+            decision = _as_judged(payload)
             calls.append(
                 RecordedCall(
                     session=session,
                     tool=payload.tool,
-                    input=inputs.get((payload.task_id, payload.call_id)),
-                    decision=_as_judged(payload),
+                    input=inputs.get(key),
+                    decision=decision,
                     permission_mode=mode,
+                    said_yes=answers.get(key) if decision is Decision.ASK else None,
                 )
             )
     return tuple(calls)
 
 
-def replay(calls: Iterable[RecordedCall], judge: Callable[[RecordedCall], Verdict | None]) -> Replayed:
-    """Judge every call again. `judge` answers None for a call that cannot be judged any more."""
+def replay(calls: Iterable[RecordedCall], judge: JudgeAgain) -> Replayed:
+    """Judge every call again."""
     count = unknown = 0
     changed: list[Changed] = []
+    before: Counter[str] = Counter()
+    now: Counter[str] = Counter()
+    asked: list[Verdict] = []
+    refused: list[RecordedCall] = []
     for call in calls:
         count += 1
-        verdict = None if call.input is None else judge(call)
+        verdict = None if call.input is None else judge(call, ())
         if verdict is None:
             unknown += 1
-        elif verdict.decision is not call.decision:
+            continue
+        before[call.decision] += 1
+        now[verdict.decision] += 1
+        if verdict.decision is not call.decision:
             changed.append(Changed(call=call, verdict=verdict))
-    return Replayed(calls=count, changed=tuple(changed), unknown=unknown)
+        if call.said_yes is False:
+            refused.append(call)
+        elif call.said_yes and verdict.decision is Decision.ASK:
+            asked.append(verdict)
+    return Replayed(
+        calls=count,
+        changed=tuple(changed),
+        unknown=unknown,
+        before=dict(before),
+        now=dict(now),
+        answered_yes=len(asked),
+        sparing=_sparing(asked, refused, judge),
+    )
+
+
+def _sparing(asked: Sequence[Verdict], refused: Sequence[RecordedCall], judge: JudgeAgain) -> SparingRules:
+    """The fewest of the rules that were offered with the questions."""
+
+    def lets_through(rules: frozenset[str]) -> bool:
+        verdicts = (judge(call, sorted(rules)) for call in refused)
+        return any(verdict is not None and verdict.decision is Decision.ALLOW for verdict in verdicts)
+
+    options = [[frozenset(each.rules) for each in verdict.suggestions] for verdict in asked]
+    return fewest_rules(options, lets_through)
 
 
 def _payload(record: Record) -> Payload | None:
@@ -93,6 +148,19 @@ def _inputs(payloads: Iterable[Payload]) -> dict[tuple[str, str], dict[str, Any]
         elif isinstance(payload, ToolStartRecord):
             inputs[payload.task_id, payload.call_id] = payload.input
     return inputs
+
+
+def _answers(payloads: Iterable[Payload]) -> dict[tuple[str, str], bool]:
+    """Whether a person said yes to a call. One no makes it a no: there may be several questions about a call."""
+    asked: dict[int, tuple[str, str]] = {}
+    answers: dict[tuple[str, str], bool] = {}
+    for payload in payloads:
+        if isinstance(payload, MessageRecord) and payload.message.ask is not None and payload.message.call_id:
+            asked[payload.message.ts] = (payload.task_id, payload.message.call_id)
+        elif isinstance(payload, AnswerRecord) and payload.ts in asked and payload.response != CHANGED:
+            call = asked[payload.ts]
+            answers[call] = answers.get(call, True) and payload.response == YES
+    return answers
 
 
 def _as_judged(payload: VerdictRecord) -> Decision:

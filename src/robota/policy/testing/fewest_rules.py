@@ -1,0 +1,85 @@
+"""The fewest rules that would have spared questions, and let nothing through that was refused."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+# Looking at every choice takes too long beyond so many; then what was found by then is taken.
+MOST_STEPS: Final = 20_000
+
+Rules = frozenset[str]
+
+
+class SparingRules(msgspec.Struct, frozen=True, kw_only=True):
+    """`rules` together would have spared `spared` of the questions. `is_fewest`: no smaller set spares as many."""
+
+    rules: tuple[str, ...] = ()
+    spared: int = 0
+    is_fewest: bool = True
+
+
+def fewest_rules(options: Sequence[Sequence[Rules]], lets_refused_through: Callable[[Rules], bool]) -> SparingRules:
+    """For each question the sets of rules that would answer it, the narrowest first; one of them is enough.
+
+    Sets that let something through that was refused are not used, alone or together.
+    """
+    safe: dict[Rules, bool] = {}
+
+    def is_safe(rules: Rules) -> bool:
+        if rules not in safe:
+            safe[rules] = not lets_refused_through(rules)
+        return safe[rules]
+
+    usable = [[each for each in choices if is_safe(each)] for choices in options]
+    questions = sorted((choices for choices in usable if choices), key=len)
+    search = _Search(questions, is_safe)
+    chosen = search.run()
+    spared = sum(any(each <= chosen for each in choices) for choices in questions)
+    return SparingRules(rules=tuple(sorted(chosen)), spared=spared, is_fewest=search.steps < MOST_STEPS)
+
+
+class _Search:
+    """Tries for one question after the other what answers it, and turns back where it cannot become better."""
+
+    def __init__(self, questions: Sequence[Sequence[Rules]], is_safe: Callable[[Rules], bool]) -> None:
+        self._questions = questions
+        self._is_safe = is_safe
+        self.steps = 0
+        self._best = self._by_use()
+
+    def run(self) -> Rules:
+        if self._spared(self._best) == len(self._questions):
+            self._try(0, frozenset())
+        return self._best
+
+    def _by_use(self) -> Rules:
+        """A first answer: always the rules that help with the most questions that are left."""
+        chosen: Rules = frozenset()
+        left = list(self._questions)
+        while left:
+            counted = Counter(each for choices in left for each in dict.fromkeys(choices))
+            ranked = sorted(counted, key=lambda each: (-counted[each], len(each - chosen)))
+            found = next((each for each in ranked if self._is_safe(chosen | each)), None)
+            if found is None:
+                break
+            chosen |= found
+            left = [choices for choices in left if not any(each <= chosen for each in choices)]
+        return chosen
+
+    def _spared(self, rules: Rules) -> int:
+        return sum(any(each <= rules for each in choices) for choices in self._questions)
+
+    def _try(self, place: int, chosen: Rules) -> None:
+        self.steps += 1
+        if len(chosen) >= len(self._best) or self.steps >= MOST_STEPS:
+            return
+        while place < len(self._questions) and any(each <= chosen for each in self._questions[place]):
+            place += 1
+        if place == len(self._questions):
+            self._best = chosen
+            return
+        for each in self._questions[place]:
+            if self._is_safe(chosen | each):
+                self._try(place + 1, chosen | each)

@@ -1,0 +1,160 @@
+"""An audit as a page of headings, words and tables, before it becomes Markdown or HTML."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from robota.proof.audit.audit import Audit, AuditedSession, Soundness
+from robota.proof.audit.session_account import AuditedCall, total
+from robota.text.visible import single_line
+
+LONGEST: Final = 160
+PROMPTS_SHOWN: Final = 3
+
+
+class Paragraph(msgspec.Struct, frozen=True):
+    """Words."""
+
+    text: str
+
+
+class PageTable(msgspec.Struct, frozen=True):
+    """Rows below names of columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class PageSection(msgspec.Struct, frozen=True):
+    """A heading with what stands below it."""
+
+    heading: str
+    parts: tuple[Paragraph | PageTable, ...]
+
+
+class AuditPage(msgspec.Struct, frozen=True):
+    """The whole page."""
+
+    title: str
+    sections: tuple[PageSection, ...]
+
+
+def page_of(audit: Audit) -> AuditPage:
+    """The page, everything that a model or a repository wrote on one line each and made visible."""
+    sections = (_summary(audit), _asked(audit), _decisions(audit), _left(audit), _proofs(audit))
+    return AuditPage(title=f"What agents did in {single_line(audit.project, LONGEST)}", sections=sections)
+
+
+def _summary(audit: Audit) -> PageSection:
+    accounts = [session.account for session in audit.sessions]
+    since = f"since {_time(audit.since_ms)}" if audit.since_ms else "since the first session"
+    calls = sum(total(each.tools for each in accounts).values())
+    asked, quick = sum(each.asked for each in accounts), sum(each.quick for each in accounts)
+    refused = sum(total(each.refused for each in accounts).values())
+    sound = "Everything is as it was written." if audit.is_sound else "NOT everything is as it was written; see below."
+    words = [
+        f"{len(audit.sessions)} sessions {since}, looked at {_time(audit.made_ms)}. {sound}",
+        f"{calls} calls; {refused} were refused. A person was asked {asked} times"
+        + (f", and answered {quick} of them in less than a second." if quick else "."),
+    ]
+    return PageSection("In short", tuple(map(Paragraph, words)))
+
+
+def _asked(audit: Audit) -> PageSection:
+    rows = []
+    for session in audit.sessions:
+        account = session.account
+        prompts = " / ".join(single_line(prompt, LONGEST) for prompt in account.prompts[:PROMPTS_SHOWN])
+        more = account.prompt_count - PROMPTS_SHOWN
+        rows.append(
+            (
+                session.id,
+                _time(session.first_ms),
+                ", ".join(single_line(name) for name in account.models) or single_line(session.model),
+                session.permission_mode,
+                ", ".join(single_line(name) for name in account.intents),
+                prompts + (f" / {more} more" if more > 0 else ""),
+            )
+        )
+    table = PageTable(("session", "began", "model", "mode", "intents", "what was asked for"), tuple(rows))
+    return PageSection("What was asked for", (table,))
+
+
+def _decisions(audit: Audit) -> PageSection:
+    accounts = [session.account for session in audit.sessions]
+    allowed, refused = total(each.allowed for each in accounts), total(each.refused for each in accounts)
+    names = sorted({*allowed, *refused})
+    counts = PageTable(
+        ("decided by", "allowed", "refused"), tuple((name, str(allowed[name]), str(refused[name])) for name in names)
+    )
+    refusals = _calls(audit, lambda session: session.account.refusals)
+    answers = _calls(audit, lambda session: session.account.answers)
+    parts = (counts, Paragraph("Refused:"), refusals, Paragraph("Decided by a person:"), answers)
+    return PageSection("What was allowed and refused, and by whom", parts)
+
+
+def _calls(audit: Audit, chosen: Callable[[AuditedSession], Sequence[AuditedCall]]) -> PageTable:
+    rows = tuple(_call_row(session, call) for session in audit.sessions for call in chosen(session))
+    return PageTable(("session", "when", "call", "outcome", "by", "why", "looked at"), rows)
+
+
+def _call_row(session: AuditedSession, call: AuditedCall) -> tuple[str, ...]:
+    looked = "" if call.looked_ms is None else f"{call.looked_ms / 1000:.1f} s"
+    why = f"said: {call.words}" if call.words else call.rule or call.reason
+    what = f"{single_line(call.tool)} {single_line(call.what, LONGEST)}".rstrip()
+    outcome = "refused" if call.status == "denied" else call.status
+    return (session.id, _time(call.at_ms), what, outcome, str(call.by), single_line(why, LONGEST), looked)
+
+
+def _left(audit: Audit) -> PageSection:
+    accounts = [session.account for session in audit.sessions]
+    known = all(each.is_cost_known for each in accounts)
+    cost = f"${sum(each.cost for each in accounts):.4f}" + ("" if known else " and what providers do not tell")
+    models = PageTable(
+        ("provider", "model", "requests", "tokens sent", "tokens received", "cost"),
+        tuple(
+            (
+                single_line(session.provider),
+                single_line(session.model),
+                str(session.account.requests),
+                f"{session.account.tokens_in:,}",
+                f"{session.account.tokens_out:,}",
+                f"${session.account.cost:.4f}" if session.account.is_cost_known else "unknown",
+            )
+            for session in audit.sessions
+        ),
+    )
+    parts: list[Paragraph | PageTable] = [Paragraph(f"Models were sent the conversations, for {cost}."), models]
+    parts += _counted("host that a call named", "calls", total(each.hosts for each in accounts))
+    parts += _counted("MCP server", "calls", total(each.servers for each in accounts))
+    unconfined = _calls(audit, lambda session: session.account.unconfined)
+    if unconfined.rows:
+        parts += [Paragraph("Commands that a person let out of the sandbox, or opened it for:"), unconfined]
+    return PageSection("What left the machine", tuple(parts))
+
+
+def _counted(what: str, how: str, counts: Mapping[str, int]) -> Iterator[PageTable]:
+    if counts:
+        rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        yield PageTable((what, how), tuple((single_line(name), str(count)) for name, count in rows))
+
+
+def _proofs(audit: Audit) -> PageSection:
+    marks = {True: "", False: "not from here"}
+    rows = [(session.id, *_sound(session.chain), marks[session.is_own]) for session in audit.sessions]
+    rows += [(single_line(name), "", single_line(why, LONGEST), "") for name, why in audit.unread.items()]
+    parts: list[Paragraph | PageTable] = [PageTable(("log", "records", "chain", ""), tuple(rows))]
+    if audit.trace is not None:
+        parts.append(Paragraph(f"The trace of changes: {', '.join(_sound(audit.trace))}."))
+    return PageSection("Whether it is as it was written", tuple(parts))
+
+
+def _sound(soundness: Soundness) -> tuple[str, str]:
+    told = soundness.problem or ("ok" if soundness.noted else "ok in itself; not noted by this machine")
+    return f"{soundness.records} records", single_line(told, LONGEST)
+
+
+def _time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if ms else ""

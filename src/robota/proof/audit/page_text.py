@@ -1,0 +1,75 @@
+"""An audit page as Markdown, and as one HTML page that needs nothing else."""
+
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+from robota.proof.audit.page import AuditPage, PageTable, Paragraph
+
+# Even if something got past the escaping, the page may load and run nothing.
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+STYLE: Final = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
+table { border-collapse: collapse; margin: .5rem 0 1.5rem; width: 100%; }
+th, td { border-bottom: 1px solid #8886; padding: .25rem .5rem; text-align: left; vertical-align: top; }
+td { overflow-wrap: anywhere; }
+:root { color-scheme: light dark; }
+@media print { body { margin: 0; max-width: none; } }
+"""
+NOTHING: Final = "Nothing."
+# What means something in a cell of a Markdown table.
+SPECIAL: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_[]<>|#~"})
+
+
+def markdown_of(page: AuditPage) -> str:
+    """The page as Markdown."""
+    return "\n".join(_markdown(page)) + "\n"
+
+
+def _markdown(page: AuditPage) -> Iterator[str]:
+    yield f"# {page.title.translate(SPECIAL)}"
+    for section in page.sections:
+        yield f"\n## {section.heading}"
+        for part in section.parts:
+            yield ""
+            if isinstance(part, Paragraph):
+                yield part.text.translate(SPECIAL)
+            elif not part.rows:
+                yield NOTHING
+            else:
+                yield from _markdown_table(part)
+
+
+def _markdown_table(table: PageTable) -> Iterator[str]:
+    yield f"| {' | '.join(table.columns)} |"
+    yield f"|{'---|' * len(table.columns)}"
+    for row in table.rows:
+        yield f"| {' | '.join(cell.translate(SPECIAL) for cell in row)} |"
+
+
+def html_page_of(page: AuditPage) -> str:
+    """The page as HTML: no script, no network, nothing outside it."""
+    body = "\n".join(_html(page))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(page.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _html(page: AuditPage) -> Iterator[str]:
+    yield f"<h1>{escape(page.title)}</h1>"
+    for section in page.sections:
+        yield f"<h2>{escape(section.heading)}</h2>"
+        for part in section.parts:
+            if isinstance(part, Paragraph):
+                yield f"<p>{escape(part.text)}</p>"
+            elif not part.rows:
+                yield f"<p>{NOTHING}</p>"
+            else:
+                head = "".join(f"<th>{escape(name)}</th>" for name in part.columns)
+                rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in part.rows)
+                yield f"<table><thead><tr>{head}</tr></thead><tbody>"
+                yield from (f"<tr>{row}</tr>" for row in rows)
+                yield "</tbody></table>"
