@@ -150,7 +150,7 @@ class _RecordingFold:
                 return False
             case _:
                 self._call(payload)
-        return True
+        return not self._found.ends_because
 
     def recording(self) -> Recording:
         if self._found is None or not self._found.prompts or not self._found.replies:
@@ -182,8 +182,8 @@ class _RecordingFold:
 
     def _row(self, task_id: str, row: Message) -> bool:
         assert self._found is not None
-        if row.ask in RESUMABLE_ASKS or row.ask == RESUME_COMPLETED:
-            self._found.ends_because = "another process took it up there"
+        if row.ask in RESUMABLE_ASKS:
+            self._found.ends_because = "another process took it up in the middle of a task"
             return False
         if row.ask is not None:
             self._asks[row.ts] = row
@@ -258,8 +258,13 @@ class _RecordingFold:
 
     def _answer(self, record: AnswerRecord, row: Message) -> None:
         assert self._found is not None
+        # Whoever takes up a finished session and says something goes on with it as if nobody had left.
+        is_taken_up = row.ask == RESUME_COMPLETED
+        if is_taken_up and not record.text:
+            self._found.ends_because = "another process took it up without a word"
+            return
         answer = RecordedAnswer(
-            kind=row.ask or "",
+            kind=COMPLETION if is_taken_up else row.ask or "",
             call_id=row.call_id,
             response=record.response,
             text=record.text or "",

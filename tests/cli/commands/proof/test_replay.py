@@ -215,6 +215,30 @@ def test_a_report_replays_elsewhere_without_key_or_files_and_holds_no_secret(rob
     assert list(elsewhere.workspace.iterdir()) == []
 
 
+def test_a_session_that_was_taken_up_again_is_run_to_its_end(robota: Robota) -> None:
+    script(robota, {"calls": [call("write_to_file", path="a.txt", content=TEXT)]}, {"text": "Written."})
+    robota("-p", "write", *BYPASS)
+    (robota.workspace / "a.txt").write_text(TEXT + "by hand\n")
+    script(
+        robota,
+        {"calls": [call("read_file", path="a.txt")]},
+        {"calls": [call("edit_file", path="a.txt", old_string="by hand", new_string="by an agent")]},
+        {"text": "Changed."},
+    )
+    assert robota("-c", "-p", "and now change it", *BYPASS).code == 0
+    report = replayed(robota, sessions(robota)[-1].name)
+    assert report["identical"] and report["requests"] == 5 and report["comparedFiles"]
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(robota: Robota) -> None:
+    session = run(robota, "only words")
+    ended = robota("replay", session.name, env={"TMPDIR": "/dev/full"})
+    assert ended.code in (0, 2) and "Traceback" not in ended.stderr
+    unwritable = robota.workspace / "none"
+    (robota.workspace / "none").write_text("a file, no directory")
+    assert "Traceback" not in robota("replay", session.name, env={"TMPDIR": str(unwritable)}).stderr
+
+
 def test_without_checkpoints_the_log_is_enough(robota: Robota) -> None:
     script(robota, *WRITE_AND_RUN)
     settings = json.loads((robota.home / ".robota" / "settings.json").read_text())

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
 
 BYPASS = ("--permission-mode", "bypassPermissions")
 FUNCTION = """\
@@ -111,6 +112,37 @@ def test_a_copy_of_lines_that_a_person_wrote_does_not_make_the_agent_their_autho
     assert robota("-p", "copy it", *BYPASS).code == 0
     assert writers(robota, "mine.py") == {}
     assert len(writers(robota, "copy.py")) == 4
+
+
+INTENTS = """\
+active_intents:
+  - {id: INT-007, name: Notes, status: IN_PROGRESS, owned_scope: ["*.txt"]}
+"""
+
+
+def test_a_hand_a_rule_and_an_intent_are_told_apart_also_from_below(robota: Robota) -> None:
+    (robota.workspace / ".orchestration").mkdir()
+    (robota.workspace / ".orchestration" / "active_intents.yaml").write_text(INTENTS)
+    script(
+        robota,
+        {"calls": [call("select_active_intent", intent_id="INT-007")]},
+        {"calls": [call("write_to_file", path="ruled.txt", content="by the rule\n")]},
+        {"calls": [call("write_to_file", path="asked.txt", content="by hand\n")]},
+        {"text": "Done."},
+    )
+    with Terminal(robota, "--allowed-tools", "Edit(/ruled.txt)", "write notes") as terminal:
+        terminal.wait_for("Write asked.txt")
+        terminal.answer("> ", "y")
+        terminal.wait_for("Done.")
+    [ruled], [asked] = why(robota, "ruled.txt"), why(robota, "asked.txt")
+    assert (ruled["agent"]["approval"]["by"], ruled["agent"]["approval"]["rule"]) == ("rule", "Edit(/ruled.txt)")
+    assert asked["agent"]["approval"]["by"] == "person" and asked["agent"]["approval"]["lookedMs"] > 0
+    assert asked["agent"]["intent"] == ruled["agent"]["intent"] == "INT-007"
+    shown = robota("why", "asked.txt").stdout
+    assert "intent    INT-007" in shown and "allowed   by hand, after " in shown
+    (robota.workspace / "below").mkdir()
+    below = Robota(robota.workspace / "below", robota.home)
+    assert why(below, "../asked.txt")[0]["agent"]["prompt"] == "write notes"
 
 
 def test_what_a_command_renamed_keeps_its_authors(robota: Robota) -> None:

@@ -55,6 +55,9 @@ def main(argv: Sequence[str]) -> int:
     except (ConfigError, LogError, CheckpointError, NotReplayable) as error:
         tell(f"{str(error).rstrip('.')}. Nothing was changed.")
         return NOT_RUN
+    except OSError as error:
+        tell(f"The directory to run it in could not be made or used: {error.strerror}. Nothing was changed.")
+        return NOT_RUN
     except KeyboardInterrupt:
         tell("stopped. Nothing was changed.")
         return NOT_RUN

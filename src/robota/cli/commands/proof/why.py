@@ -14,6 +14,7 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
+from robota.log.store import PROJECT_DIRECTORY, SESSIONS
 from robota.proof.calls.call_story import Approver, CallStory
 from robota.proof.edits.line_origins import LineOrigin, stretches
 from robota.proof.lines.line_hashes import lines_of
@@ -37,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     """Run `robota why …`; the arguments begin after `why`."""
     options = parser().read(argv)
     try:
-        root = workspace_root(options.cwd)
+        root = _project(workspace_root(options.cwd))
         path, first, last = _place(options.place, options.cwd, root)
         data = _content(root, path, options.commit, os.environ)
         texts = lines_of(data)
@@ -66,6 +67,16 @@ def parser() -> CommandParser:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
     return parser
+
+
+def _project(cwd: Path) -> Path:
+    """The nearest directory that keeps sessions, up to the top of the repository; else the one we are in."""
+    for directory in (cwd, *cwd.parents):
+        if (directory / PROJECT_DIRECTORY / SESSIONS).is_dir():
+            return directory
+        if (directory / ".git").exists():
+            break
+    return cwd
 
 
 def _tell(text: str) -> None:
