@@ -3,11 +3,19 @@
 import pytest
 
 from tests.fuzz.kill.killing import kill_and_go_on
-from tests.fuzz.kill.stories import Indexing, Restoring, Story, Waiting, Working
+from tests.fuzz.kill.stories import Condensing, Indexing, Restoring, Story, Waiting, Working
 from tests.fuzz.kill.strict_server import problem_with
 from tests.harness.cli import Robota
 
-CASES = [(Working, 600), (Working, 600), (Waiting, 40), (Restoring, 60), (Restoring, 60), (Indexing, 60)]
+CASES = [
+    (Working, 600),
+    (Working, 600),
+    (Waiting, 40),
+    (Restoring, 60),
+    (Restoring, 60),
+    (Indexing, 60),
+    (Condensing, 70),
+]
 
 
 @pytest.mark.parametrize("seed", range(len(CASES)))

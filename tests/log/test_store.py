@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.log.chain.writer import SessionLog
-from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
+from robota.log.errors import InvalidSessionId, NoPlaceForSessions
 from robota.log.kinds.session import EndRecord, SessionHeader
 from robota.log.store import (
     SessionPlace,
     fallback_directory,
-    find_session,
     is_valid_session_id,
     list_sessions,
     new_session_id,
@@ -111,7 +110,6 @@ def test_sessions_go_to_the_fallback_where_the_project_cannot_hold_them(tmp_path
     assert (place.directory, bool(place.reason)) == (fallback, True)
     SessionLog.create(place.session("one"), lambda: 1).close()
     assert [entry.id for entry in list_sessions(tmp_path, fallback)] == ["one"]
-    assert find_session(tmp_path, "o", fallback) == place.session("one")
 
 
 def test_no_place_at_all_is_a_clear_error(tmp_path: Path) -> None:
@@ -140,17 +138,6 @@ def test_the_list_shows_names_and_survives_strangers(tmp_path: Path) -> None:
     entries = {entry.id: entry.header and entry.header.name for entry in list_sessions(tmp_path)}
     assert entries == {"one": "fix the tests", "damaged": None, "headless": None}
     assert list_sessions(tmp_path / "nowhere") == ()
-
-
-def test_a_session_is_found_by_id_or_by_a_start_that_only_it_has(tmp_path: Path) -> None:
-    short, long = start(tmp_path, "abc"), start(tmp_path, "abcdef")
-    assert find_session(tmp_path, "abc") == short
-    assert find_session(tmp_path, "abcd") == long
-    with pytest.raises(SessionAmbiguous, match="2 sessions begin with 'ab'"):
-        find_session(tmp_path, "ab")
-    for text in ("x", "", "../sessions/abc"):
-        with pytest.raises(SessionNotFound):
-            find_session(tmp_path, text)
 
 
 def test_r13_several_that_begin_at_once_hide_the_same_directory(tmp_path: Path) -> None:

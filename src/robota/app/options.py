@@ -40,6 +40,7 @@ def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Prof
         system_prompt=launch.system_prompt,
         append_system_prompt="\n\n".join(text for text in appended if text) or None,
         environment=_environment(settings.environment),
+        title_by_model=settings.title_by_model,
         attended=launch.attended,
     )
 

@@ -220,7 +220,12 @@ def _add_provider_options(group: Any) -> None:
 
 def _add_upkeep_options(group: Any) -> None:
     group.add_argument("--reset", action="store_true", help="remove your settings, keeping a copy; asks first")
-    group.add_argument("-y", "--yes", action="store_true", help="do not ask (with --reset)")
+    group.add_argument(
+        "-y",
+        "--yes",
+        action="store_true",
+        help="do not ask (with --reset, or -r of a session that came from elsewhere)",
+    )
     group.add_argument("--check-update", action="store_true", help="look for a newer version now")
     group.add_argument("--disable-update-check", action="store_true", help="do not look for a newer version this time")
 

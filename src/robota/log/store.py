@@ -1,4 +1,4 @@
-"""Where sessions live, and how one is found."""
+"""Where sessions live."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.log.chain.reader import LOG_NAME
-from robota.log.errors import InvalidSessionId, NoPlaceForSessions, SessionAmbiguous, SessionNotFound
+from robota.log.errors import InvalidSessionId, NoPlaceForSessions
 from robota.log.kinds.session import SessionHeader
 from robota.log.record import PayloadError, Record, payload_of, unseal
 
@@ -97,21 +97,6 @@ def list_sessions(root: Path, fallback: Path | None = None) -> tuple[SessionEntr
     places = [root / PROJECT_DIRECTORY] if fallback is None else [root / PROJECT_DIRECTORY, fallback]
     entries = [entry for place in places for entry in _entries_in(place)]
     return tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.id)))
-
-
-def find_session(root: Path, id_or_prefix: str, fallback: Path | None = None) -> Path:
-    """The directory of the session with this id, or of the only one whose id begins so."""
-    entries = list_sessions(root, fallback)
-    found = [entry for entry in entries if entry.id == id_or_prefix]
-    found = found or [entry for entry in entries if id_or_prefix and entry.id.startswith(id_or_prefix)]
-    if not found:
-        raise SessionNotFound(
-            f"There is no session {id_or_prefix!r} in {root}. `robota sessions list` shows those there are."
-        )
-    if len(found) > 1:
-        names = ", ".join(entry.id for entry in found[:5])
-        raise SessionAmbiguous(f"{len(found)} sessions begin with {id_or_prefix!r}: {names}. Give more of the id.")
-    return found[0].directory
 
 
 def _session_in(directory: Path, session_id: str) -> Path:

@@ -22,6 +22,7 @@ def test_the_newest_session_is_shown_to_people_and_programs(robota: Robota) -> N
     assert "F a.txt" in seen.stdout
     (session,) = sessions(robota)
     told = json.loads(robota("context", session.name[:12], "--json").stdout)
+    assert told == json.loads(robota("context", "read", "--json").stdout), "words find it as everywhere"
     assert (told["usedTokens"], told["condenseAt"]) == (7_010, 37_575)
     assert sum(entry["tokens"] for entry in told["entries"]) == 7_010
 

@@ -66,7 +66,8 @@ def test_only_some_files_and_only_from_a_call_on(robota: Robota) -> None:
     [request] = json.loads(ok(robota("rewind", "list", "--json")))["prompts"]
     ok(robota("rewind", "restore", "--call", request["calls"][1]["id"], "--yes"))
     assert files(robota) == {"a.txt": "new\n", "b.out": "old\n"}
-    ok(robota("rewind", "restore", "1", "--only", "a.txt", "--yes"))
+    ok(robota("sessions", "rename", sessions(robota)[0].name, "my work"))
+    ok(robota("rewind", "restore", "1", "--only", "a.txt", "--yes", "--session", "My Work"))
     assert files(robota) == OLD
 
 

@@ -170,6 +170,32 @@ class Waiting(Working):
         return "pending approval" if self.asked() is not None else "an approval just given"
 
 
+class Condensing(Working):
+    """`/compact` in a session that was left: it is taken up, a summary is asked for and put in place."""
+
+    arguments = ("-c", "-p", "/compact")
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.server.requests = MOST_REQUESTS - 4
+        ok(self.robota("-p", "work on it", "--output-format", "json", *FREELY))
+        self.rows = self.told()
+
+    def told(self) -> dict[int, str | None]:
+        """What a person can read of the conversation."""
+        log = self.log()
+        task = None if log is None else replay(load(log).records).root
+        return {} if task is None else {row.ts: row.text for row in task.messages if row.ask is None}
+
+    def check(self, ended: Ended) -> str:
+        kept = self.told()
+        assert {ts: kept.get(ts) for ts in self.rows} == self.rows
+        self.go_on()
+        assert self.server.refusals == []
+        assert self.are_sound() and len(self.logs()) == 1
+        return "condensing"
+
+
 class Restoring(Story):
     """`robota rewind restore`, of contents, modes, links and directories."""
 
@@ -242,4 +268,4 @@ def missing_rows(log: Path | None, printed: str) -> list[dict[str, Any]]:
     return [row for row in rows if not kept.get(row["ts"], "\0").startswith(row.get("text") or "")]
 
 
-STORIES: tuple[type[Story], ...] = (Working, Waiting, Working, Restoring, Working, Indexing, Working)
+STORIES: tuple[type[Story], ...] = (Working, Waiting, Condensing, Working, Restoring, Working, Indexing, Working)

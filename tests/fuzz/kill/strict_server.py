@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 LAST_WORDS = "go on"
 MOST_REQUESTS = 14
@@ -58,8 +58,11 @@ class StrictServer(ThreadingHTTPServer):
         return self.call(*kinds[kind], place)
 
 
+Server = TypeVar("Server", bound=StrictServer)
+
+
 @contextlib.contextmanager
-def serving(server: StrictServer) -> Iterator[StrictServer]:
+def serving(server: Server) -> Iterator[Server]:
     """The server at work while the context lasts."""
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

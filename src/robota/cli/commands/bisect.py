@@ -75,7 +75,12 @@ def parser() -> CommandParser:
     """What may stand behind `robota bisect`."""
     about = "Find the call of a session that broke a test. Each state is tried in a directory of its own."
     parser = CommandParser(prog="robota bisect", description=about)
-    parser.add_argument("session", nargs="?", metavar="ID", help="the session (default: the newest with checkpoints)")
+    parser.add_argument(
+        "session",
+        nargs="?",
+        metavar="SESSION",
+        help="id, beginning of one, name or words (default: the newest with checkpoints)",
+    )
     help_test = "a shell command: 0 is good, 125 says nothing about this state, any other code is bad"
     parser.add_argument("--test", required=True, metavar="CMD", help=help_test)
     parser.add_argument("--timeout", type=float, default=TIMEOUT_S, metavar="SECONDS", help="after which it is bad")

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from robota.cli.commands.sessions.selection import session_in_project
 from robota.config.paths import user_directory
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import SessionNotFound
-from robota.log.store import SessionEntry, fallback_directory, find_session, list_sessions
+from robota.log.store import SessionEntry, fallback_directory, list_sessions
 
 CHECKPOINT_LINE: Final = b'"kind":"checkpoint"'
 
@@ -19,14 +20,10 @@ def chosen_session(root: Path, wanted: str | None, env: Mapping[str, str]) -> Pa
 
     A repository can bring logs along; those of this machine are known outside it. Raises `SessionNotFound`.
     """
-    user = user_directory(env)
-    fallback = fallback_directory(user, root)
     if wanted is not None:
-        directory = find_session(root, wanted, fallback)
-        if noted_head(head_path(user, directory)) is None:
-            print("robota: this session was not written on this machine", file=sys.stderr)
-        return directory
-    for entry in list_sessions(root, fallback):
+        return session_in_project(root, wanted).directory
+    user = user_directory(env)
+    for entry in list_sessions(root, fallback_directory(user, root)):
         if noted_head(head_path(user, entry.directory)) is not None and _has_checkpoints(entry):
             print(f"robota: this is about the session {entry.id}, the newest with checkpoints", file=sys.stderr)
             return entry.directory

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from robota.cli.command_parser import CommandParser
+from robota.cli.commands.sessions.selection import session_in_project
 from robota.cli.output import print_json, terminal_width
 from robota.clients.render.context_ledger import ledger_lines
 from robota.config.errors import ConfigError
@@ -30,7 +31,7 @@ from robota.log.replay.context import reduction_id
 from robota.log.replay.requests import RecordedRequest, recorded_requests
 from robota.log.replay.session import replay
 from robota.log.replay.task import ReplayedTask
-from robota.log.store import fallback_directory, find_session, list_sessions
+from robota.log.store import fallback_directory, list_sessions
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 
@@ -94,7 +95,12 @@ def _restore_parser() -> CommandParser:
     parser = CommandParser(
         prog="robota context restore", description="Show the model again what was condensed, cut or left out."
     )
-    parser.add_argument("session", nargs="?", metavar="SESSION", help="its id or the start of it (default: the newest)")
+    parser.add_argument(
+        "session",
+        nargs="?",
+        metavar="SESSION",
+        help="its id, the start of it, its name, or words (default: the newest)",
+    )
     parser.add_argument("--id", metavar="ID", help="what to undo, as `--json` names it (default: the newest)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
@@ -108,7 +114,12 @@ def parser() -> CommandParser:
         description="What fills the context window of the model at the end of a session. "
         "`robota context restore` brings back what was condensed.",
     )
-    parser.add_argument("session", nargs="?", metavar="SESSION", help="its id or the start of it (default: the newest)")
+    parser.add_argument(
+        "session",
+        nargs="?",
+        metavar="SESSION",
+        help="its id, the start of it, its name, or words (default: the newest)",
+    )
     parser.add_argument("--all", action="store_true", help="name everything, not only the largest")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
@@ -116,12 +127,15 @@ def parser() -> CommandParser:
 
 
 def _session_directory(root: Path, session: str | None) -> Path:
-    user = user_directory(os.environ)
-    fallback = fallback_directory(user, root)
     if session is not None:
-        return find_session(root, session, fallback)
+        return session_in_project(root, session).directory
+    user = user_directory(os.environ)
     # A repository can bring logs along; those of this machine are known outside it.
-    own = (each.directory for each in list_sessions(root, fallback) if noted_head(head_path(user, each.directory)))
+    own = (
+        each.directory
+        for each in list_sessions(root, fallback_directory(user, root))
+        if noted_head(head_path(user, each.directory))
+    )
     found = next(own, None)
     if found is None:
         raise SessionNotFound(f"There is no session of this machine in {root}. Say which one is meant.")

@@ -78,7 +78,11 @@ def parser() -> CommandParser:
     """What may stand behind `robota rewind`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    shared.add_argument("--session", metavar="ID", help="the session (default: the newest with checkpoints)")
+    shared.add_argument(
+        "--session",
+        metavar="SESSION",
+        help="id, beginning of one, name or words (default: the newest with checkpoints)",
+    )
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     changing = CommandParser(add_help=False)
     changing.add_argument("--dry-run", action="store_true", help="show the exact diff and change nothing")

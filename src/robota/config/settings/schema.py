@@ -131,6 +131,9 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = {}
     sandbox: SandboxSettings = SandboxSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
+    title_by_model: Annotated[
+        bool, Meta(description="Whether the model is asked for a title of each new session, in a request of its own.")
+    ] = False
     checks: Annotated[
         tuple[str, ...], Meta(description="Commands that tell what is wrong with the project, for @problems.")
     ] = ()

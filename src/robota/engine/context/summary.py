@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from robota.engine.context.cut import shorter
-from robota.engine.model.reply import ReplyLength
+from robota.engine.model.plain_reply import plain_reply
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import (
@@ -18,21 +18,11 @@ from robota.protocol.conversation import (
     ToolResultBlock,
     ToolUseBlock,
     Turn,
-    Usage,
     UserBlock,
     UserTurn,
 )
 from robota.protocol.events import Thinking
-from robota.providers.chunks import (
-    CallArgumentsChunk,
-    CallStartChunk,
-    FinishChunk,
-    ModelRequest,
-    TextChunk,
-    ThinkingChunk,
-    UsageChunk,
-)
-from robota.providers.fault import FaultKind, ProviderFault
+from robota.providers.chunks import ModelRequest
 
 INSTRUCTION: Final = (
     "The conversation ends here. Write the summary of all of it now, as you were told, between <summary> and "
@@ -67,35 +57,7 @@ class Summariser:
             turns=turns,
             max_output_tokens=self._runtime.services.model.info.max_output_tokens,
         )
-        words: list[str] = []
-        length = ReplyLength()
-        counted, finish = UsageChunk(Usage()), None
-        stream = self._runtime.services.model.provider.stream(request)
-        try:
-            async for batch in stream:
-                for chunk in batch:
-                    match chunk:
-                        case TextChunk():
-                            length.add(chunk.text)
-                            words.append(chunk.text)
-                        case UsageChunk():
-                            counted = chunk
-                        case FinishChunk():
-                            finish = chunk.reason
-                        case ThinkingChunk() | CallStartChunk() | CallArgumentsChunk():
-                            pass  # no part of a summary, and no tools were offered
-                        case _:
-                            assert_never(chunk)
-        finally:
-            is_counted = finish is not None or counted.usage != Usage()
-            cost = counted.cost if is_counted else 0.0
-            self._runtime.meter.side_request(counted.usage, cost, counted.saved)
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
-        if finish is None:
-            raise ProviderFault(FaultKind.STREAM_CUT, "The summary ended before it was complete.")
-        return summary_in("".join(words))
+        return summary_in(await plain_reply(self._runtime, request))
 
 
 def summary_turns(turns: Sequence[Turn], room: int, focus: str = "") -> tuple[Turn, ...]:

@@ -55,4 +55,5 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     environment: EnvironmentOptions | None = None  # None: nothing
+    title_by_model: bool = False  # whether a new session is given a title by a request of its own
     attended: bool = True  # whether somebody can answer an ask

@@ -14,6 +14,7 @@ from robota.engine.runtime.options import Completion, Options
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
+from robota.engine.session.refusals import BYPASS_FORBIDDEN, NO_TASK, PAUSED, SANDBOX_STAYS, STOPPED
 from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
@@ -71,24 +72,13 @@ from robota.version import VERSION
 if TYPE_CHECKING:
     from robota.engine.session.context_commands import ContextCommand, ContextCommands
     from robota.engine.session.rewinding import RewindCommand, SessionRewind
+    from robota.engine.session.titling import Titling
     from robota.engine.task.resumption import PausedTask
     from robota.log.replay.session import ReplayedSession
 
 # A disk that does not answer must not keep anybody from leaving; the kernel has everything that was written.
 LAST_SYNC_SECONDS: Final = 10.0
 GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
-BYPASS_FORBIDDEN: Final = (
-    "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
-    "The mode is as it was."
-)
-# A mode that is changed later changes what is asked, never what confines commands: that is settled at the start.
-SANDBOX_STAYS: Final = {
-    True: "Commands go on running in the sandbox, as when the session began.",
-    False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
-}
-STOPPED: Final = Refused(code="cancelled", message="Stopped before the task began. Nothing was sent to the model.")
-PAUSED: Final = Refused(code="task_paused", message="The task is paused. Say first whether it goes on.")
-NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
 class Session:
@@ -110,6 +100,8 @@ class Session:
             services, self._bus, self._journal, self._asks, self._queue, self._grants, self._runner.delegate
         )
         self._rewind: SessionRewind | None = None
+        self._titling: Titling | None = None
+        self._wants_title = options.title_by_model and options.name is None
         self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
             NewTask: self._new_task,
             ClearTask: self._clear_task,
@@ -151,6 +143,7 @@ class Session:
         from robota.engine.task.resumption import PausedTask
 
         self._queue.restore(found.queue)
+        self._wants_title = False
         task = found.root
         if task is not None:
             runtime = self._tasks.runtime_of(self._options, task)
@@ -220,6 +213,8 @@ class Session:
 
     async def close(self) -> None:
         """Stop what runs and end every subscription. The log stays as it is: resumable."""
+        if self._titling is not None:
+            await self._titling.finish()
         await self._runner.stop(is_leaving=True)
         if self._services.hooks.lifecycle is not None:
             context = HookContext(permission_mode=self._options.permission_mode)
@@ -284,7 +279,15 @@ class Session:
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._tasks.new(options, command.task_id)
         self._runner.start(task, command.text, command.images, is_command=command.is_command)
+        self._find_title(task, command.text)
         return Accepted(id=task.runtime.task_id)
+
+    def _find_title(self, task: Task, prompt: str) -> None:
+        """Ask for a title while the first task of the session works, if that is wanted."""
+        if self._wants_title:
+            from robota.engine.session.titling import Titling
+
+            self._titling, self._wants_title = Titling(task.runtime, prompt), False
 
     async def gather_tools(self) -> bool:
         """Start whoever brings more tools, once.

@@ -18,7 +18,7 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
 
 INDEX_NAME: Final = "sessions.sqlite"
-INDEX_VERSION: Final = 1
+INDEX_VERSION: Final = 2
 SCHEMA: Final = "CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID"
 
 

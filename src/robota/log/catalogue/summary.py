@@ -7,7 +7,7 @@ import msgspec
 
 from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
 from robota.log.kinds.requests import RequestRecord
-from robota.log.kinds.session import EndRecord, NameRecord, OriginRecord, SessionHeader, TaskRecord
+from robota.log.kinds.session import EndRecord, NameRecord, OriginRecord, SessionHeader, TaskRecord, TitleRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUMABLE_ASKS
 
@@ -18,7 +18,7 @@ MOST_NAMES: Final = 200
 FILE_FIELDS: Final = ("path", "file_path", "filePath", "notebook_path")
 FILES_FIELDS: Final = ("paths", "files")
 MOST_FILES: Final = 2_000
-READ_KINDS: Final = frozenset({"session", "task", "answer", "toolStart", "request", "end", "name", "origin"})
+READ_KINDS: Final = frozenset({"session", "task", "answer", "toolStart", "request", "end", "name", "title", "origin"})
 
 
 class SessionStatus(StrEnum):
@@ -110,6 +110,8 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
                 count(self.models, payload.model, 0)
             case NameRecord():
                 self.name = payload.name or ""
+            case TitleRecord():
+                self._take_title(payload)
             case OriginRecord():
                 self.origin = payload
             case TaskRecord():
@@ -120,6 +122,11 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
                     self.outcome = payload.outcome
             case _:
                 pass
+
+    def _take_title(self, record: TitleRecord) -> None:
+        self.title = record.title[:TITLE_LENGTH] or self.title
+        self.cost += record.cost or 0.0
+        self.is_cost_known = self.is_cost_known and record.cost is not None
 
     def _take_call(self, payload: Payload | None) -> None:
         """What was asked of models, tools and the person."""

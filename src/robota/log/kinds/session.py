@@ -78,6 +78,18 @@ class NameRecord(Payload, frozen=True, kw_only=True):
     name: str | None = None
 
 
+@record_kind("title")
+class TitleRecord(Payload, frozen=True, kw_only=True):
+    """A model thought of a title; a name that a person gave goes first. `cost` is that of the request, if known.
+
+    The title is empty if the answer was of no use.
+    """
+
+    task_id: str
+    title: str
+    cost: float | None = None
+
+
 @record_kind("origin")
 class OriginRecord(Payload, frozen=True, kw_only=True):
     """The records of this log began their life elsewhere: in another session, on another machine, in another program.

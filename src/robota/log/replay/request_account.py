@@ -61,6 +61,11 @@ def counted(rows: Iterable[Message], before: RequestAccount) -> RequestAccount:
     return account
 
 
+def with_side_request(before: RequestAccount, cost: float | None) -> RequestAccount:
+    """The account after a request that no row tells of."""
+    return _with_cost(before, cost)
+
+
 def context_size_of(row: Message) -> ContextSize | None:
     """What the row tells of how full the window is, if it does."""
     told = row.context_condense or row.context_truncation

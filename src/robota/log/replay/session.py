@@ -16,7 +16,15 @@ from robota.log.kinds.conversation import (
     TruncateRecord,
     TurnRecord,
 )
-from robota.log.kinds.session import EndRecord, NameRecord, QueueRecord, SessionHeader, TaskRecord, TodosRecord
+from robota.log.kinds.session import (
+    EndRecord,
+    NameRecord,
+    QueueRecord,
+    SessionHeader,
+    TaskRecord,
+    TitleRecord,
+    TodosRecord,
+)
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import branch_of
 from robota.log.replay.task import BaseOutgrown, ReplayedTask, TaskFold
@@ -147,6 +155,7 @@ class SessionFold:
                 | RestoreRecord()
                 | PinRecord()
                 | TodosRecord()
+                | TitleRecord()
                 | AnswerRecord()
                 | ToolStartRecord()
                 | ToolEndRecord()

@@ -17,7 +17,7 @@ from robota.log.kinds.conversation import (
     TruncateRecord,
     TurnRecord,
 )
-from robota.log.kinds.session import TodosRecord
+from robota.log.kinds.session import TitleRecord, TodosRecord
 from robota.log.replay.closed_rows import closed_rows
 from robota.log.replay.context import (
     ContextBase,
@@ -29,7 +29,7 @@ from robota.log.replay.context import (
     unanswered,
     with_results,
 )
-from robota.log.replay.request_account import TaskTotals, context_size_of, counted
+from robota.log.replay.request_account import TaskTotals, context_size_of, counted, with_side_request
 from robota.log.replay.row_pages import RowPages
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
@@ -46,6 +46,7 @@ TaskPayload = (
     | RestoreRecord
     | PinRecord
     | TodosRecord
+    | TitleRecord
     | AnswerRecord
     | ToolStartRecord
     | ToolEndRecord
@@ -180,6 +181,9 @@ class TaskFold:
                 self._take_reduction(payload)
             case TodosRecord():
                 self.todos = payload.todos
+            case TitleRecord():
+                account = with_side_request(self.older.account, payload.cost)
+                self.older = msgspec.structs.replace(self.older, account=account)
             case AnswerRecord():
                 self.answers[payload.ts] = payload
             case ToolStartRecord() | ToolEndRecord() | ResultRecord() | FileStampsRecord():

@@ -26,6 +26,13 @@ def test_nothing_found_and_nothing_to_look_for(robota: Robota) -> None:
     assert "is no time" in robota("sessions", "search", "x", "--since", "yesteryear").stderr
 
 
+def test_a_tool_is_named_by_its_id_or_as_on_screen(robota: Robota) -> None:
+    Written(robota.workspace, "s1").prompt("x").call("edit_file", {"path": "a.py"}, "ok").end()
+    for name in ("edit_file", "Edit", "edit"):
+        assert "s1" in robota("sessions", "search", "--tool", name).stdout
+    assert robota("sessions", "search", "--tool", "Write").code == 1
+
+
 def test_files_are_named_from_where_one_stands(robota: Robota) -> None:
     written = Written(robota.workspace, "s1").prompt("x")
     written.call("edit_file", {"path": "src/a.py"}, "ok").end()

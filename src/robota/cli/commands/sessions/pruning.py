@@ -40,8 +40,12 @@ def run(options: argparse.Namespace) -> int:
         print("There is nothing to remove from the trash.")
     else:
         verb = "would be removed" if options.dry_run else "removed"
-        print_columns([(each.id, f"deleted {age(each.deleted_ms, now_ms)} ago", verb) for each in chosen])
+        print_columns([(each.id, _deleted(age(each.deleted_ms, now_ms)), verb) for each in chosen])
     return 0
+
+
+def _deleted(how_long: str) -> str:
+    return f"deleted {how_long}" if how_long == "now" else f"deleted {how_long} ago"
 
 
 def age_ms(text: str) -> int:

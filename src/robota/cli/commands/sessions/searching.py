@@ -17,6 +17,7 @@ from robota.clients.terminal.width import wants_colour
 from robota.config.errors import ConfigError
 from robota.log.search.search import FOUND, FOUND_END, FoundPassage, FoundSession, SearchWish, match_expression, search
 from robota.text.visible import single_line
+from robota.tools.registry import builtin_tools
 
 TITLE_SHOWN: Final = 80
 SNIPPET_SHOWN: Final = 300
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         words=words,
         since_ms=since_ms(options.since, now_ms) if options.since else 0,
         file=options.cwd.resolve() / options.file if options.file else None,
-        tool=options.tool,
+        tool=_tool_id(options.tool) if options.tool else None,
         model=options.model,
         limit=options.limit,
     )
@@ -56,6 +57,12 @@ def since_ms(text: str, now_ms: int) -> int:
         return int(datetime.fromisoformat(text.strip()).astimezone().timestamp() * 1000)
     except (ValueError, OverflowError, OSError) as error:
         raise ConfigError(f"{text!r} is no time. Write it like 7d, 2026-10-31 or 2026-10-31T18:00.") from error
+
+
+def _tool_id(name: str) -> str:
+    """Logs have the ids of tools; on screen and in rules they are called by their labels."""
+    labels = {tool.label.lower(): tool.name for tool in builtin_tools()}
+    return labels.get(name.lower(), name)
 
 
 def _print_found(found: FoundSession, now_ms: int) -> None:

@@ -34,7 +34,16 @@ def chosen_sessions(options: argparse.Namespace) -> tuple[CataloguedSession, ...
 
 def chosen_session(options: argparse.Namespace) -> CataloguedSession:
     """The one session that is named. A person is told if it came from elsewhere."""
-    session = find_catalogued(chosen_sessions(options), options.session)
+    return _told_about(find_catalogued(chosen_sessions(options), options.session))
+
+
+def session_in_project(root: Path, wanted: str) -> CataloguedSession:
+    """The one session of this project that is named. A person is told if it came from elsewhere."""
+    user = person_directory()
+    return _told_about(find_catalogued(catalogue(project_places(root, user), user, tell), wanted))
+
+
+def _told_about(session: CataloguedSession) -> CataloguedSession:
     if not session.is_own:
         tell(f"The session {session.id} {FROM_ELSEWHERE}")
     return session

@@ -15,15 +15,17 @@ from robota.clients.terminal.line import BOLD, Line
 from robota.log.chain.growth import GrownRecord, LogPosition, records_since
 from robota.log.chain.reader import LOG_NAME
 from robota.log.kinds.conversation import MessageRecord
+from robota.log.kinds.rewinds import RewindRecord
 from robota.log.record import PayloadError, Record, payload_of
 from robota.log.replay.transcript import TranscriptFold
 from robota.log.watch.follow import follow
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS
-from robota.protocol.transcript import Transcript
+from robota.protocol.transcript import Noted, Transcript
 from robota.text.visible import single_line
 
 SHOWN_BEFORE: Final = 10
 ASK_SHOWN: Final = 200
+WENT_BACK: Final = "Somebody went back in the conversation; `robota sessions show` has what counts now."
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         newest_row: Record | None = None
         for grown in records_since(log, position):
             position = grown.position
-            before.extend(fold.take(grown.record))
+            before.extend(_entries_of(grown.record, fold))
             newest_row = grown.record if grown.record.kind == "message" else newest_row
         if not options.json:
             _print_entries(iter(before))
@@ -49,12 +51,23 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             sys.stdout.buffer.write(msgspec.json.encode(_record_json(grown)) + b"\n")
         else:
-            _print_entries(fold.take(grown.record))
+            _print_entries(_entries_of(grown.record, fold))
             _print_ask(grown.record)
         sys.stdout.flush()
     if not options.json:
         _print_entries(fold.rest())
     return 0
+
+
+def _entries_of(record: Record, fold: TranscriptFold) -> Iterator[Transcript]:
+    """What the record adds to the conversation. Nothing that was shown can be taken back, so going back is told."""
+    yield from fold.take(record)
+    try:
+        payload = payload_of(record) if record.kind == "rewind" else None
+    except PayloadError:
+        return
+    if isinstance(payload, RewindRecord) and payload.to is not None:
+        yield Noted(ts=record.ts, text=WENT_BACK)
 
 
 def _print_entries(entries: Iterator[Transcript]) -> None:

@@ -1,0 +1,53 @@
+"""A request beside the conversation, without tools: only the words of the answer count."""
+
+from typing import assert_never
+
+from robota.engine.model.reply import ReplyLength
+from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.protocol.conversation import Usage
+from robota.providers.chunks import (
+    CallArgumentsChunk,
+    CallStartChunk,
+    FinishChunk,
+    ModelRequest,
+    TextChunk,
+    ThinkingChunk,
+    UsageChunk,
+)
+from robota.providers.fault import FaultKind, ProviderFault
+
+
+async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> str:
+    """The words that the model answers. What it cost is counted for the task, also if it failed.
+
+    Raises `ProviderFault`.
+    """
+    words: list[str] = []
+    length = ReplyLength()
+    counted, finish = UsageChunk(Usage()), None
+    stream = runtime.services.model.provider.stream(request)
+    try:
+        async for batch in stream:
+            for chunk in batch:
+                match chunk:
+                    case TextChunk():
+                        length.add(chunk.text)
+                        words.append(chunk.text)
+                    case UsageChunk():
+                        counted = chunk
+                    case FinishChunk():
+                        finish = chunk.reason
+                    case ThinkingChunk() | CallStartChunk() | CallArgumentsChunk():
+                        pass  # no words, and no tools were offered
+                    case _:
+                        assert_never(chunk)
+    finally:
+        is_counted = finish is not None or counted.usage != Usage()
+        cost = counted.cost if is_counted else 0.0
+        runtime.meter.side_request(counted.usage, cost, counted.saved)
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+    if finish is None:
+        raise ProviderFault(FaultKind.STREAM_CUT, "The answer ended before it was complete.")
+    return "".join(words)
