@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -9,6 +10,7 @@ from typing import Final, TypeVar
 INDEX_DIRECTORY: Final = "index"
 # How long another process may write before we go on without the file.
 BUSY_SECONDS: Final = 5.0
+WAL_TRIES: Final = 100
 # Not a database, damaged, or of another shape than its version says.
 DAMAGED: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 PRIMARY_CODE: Final = 0xFF
@@ -52,13 +54,25 @@ def _on_file(path: Path, schema: str, version: int, work: Callable[[sqlite3.Conn
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(connection)
         # A loss of power may undo the newest changes; the logs still have them.
         connection.execute("PRAGMA synchronous=NORMAL")
         _prepare(connection, schema, version)
         return work(connection)
     finally:
         connection.close()
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and one writer work side by side. SQLite does not wait while others do the same at first use."""
+    for is_last in (*[False] * WAL_TRIES, True):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if is_last or _code(error) != sqlite3.SQLITE_BUSY:
+                raise
+            time.sleep(BUSY_SECONDS / WAL_TRIES)
 
 
 def _prepare(connection: sqlite3.Connection, schema: str, version: int) -> None:
