@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,14 +11,16 @@ from typing import Any, Final
 import msgspec
 
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands.sessions.selection import chosen_session, tell
+from robota.cli.commands.sessions.selection import chosen_session, person_directory, tell
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.log.catalogue.catalogue import CataloguedSession
+from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError, SessionAmbiguous
 from robota.log.replay.reading import LogReading
 from robota.log.replay.task import ReplayedTask
+from robota.log.snapshot_keeper import snapshot_path
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import RESUME_ASKS
@@ -70,8 +73,17 @@ def parser() -> CommandParser:
     return parser
 
 
+def _reading(directory: Path) -> LogReading:
+    """Reads a long log from its snapshot on. Whoever only looks writes none."""
+    user = person_directory()
+    if user is None:
+        return LogReading()
+    noted = noted_head(head_path(user, directory))
+    return LogReading(snapshot_path(user, directory), noted, growth=sys.maxsize)
+
+
 def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
-    reading = LogReading()
+    reading = _reading(session.directory)
     loaded = reading.read(session.directory / LOG_NAME)
     found = reading.session()
     task = found.root

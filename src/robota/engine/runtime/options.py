@@ -6,7 +6,9 @@ from typing import Final
 
 import msgspec
 
+from robota.log.kinds.session import SessionHeader
 from robota.protocol.permission_mode import PermissionMode
+from robota.version import VERSION
 
 MISTAKE_LIMIT: Final = 3
 DEFAULT_MODE: Final = "code"
@@ -57,3 +59,17 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     environment: EnvironmentOptions | None = None  # None: nothing
     title_by_model: bool = False  # whether a new session is given a title by a request of its own
     attended: bool = True  # whether somebody can answer an ask
+
+
+def session_header(options: Options) -> SessionHeader:
+    """What the log of a session begins with, and is told again when one of these changes."""
+    return SessionHeader(
+        id=options.session_id,
+        cwd=str(options.cwd),
+        name=options.name,
+        model=options.model,
+        provider=options.provider_name,
+        permission_mode=options.permission_mode,
+        completion=options.completion,
+        version=VERSION,
+    )

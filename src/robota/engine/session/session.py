@@ -10,15 +10,14 @@ import msgspec
 from robota.contracts.hook import HookContext, HookEvent
 from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
-from robota.engine.runtime.options import Completion, Options
+from robota.engine.runtime.options import Completion, Options, session_header
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
-from robota.engine.session.refusals import BYPASS_FORBIDDEN, NO_TASK, PAUSED, SANDBOX_STAYS, STOPPED
 from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
-from robota.log.kinds.session import EndRecord, NameRecord, SessionHeader
+from robota.log.kinds.session import EndRecord, NameRecord
 from robota.protocol.asks.answer import Reject, Say
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
@@ -67,7 +66,6 @@ from robota.protocol.events import (
 )
 from robota.protocol.message import QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
-from robota.version import VERSION
 
 if TYPE_CHECKING:
     from robota.engine.session.context_commands import ContextCommand, ContextCommands
@@ -79,6 +77,18 @@ if TYPE_CHECKING:
 # A disk that does not answer must not keep anybody from leaving; the kernel has everything that was written.
 LAST_SYNC_SECONDS: Final = 10.0
 GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
+BYPASS_FORBIDDEN: Final = (
+    "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
+    "The mode is as it was."
+)
+# A mode that is changed later changes what is asked, never what confines commands: that is settled at the start.
+SANDBOX_STAYS: Final = {
+    True: "Commands go on running in the sandbox, as when the session began.",
+    False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
+}
+STOPPED: Final = Refused(code="cancelled", message="Stopped before the task began. Nothing was sent to the model.")
+PAUSED: Final = Refused(code="task_paused", message="The task is paused. Say first whether it goes on.")
+NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
 class Session:
@@ -129,7 +139,7 @@ class Session:
             RedoRewind: self._obey_about_rewind,
             OlderRowsRequest: self._send_older_rows,
         }
-        self._journal.write(_header(options))
+        self._journal.write(session_header(options))
 
     async def submit(self, command: Command) -> Receipt:
         return await self._handlers[type(command)](command)
@@ -199,7 +209,7 @@ class Session:
         """Give the session another name, which also holds when it is taken up again."""
         self._options = msgspec.structs.replace(self._options, name=name)
         self._journal.write(NameRecord(name=name))
-        self._journal.write(_header(self._options))
+        self._journal.write(session_header(self._options))
         self._send_state()
 
     def tell_sandbox(self, kind: str, reason: str) -> None:
@@ -415,7 +425,7 @@ class Session:
         before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
         for task in self._runner.stack:
             task.runtime.permission_mode = mode
-        self._journal.write(_header(self._options))
+        self._journal.write(session_header(self._options))
         self._send_state()
         if PermissionMode.BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
             self._bus.emit(Notice(level="info", text=SANDBOX_STAYS[self._services.processes.is_sandboxed]))
@@ -488,16 +498,3 @@ class Session:
 
     def _send_state(self) -> None:
         self._bus.emit(State(state=self.state()))
-
-
-def _header(options: Options) -> SessionHeader:
-    return SessionHeader(
-        id=options.session_id,
-        cwd=str(options.cwd),
-        name=options.name,
-        model=options.model,
-        provider=options.provider_name,
-        permission_mode=options.permission_mode,
-        completion=options.completion,
-        version=VERSION,
-    )
