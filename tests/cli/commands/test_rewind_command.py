@@ -3,9 +3,12 @@
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, Finished, Robota, clean_environment
@@ -94,6 +97,26 @@ def test_a_session_that_came_with_the_repository_is_not_taken_up(robota: Robota)
     (planted / "log.jsonl").write_bytes((sessions(robota)[0] / "log.jsonl").read_bytes())
     ok(robota("rewind", "list"))
     assert "not written on this machine" in robota("rewind", "list", "--session", "zzzz").stderr
+
+
+@pytest.mark.parametrize("how", ["forked", "taken up"])
+def test_a_planted_session_does_not_lead_to_the_files_of_another_project(
+    robota: Robota, tmp_path: Path, how: str
+) -> None:
+    """Its log names the project and checkpoints of it, as somebody may know them who has seen that log."""
+    other = Robota(tmp_path / "other", robota.home)
+    other.workspace.mkdir()
+    worked(other)
+    planted = robota.workspace / ".robota/sessions/planted"
+    shutil.copytree(sessions(other)[0], planted)
+    if how == "forked":
+        ok(robota("sessions", "fork", "planted", "--session-id", "copy"))
+    else:
+        script(robota, {"text": "Here."})
+        ok(robota("-r", "planted", "--yes", "-p", "go on"))
+    name = "copy" if how == "forked" else "planted"
+    assert "is not in the store" in robota("rewind", "restore", "1", "--yes", "--session", name).stderr
+    assert files(other) == NEW
 
 
 def test_a_session_that_only_reads_makes_no_store(robota: Robota) -> None:

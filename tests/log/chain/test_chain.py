@@ -1,6 +1,7 @@
 """The chain as a reader meets it: whole, cut, flipped, with garbage in it."""
 
 import tempfile
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.log.chain.reader import Handling, Loaded, load
+from robota.log.chain.reader import LONGEST_LINE, Handling, Loaded, load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogUnreadable
@@ -206,3 +207,23 @@ def test_a_file_that_cannot_be_read_is_a_clear_error(tmp_path: Path) -> None:
             load(path)
         with pytest.raises(LogUnreadable):
             verify(path)
+
+
+def test_a_line_without_end_fills_no_memory(tmp_path: Path) -> None:
+    """A repository can bring one along; what stands behind it is read all the same."""
+    ends = [EndRecord(task_id="t", outcome=text) for text in ("one", "two")]
+    first, second = written(tmp_path / "log", ends).read_bytes().splitlines(keepends=True)
+    path = tmp_path / "endless.jsonl"
+    path.write_bytes(first)
+    with path.open("r+b") as stream:
+        stream.seek(3 * LONGEST_LINE)
+        stream.write(b"\n" + second)
+    tracemalloc.start()
+    try:
+        loaded, report = load(path), verify(path)
+        assert tracemalloc.get_traced_memory()[1] < 2.5 * LONGEST_LINE  # `readline` holds a line twice for a moment
+    finally:
+        tracemalloc.stop()
+    assert [record.seq for record in loaded.records] == [1, 2]
+    assert [problem.flaw for problem in loaded.problems] == [RecordFlaw.BAD_JSON]
+    assert (loaded.good_length, report.records) == (path.stat().st_size, 1)

@@ -47,8 +47,8 @@ def main(argv: Sequence[str]) -> int:
     options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
-        directory = chosen_session(root, options.session, os.environ)
-        workspace = session_workspace(directory, root, os.environ)
+        session = chosen_session(root, options.session)
+        directory, workspace = session.directory, session_workspace(session, root)
         records = load(directory / LOG_NAME).records
         history = rewind_history(records)
         wish = Bisection(workspace=workspace, command=options.test, timeout_s=options.timeout, tell=_tell)

@@ -1,50 +1,44 @@
 """Which session a command about changes means, and where its files are."""
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from robota.cli.commands.sessions.selection import session_in_project
-from robota.config.paths import user_directory
-from robota.log.chain.head import head_path, noted_head
+from robota.cli.commands.sessions.selection import session_in_project, sessions_in_project, tell
+from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import SessionNotFound
-from robota.log.store import SessionEntry, fallback_directory, list_sessions
 
 CHECKPOINT_LINE: Final = b'"kind":"checkpoint"'
 
 
-def chosen_session(root: Path, wanted: str | None, env: Mapping[str, str]) -> Path:
-    """The directory of the session that is named, or of the newest of this machine that has checkpoints.
+def chosen_session(root: Path, wanted: str | None) -> CataloguedSession:
+    """The session that is named, or the newest of this machine that has checkpoints.
 
     A repository can bring logs along; those of this machine are known outside it. Raises `SessionNotFound`.
     """
     if wanted is not None:
-        return session_in_project(root, wanted).directory
-    user = user_directory(env)
-    for entry in list_sessions(root, fallback_directory(user, root)):
-        if noted_head(head_path(user, entry.directory)) is not None and _has_checkpoints(entry):
-            print(f"robota: this is about the session {entry.id}, the newest with checkpoints", file=sys.stderr)
-            return entry.directory
+        return session_in_project(root, wanted)
+    for session in sessions_in_project(root):
+        if session.is_own and _has_checkpoints(session.directory / LOG_NAME):
+            tell(f"this is about the session {session.id}, the newest with checkpoints")
+            return session
     raise SessionNotFound(
         f"No session of this machine in {root} has changed anything. Nothing was changed. Name one with --session."
     )
 
 
-def session_workspace(directory: Path, root: Path, env: Mapping[str, str]) -> Path:
-    """Where a session worked: a worktree for one that had its own. A log from elsewhere is not believed."""
-    entries = list_sessions(root, fallback_directory(user_directory(env), root))
-    header = next((entry.header for entry in entries if entry.directory == directory), None)
-    if header is None or noted_head(head_path(user_directory(env), directory)) is None:
-        return root
-    place = Path(header.cwd)
-    return place if place.is_dir() else root
+def session_workspace(session: CataloguedSession, root: Path) -> Path:
+    """Where a session worked: a worktree for one that had its own.
+
+    A log from elsewhere is not believed. In one that was taken up here the newest header counts, which is of here.
+    """
+    place = Path(session.cwd)
+    return place if session.is_own and place.is_dir() else root
 
 
-def _has_checkpoints(entry: SessionEntry) -> bool:
+def _has_checkpoints(log: Path) -> bool:
     try:
-        with (entry.directory / LOG_NAME).open("rb") as lines:
+        with log.open("rb") as lines:
             return any(CHECKPOINT_LINE in line for line in lines)
     except OSError:
         return False

@@ -54,10 +54,10 @@ def main(argv: Sequence[str]) -> int:
     options = parser().read(argv)
     try:
         root = workspace_root(options.cwd)
-        directory = chosen_session(root, options.session, os.environ)
+        session = chosen_session(root, options.session)
         context = _Context(
-            directory=directory,
-            workspace=session_workspace(directory, root, os.environ),
+            directory=session.directory,
+            workspace=session_workspace(session, root),
             settings=settings_for(LaunchOptions(cwd=root), root, os.environ).values.checkpoints,
             options=options,
         )

@@ -7,11 +7,9 @@ from typing import Final
 
 import msgspec
 
-from robota.log.chain.reader import open_log
+from robota.log.chain.reader import next_line, open_log
 from robota.log.record import HASH_LENGTH, Record, unseal
 
-# No record that Robota writes is longer; what is longer is skipped like any other damaged line.
-LONGEST_LINE: Final = 64 * 1024 * 1024
 SEAL_END: Final = b'"}\n'
 
 
@@ -51,23 +49,10 @@ def continues(path: Path, position: LogPosition) -> bool:
 
 def _records(stream: BufferedReader, offset: int) -> Iterator[GrownRecord]:
     while True:
-        line = stream.readline(LONGEST_LINE)
+        line, length = next_line(stream)
         if not line.endswith(b"\n"):
-            if len(line) < LONGEST_LINE:
-                return
-            offset += len(line) + _skip_line(stream)
-            continue
-        offset += len(line)
+            return
+        offset += length
         record = unseal(line[:-1])
         if isinstance(record, Record):
             yield GrownRecord(record, LogPosition(offset, record.hash))
-
-
-def _skip_line(stream: BufferedReader) -> int:
-    """Read to the end of an overlong line; returns how much that was."""
-    skipped = 0
-    while piece := stream.readline(LONGEST_LINE):
-        skipped += len(piece)
-        if piece.endswith(b"\n"):
-            break
-    return skipped

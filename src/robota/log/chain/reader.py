@@ -15,6 +15,9 @@ from robota.log.kinds.requests import ContentRecord
 from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link_flaw, payload_of, unseal
 
 LOG_NAME: Final = "log.jsonl"
+# No record that Robota writes is longer. What is longer is damage, and must not fill memory.
+LONGEST_LINE: Final = 64 * 1024 * 1024
+SKIPPED_AT_ONCE: Final = 1024 * 1024
 
 
 class LineSpan(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -85,11 +88,23 @@ def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
     try:
         with open_log(path) as stream:
             stream.seek(reading.length)
-            for line in stream:
-                reading.take(line)
+            while (found := next_line(stream))[1]:
+                reading.take(*found)
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     return reading.loaded()
+
+
+def next_line(stream: BufferedReader) -> tuple[bytes, int]:
+    """The next line and its length, 0 at the end. Of one that is too long for a record only its end is given."""
+    line = stream.readline(LONGEST_LINE)
+    length = len(line)
+    if length < LONGEST_LINE or line.endswith(b"\n"):
+        return line, length
+    piece = line = b""
+    while not piece.endswith(b"\n") and (piece := stream.readline(SKIPPED_AT_ONCE)):
+        length += len(piece)
+    return (b"\n" if piece else b"?"), length
 
 
 def open_log(path: Path) -> BufferedReader:
@@ -125,13 +140,13 @@ class _Reading:
         self.is_terminated = after.is_terminated
         self.after_gap = False
 
-    def take(self, raw: bytes) -> None:
+    def take(self, raw: bytes, length: int) -> None:
         self.line += 1
-        self.length += len(raw)
+        self.length += length
         is_terminated = raw.endswith(b"\n")
         record = unseal(raw[:-1] if is_terminated else raw)
         if isinstance(record, Record):
-            self._keep(record, len(raw), is_terminated)
+            self._keep(record, length, is_terminated)
         elif is_terminated:
             self._report(record, Handling.SKIPPED)
             self.after_gap = True

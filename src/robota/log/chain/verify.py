@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from robota.log.chain.head import ChainHead
-from robota.log.chain.reader import open_log
+from robota.log.chain.reader import next_line, open_log
 from robota.log.errors import LogUnreadable
 from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, unseal
 
@@ -49,7 +49,8 @@ def verify(path: Path, noted: ChainHead | None = None) -> VerifyReport:
     head_hash, seq, line_number = FIRST_PREV, 0, 0
     try:
         with open_log(path) as stream:
-            for line_number, line in enumerate(stream, start=1):
+            while line := next_line(stream)[0]:
+                line_number += 1
                 record = _next_record(line, head_hash, seq, noted)
                 if isinstance(record, ChainBreak):
                     found = msgspec.structs.replace(record, line=line_number)

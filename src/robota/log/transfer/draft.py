@@ -9,7 +9,7 @@ from typing import Self
 
 from robota.log.artifacts import artifact_path, force_path_to_disk
 from robota.log.catalogue.trash import DRAFT
-from robota.log.chain.head import ChainHead, head_path, note_head
+from robota.log.chain.head import ChainHead, head_path, note_head, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import ArtifactMissing, LogExists, LogWriteError
@@ -27,6 +27,7 @@ class DraftSession:
     def __init__(self, root: Path, user_directory: Path, session_id: str, redactor: Redactor) -> None:
         check_session_id(session_id)
         place = prepare_project_directory(root, fallback_directory(user_directory, root))
+        self.root = root
         self._target = place.directory / SESSIONS / session_id
         self._user_directory = user_directory
         self._redactor = redactor
@@ -54,6 +55,10 @@ class DraftSession:
         shutil.rmtree(self.directory, ignore_errors=True)
         if isinstance(error, OSError):
             raise _not_written(error) from error
+
+    def is_own(self, directory: Path) -> bool:
+        """Whether the log in another session's directory was written on this machine."""
+        return noted_head(head_path(self._user_directory, directory)) is not None
 
     def next_ts(self, wanted: int) -> int:
         """A time for the next record or row: the wanted one, or the next that is free."""

@@ -36,9 +36,14 @@ def fork_of(directory: Path, turn: int | None) -> Fork:
 
 
 def write_fork(draft: DraftSession, directory: Path, fork: Fork, new_id: str, name: str | None, now_ms: int) -> None:
-    """Put the copy into a draft, and say at its end where it came from."""
+    """Put the copy into a draft, and say at its end where it came from.
+
+    If the original was not written on this machine, the copy does not say that it worked elsewhere: that is where
+    `robota rewind` restores files.
+    """
+    cwd = None if draft.is_own(directory) else str(draft.root)
     for record in fork.records:
-        draft.add(record.kind, _with_id(record, new_id), record.ts)
+        draft.add(record.kind, _with_id(record, new_id, cwd), record.ts)
     header = next((header for record in fork.records if (header := _header(record)) is not None), None)
     origin = OriginRecord(
         source="fork",
@@ -67,9 +72,11 @@ def _end_of_turn(records: Sequence[Record], turn: int) -> int:
     return min(ends, default=records[-1].seq)
 
 
-def _with_id(record: Record, new_id: str) -> bytes:
+def _with_id(record: Record, new_id: str, cwd: str | None) -> bytes:
     header = _header(record)
-    return bytes(record.payload) if header is None else msgspec.structs.replace(header, id=new_id).to_json()
+    if header is None:
+        return bytes(record.payload)
+    return msgspec.structs.replace(header, id=new_id, cwd=cwd or header.cwd).to_json()
 
 
 def _header(record: Record) -> SessionHeader | None:

@@ -39,8 +39,13 @@ def chosen_session(options: argparse.Namespace) -> CataloguedSession:
 
 def session_in_project(root: Path, wanted: str) -> CataloguedSession:
     """The one session of this project that is named. A person is told if it came from elsewhere."""
+    return _told_about(find_catalogued(sessions_in_project(root), wanted))
+
+
+def sessions_in_project(root: Path) -> tuple[CataloguedSession, ...]:
+    """The sessions of one project, the newest first."""
     user = person_directory()
-    return _told_about(find_catalogued(catalogue(project_places(root, user), user, tell), wanted))
+    return catalogue(project_places(root, user), user, tell)
 
 
 def _told_about(session: CataloguedSession) -> CataloguedSession:
