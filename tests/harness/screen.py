@@ -14,6 +14,21 @@ CAPABLE = {"TERM": "xterm-256color"}
 # pyte takes what comes after the private sign for a colour.
 UNKNOWN_TO_PYTE = re.compile(r"\x1b\[>[0-9;]*[a-z]|\x1b\]8;[^\x1b]*\x1b\\")
 SCROLLBACK = 10_000
+# As pyte calls them; its brown is what others call yellow.
+COLOURS = {
+    "red": "r",
+    "green": "g",
+    "brown": "y",
+    "blue": "b",
+    "magenta": "m",
+    "cyan": "c",
+    "brightblack": "k",
+    "brightred": "r",
+    "brightgreen": "g",
+    "brightblue": "b",
+    "brightcyan": "c",
+    "brightmagenta": "m",
+}
 
 
 class ScreenTerminal(Terminal):
@@ -45,6 +60,15 @@ class ScreenTerminal(Terminal):
         """Column and row of the cursor."""
         return self._emulated.cursor.x, self._emulated.cursor.y
 
+    def picture(self) -> str:
+        """The screen as text; below each row that has colours, a letter for that of each character."""
+        found: list[str] = []
+        for number, text in enumerate(self.rows):
+            line = self._emulated.buffer[number]
+            colours = "".join(map(_letter, (line[column] for column in range(self._emulated.columns)))).rstrip(" ")
+            found += [text, colours] if colours else [text]
+        return "\n".join(found).rstrip("\n")
+
     def colour(self, row: int, column: int) -> str:
         """The colour of a character on the screen."""
         return str(self._emulated.buffer[row][column].fg)
@@ -73,3 +97,12 @@ class ScreenTerminal(Terminal):
         is_read = super()._read(deadline)
         self._stream.feed(UNKNOWN_TO_PYTE.sub("", self.screen[before:].replace("\n", "\r\n")))
         return is_read
+
+
+def _letter(character: pyte.screens.Char) -> str:
+    """How a character looks: blank if like any other."""
+    if character.reverse:
+        return "#"
+    plain = "+" if character.bold or character.underscore else " "
+    letter = COLOURS.get(character.fg, plain)
+    return letter.upper() if character.bold else letter

@@ -1,4 +1,8 @@
-"""Whole screens as they were looked at and found good. `UPDATE_SCREENS=1` writes them anew: look at the difference."""
+"""Whole screens as they were looked at and found good. `UPDATE_SCREENS=1` writes them anew: look at the difference.
+
+Under each row that has colours stands what they are: a letter for the colour, a capital if it is bold, `#` if it is
+reversed.
+"""
 
 import os
 from pathlib import Path
@@ -16,48 +20,77 @@ The sign is **wrong**, so `add` takes away:
 1. read the file
 2. change the sign
 
-| before | after |
-|---|---|
-| 1 | 3 |
+| before | after | 備考 |
+|---|---|---|
+| 1 | 3 | 合計 |
+
+```python
+def add(a, b):
+    return a + b  # sum
+```
 """
 EDIT = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
+PLAN = call("update_todo_list", todos="[x] Look at the file\n[-] Change the sign\n[ ] Run it")
+RUN = call("execute_command", command="cat calc.py")
+LOOKS = {
+    "dark": {},
+    "16-colours": {"TERM": "xterm"},
+    "light": {"ROBOTA_THEME": "light"},
+    "no-colours": {"NO_COLOR": "1"},
+}
+SIZES = [(80, 24), (200, 60), (20, 5)]
 
 
 def prepare(robota: Robota) -> None:
     (robota.workspace / "calc.py").write_text("def add(a, b):\n    return a - b\n\n\nTOTAL = add(1, 2)  # 合計\n")
-    script(robota, {"text": ANSWER, "calls": [EDIT]}, {"text": "Done."})
+    told = {"input": 1200, "output": 40}
+    script(
+        robota,
+        {"reasoning": "The file is short.\nThe sign is odd.", "calls": [PLAN], "usage": told},
+        {"text": ANSWER, "calls": [EDIT], "usage": told},
+        {"calls": [RUN], "usage": told},
+        {"text": "Done.", "usage": told},
+    )
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 60), (20, 5)])
-def test_a_question_looks_as_it_did(robota: Robota, columns: int, rows: int) -> None:
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize(("columns", "rows"), SIZES, ids=lambda size: str(size))
+def test_a_task_looks_as_it_did(robota: Robota, columns: int, rows: int, look: str) -> None:
     prepare(robota)
-    with ScreenTerminal(robota, "--name", "sums", columns=columns, rows=rows) as terminal:
+    with ScreenTerminal(robota, "--name", "sums", columns=columns, rows=rows, env=LOOKS[look]) as terminal:
         terminal.sees("Idle")
         terminal.press("fix it\r")
         terminal.sees("w answer in words" if rows > 5 else "  y a r n e w")
-        shown = terminal.rows
-    begin = shown.index("> fix it") if "> fix it" in shown else 0
-    compare(f"question-{columns}x{rows}.txt", "\n".join(shown[begin:]).rstrip() + "\n")
+        asked = terminal.picture()
+        terminal.press("y")
+        terminal.wait_until(lambda: settled(terminal))
+        ended = terminal.picture()
+    # Terminals with few colours look like those with many: only colours of the palette are used.
+    name = "dark" if look == "16-colours" else look
+    compare(f"{columns}x{rows}-{name}.txt", f"{without_greeting(asked)}\n{'=' * columns}\n{without_greeting(ended)}\n")
 
 
-@pytest.mark.parametrize(
-    ("env", "added", "marker"),
-    [
-        ({}, "green", "cyan"),
-        ({"ROBOTA_THEME": "light"}, "green", "blue"),
-        ({"NO_COLOR": "1"}, "default", "default"),
-    ],
-)
-def test_colours_are_those_of_the_theme(robota: Robota, env: dict[str, str], added: str, marker: str) -> None:
+def test_the_terminal_is_asked_for_its_background_and_its_answer_is_no_key(robota: Robota) -> None:
     prepare(robota)
-    with ScreenTerminal(robota, env=env) as terminal:
-        terminal.sees("Idle")
-        terminal.press("fix it\r")
-        rows = terminal.sees("y yes")
-        change = next(place for place, row in enumerate(rows) if "+     return" in row)
+    with ScreenTerminal(robota) as terminal:
+        terminal.wait_for("\x1b]11;?")
+        terminal.press("\x1b]11;rgb:ffff/")
+        terminal.press("ffff/ffff\x1b\\\x1b[Ifix it\r")
+        rows = terminal.sees("w answer in words")
         card = next(place for place, row in enumerate(rows) if row == "  y yes")
-        assert terminal.colour(change, rows[change].index("return")) == added
-        assert terminal.colour(card, 2) == marker
+        assert terminal.colour(card, 2) == "blue"
+        assert "> fix it" in terminal.scrolled
+
+
+def settled(terminal: ScreenTerminal) -> bool:
+    """Whether the last row that is drawn is the status bar of a task that has ended."""
+    shown = [row for row in terminal.rows if row]
+    return "(exact)" in "".join(terminal.scrolled) and shown[-1].startswith("Idle")
+
+
+def without_greeting(picture: str) -> str:
+    """From the prompt on: what stands above it names directories of this machine."""
+    return picture[max(0, picture.find("> fix it\n")) :]
 
 
 def compare(name: str, shown: str) -> None:

@@ -41,7 +41,7 @@ from robota.clients.tui.widgets.lists import popup_rows
 from robota.clients.tui.widgets.live_rows import live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
 from robota.clients.view.model import OpenAsk, ViewModel
-from robota.clients.view.reduce import reduce
+from robota.clients.view.reduce import reduce, windowed
 from robota.protocol.appearance import Appearance
 from robota.protocol.asks.answer import Answer, ApproveEdited, ApproveHunks
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, ResumeAsk
@@ -71,6 +71,8 @@ SIGNALS_ARE_LATE_S: Final = 0.05
 # In a lower window a command is printed above its card instead of in it.
 LOWEST_WITH_COMMAND: Final = 24
 PROMPT_LENGTH: Final = 200
+# Rows that are printed belong to the terminal; these few are kept for what still changes.
+PAGES_KEPT: Final = 2
 # In a lower window a list stands above the input, without a look at what is chosen.
 LOWEST_WITH_PREVIEW: Final = 12
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
@@ -263,7 +265,7 @@ class ScreenConversation:
         self.leave(0)
 
     def _take(self, event: Event) -> None:
-        self.view = reduce(self.view, event)
+        self.view = windowed(reduce(self.view, event), PAGES_KEPT)
         self.scrollback.take(event)
         match event:
             case MessageCreated(message=message) if message.ask and (ask := blocking_ask(self.view)) is not None:

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, ViewModel
-from robota.clients.view.rows import rows_of
+from robota.clients.view.rows import PAGE_SIZE, rows_of
 from robota.clients.view.streamed import StreamedText
 from robota.protocol.events import (
     CallPurpose,
@@ -52,6 +52,15 @@ def reduce(view: ViewModel, event: Event) -> ViewModel:
     """
     step = STEPS.get(type(event))
     return view if step is None else step(view, event)
+
+
+def windowed(view: ViewModel, pages: int) -> ViewModel:
+    """The view with the newest rows alone, for a client that has drawn the others for good; they count as older."""
+    dropped = len(view.rows.pages) - pages
+    if dropped <= 0 or view.session is None:
+        return view
+    session = replace(view.session, older_rows=view.session.older_rows + dropped * PAGE_SIZE)
+    return replace(view, rows=view.rows.newest(pages), session=session)
 
 
 def _state(view: ViewModel, event: State) -> ViewModel:

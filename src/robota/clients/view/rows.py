@@ -53,6 +53,10 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
             return MessageRows(pages=self.pages, tail=tail)
         return MessageRows(pages=(*self.pages, tail))
 
+    def newest(self, pages: int) -> "MessageRows":
+        """The newest so many full pages, and the rows after them."""
+        return MessageRows(pages=self.pages[-pages:], tail=self.tail)
+
     def replaced(self, place: int, message: Message) -> "MessageRows":
         page, within = divmod(place, PAGE_SIZE)
         if page == len(self.pages):

@@ -81,6 +81,7 @@ def _fields(view: ViewModel, facts: StatusFacts) -> Sequence[Field]:
         return (Field(piece=("Starting", Role.DIM), rank=0),)
     mode = session.permission_mode
     sandbox = session.sandbox
+    count = len(view.rows) + session.older_rows
     unconfined = sandbox in ("none", "off")
     return (
         Field(piece=activity(view, facts.seconds), rank=0),
@@ -91,7 +92,7 @@ def _fields(view: ViewModel, facts: StatusFacts) -> Sequence[Field]:
         Field(piece=(session.model, Role.PLAIN), rank=4),
         Field(piece=_context(view), rank=3),
         Field(piece=(_cost(view), Role.DIM), rank=5),
-        Field(piece=(f"msgs: {len(view.rows)}" if len(view.rows) else "", Role.DIM), rank=8),
+        Field(piece=(f"msgs: {count}" if count else "", Role.DIM), rank=8),
     )
 
 
