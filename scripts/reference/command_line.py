@@ -27,6 +27,7 @@ def command_line() -> str:
 
 def _sections() -> Iterator[str]:
     yield from _section("robota", help_of())
+    yield from _section("robota help options", help_of("help", "options"))
     for name in SUBCOMMANDS:
         text = help_of(name)
         yield from _section(f"robota {name}", text)
@@ -39,7 +40,7 @@ def help_of(*words: str) -> str:
     printed = io.StringIO()
     with redirect_stdout(printed):
         try:
-            main([*words, "--help"])
+            main([*words] if words[:1] == ("help",) and len(words) > 1 else [*words, "--help"])
         except SystemExit as leaving:
             assert not leaving.code, f"robota {' '.join(words)} --help failed"
     return printed.getvalue()

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from robota.cli.help.man_page import man_page
 from robota.config.settings.schema import settings_schema
 from scripts.reference.command_line import command_line
 from scripts.reference.exit_codes import exit_code_page
@@ -27,4 +28,5 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/exit-codes.md": exit_code_page,
     "reference/hook-events.md": hook_events,
     "reference/protocol-schema.md": protocol_page,
+    "../packaging/robota.1": man_page,
 }

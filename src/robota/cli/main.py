@@ -26,7 +26,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         return 0
     if arguments and arguments[0] not in SUBCOMMANDS and not HELP.isdisjoint(_options_in(arguments)):
         arguments = ["help"]
-    if set(arguments) == {"--version", "--verbose"}:
+    if set(arguments) in ({"--version", "--verbose"}, {"-V", "--verbose"}):
         from robota.cli.help.version_details import version_details
 
         print(version_details())

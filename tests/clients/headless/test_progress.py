@@ -69,7 +69,9 @@ def seen_on_terminal(story: Story) -> str:
     err = Terminal()
 
     async def main() -> None:
-        await run_headless(ScriptedSession(story.steps), "p", HeadlessOptions(verbose=True), io.BytesIO(), err)
+        await run_headless(
+            ScriptedSession(story.steps), "p", HeadlessOptions(verbose=True, quiet=True), io.BytesIO(), err
+        )
 
     asyncio.run(main())
     return err.getvalue()

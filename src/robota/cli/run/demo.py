@@ -122,7 +122,9 @@ async def _demo(project: Path) -> int:
     print(f'$ robota -p "{TASK}" --permission-mode bypassPermissions --verbose\n', flush=True)
     opened = open_session(_launch_options(project), os.environ)
     try:
-        code = await run_headless(opened.session, TASK, HeadlessOptions(verbose=True), sys.stdout.buffer, sys.stdout)
+        code = await run_headless(
+            opened.session, TASK, HeadlessOptions(verbose=True, quiet=True), sys.stdout.buffer, sys.stdout
+        )
     finally:
         await opened.close()
     await _show_what_happened(project, opened)

@@ -12,14 +12,19 @@ LIMIT_BYTES: Final = 10_000_000
 
 def with_given_files(arguments: CommandLine) -> CommandLine:
     """The command line with all that the files say which it names; `UsageError` if one cannot be used."""
-    schema = arguments.json_schema
+    schema = None if arguments.json_schema is None else given_object(arguments.json_schema, "--json-schema")
+    told = _text_or_file(arguments, "append_system_prompt")
+    if schema is not None:
+        from robota.cli.run.answer_schema import AnswerSchema
+
+        told = "\n\n".join(text for text in (told, AnswerSchema(schema).instruction) if text)
     return msgspec.structs.replace(
         arguments,
         system_prompt=_text_or_file(arguments, "system_prompt"),
-        append_system_prompt=_text_or_file(arguments, "append_system_prompt"),
+        append_system_prompt=told,
         input_text="" if arguments.input_file is None else given_text(arguments.input_file, "--input-file"),
         run_settings=_settings(arguments),
-        answer_schema=None if schema is None else given_object(schema, "--json-schema"),
+        answer_schema=schema,
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from robota.app.session import OpenSession
+    from robota.clients.headless.options import CheckAnswer
     from robota.config.launch_options import LaunchOptions
     from robota.protocol.commands import AskResponse, NewTask
     from robota.protocol.slash_commands import SessionWanted
@@ -184,6 +185,8 @@ def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = N
         output_format=OutputFormat(arguments.output_format),
         include_partial_messages=arguments.include_partial_messages,
         verbose=arguments.verbose,
+        quiet=arguments.quiet,
+        check=None if arguments.answer_schema is None else _answer_check(arguments),
         leaves_asks=opening is not None,
     )
 
@@ -198,6 +201,13 @@ def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = N
         return run_headless(session, prompt, options, sys.stdout.buffer, sys.stderr)
 
     return client
+
+
+def _answer_check(arguments: CommandLine) -> "CheckAnswer":
+    from robota.cli.run.answer_schema import AnswerSchema
+
+    assert arguments.answer_schema is not None
+    return AnswerSchema(arguments.answer_schema).checked
 
 
 def _conversing(prompt: str | None, *, plain: bool) -> "Client":

@@ -28,6 +28,10 @@ def refuse_unused(arguments: CommandLine) -> None:
 
 
 def _refuse_output_without_reader(arguments: CommandLine) -> None:
+    if arguments.quiet and arguments.verbose:
+        raise UsageError("--quiet and --verbose do not go together.")
+    if arguments.json_schema is not None and not arguments.print:
+        raise UsageError("--json-schema is about the answer of print mode: add -p.")
     if arguments.plain and arguments.print:
         raise UsageError("--plain is about the conversation at a terminal; -p prints plain text anyhow.")
     if arguments.include_partial_messages and arguments.output_format in ("text", "json"):

@@ -5,10 +5,20 @@ import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, Final
 
+import msgspec
+
 from robota.clients.headless import exit_codes
 from robota.clients.headless.formats import Printer, printer_for
 from robota.clients.headless.options import HeadlessOptions
-from robota.clients.headless.outcome import Interruption, RunOutcome, aborted_during, command_done, outcome_of, refused
+from robota.clients.headless.outcome import (
+    Interruption,
+    RunOutcome,
+    aborted_during,
+    command_done,
+    outcome_of,
+    refused,
+    wrong_shape,
+)
 from robota.clients.headless.output import BinaryOutput, OutputLost
 from robota.clients.headless.result import result_of
 from robota.clients.headless.tally import Tally
@@ -17,7 +27,7 @@ from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.terminal.signals import signals_to
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
-from robota.protocol.asks.answer import Reject
+from robota.protocol.asks.answer import Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.asks.seed import ask_of
@@ -38,6 +48,7 @@ from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import CommandOutcome, CommandStarted, typed_command
 from robota.protocol.state import AgentState
 
+REPAIR: Final = "Your answer does not have the shape that was asked for. {problem} Give the whole answer again."
 ENDED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
 Opening = NewTask | RunSlashCommand | AskResponse
 FOLDED: Final = (State, MessageCreated, MessageUpdated, Thinking, ToolStart, ToolEnd, TaskAborted, TaskEnded)
@@ -62,6 +73,10 @@ async def run_headless(
     run = HeadlessRun(session, printer_for(options, out, err), options)
     with signals_to(run.interrupt):
         await run.until_end(opening or _command_for(prompt, options))
+        if options.check is not None and (wrong := run.problem_with_answer()) is not None:
+            run = run.once_more()
+            with signals_to(run.interrupt):
+                await run.until_end(AskResponse(answer=Say(text=REPAIR.format(problem=wrong))))
     try:
         return run.report()
     except OutputLost as lost:
@@ -77,15 +92,18 @@ def _command_for(prompt: str, options: HeadlessOptions) -> NewTask | RunSlashCom
 
 
 class HeadlessRun:
-    """One prompt's way through a session."""
+    """One prompt's way through a session. A second one goes on with the tally of the first."""
 
-    def __init__(self, session: SessionPort, printer: Printer, options: HeadlessOptions) -> None:
+    def __init__(
+        self, session: SessionPort, printer: Printer, options: HeadlessOptions, tally: Tally | None = None
+    ) -> None:
+        self._options = options
         self._session = session
         self._printer = printer
         self._grace_s = options.cancel_grace_s
         self._leaves_asks = options.leaves_asks
         self._view = ViewModel()
-        self._tally = Tally()
+        self._tally = tally or Tally()
         self._handlers = self._handlers_with(printer.handlers)
         self._left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._cancelling: set[asyncio.Task[None]] = set()
@@ -122,9 +140,31 @@ class HeadlessRun:
         """Print the end and give the exit code; raises `OutputLost` if it cannot be printed."""
         if self._lost is not None:
             raise self._lost
-        outcome = self._outcome()
+        outcome = self._checked(self._outcome())
         self._printer.finish(result_of(outcome, self._tally))
         return outcome.exit_code
+
+    def problem_with_answer(self) -> str | None:
+        """What the check says against the answer; None if it fits, or there is none."""
+        outcome = self._outcome()
+        check = self._options.check
+        if check is None or outcome.is_error or self._lost is not None or self._command_outcome is not None:
+            return None
+        return check(outcome.result)[1]
+
+    def once_more(self) -> "HeadlessRun":
+        """Another run in the same session, for the same printer."""
+        return HeadlessRun(self._session, self._printer, self._options, self._tally)
+
+    def _checked(self, outcome: RunOutcome) -> RunOutcome:
+        """An answer in the shape that was asked for, or a failure that says what is wrong with it."""
+        check = self._options.check
+        if check is None or outcome.is_error or self._command_outcome is not None:
+            return outcome
+        answer, problem = check(outcome.result)
+        if problem is None:
+            return msgspec.structs.replace(outcome, result=answer, is_structured=True)
+        return wrong_shape(outcome.result, problem)
 
     async def _follow(self, task: Opening) -> None:
         events = self._session.events()

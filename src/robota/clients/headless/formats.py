@@ -1,6 +1,6 @@
 """What a printer is, and which one serves which output format."""
 
-from typing import Protocol, assert_never
+from typing import Final, Protocol, assert_never
 
 from robota.clients.headless.options import HeadlessOptions, OutputFormat
 from robota.clients.headless.output import BinaryOutput, Output, OutputLost
@@ -8,6 +8,8 @@ from robota.clients.headless.result import Result, failure
 from robota.clients.terminal.line import Handlers, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.protocol.events import Notice, Sandbox
+
+LINES_OF_JSON: Final = (OutputFormat.STREAM_JSON, OutputFormat.MESSAGES)
 
 
 class Printer(Protocol):
@@ -37,9 +39,20 @@ class JsonPrinter:
 
 
 def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) -> Printer:
-    """The printer of the chosen format; those of the others are not even imported."""
-    output = Output(out)
+    """The printer of the chosen format, with what a person at a terminal wants to see besides."""
     diagnostics = LineWriter(err)
+    printer = _printer_of_format(options, Output(out), diagnostics)
+    is_text = options.output_format is OutputFormat.TEXT
+    if options.quiet or not err.isatty() or (out.isatty() and options.output_format in LINES_OF_JSON):
+        return printer
+    from robota.clients.headless.live import LivePrinter
+
+    streams = is_text and out.isatty() and not options.verbose and options.check is None
+    return LivePrinter(printer, diagnostics, Output(out) if streams else None, has_progress=not options.verbose)
+
+
+def _printer_of_format(options: HeadlessOptions, output: Output, diagnostics: LineWriter) -> Printer:
+    """Those of the other formats are not even imported."""
     partials = options.include_partial_messages
     match options.output_format:
         case OutputFormat.TEXT:
@@ -65,7 +78,7 @@ def print_failure(message: str, output_format: OutputFormat, out: BinaryOutput, 
 
     A lost standard output is no new failure: there is nobody left to tell.
     """
-    printer = printer_for(HeadlessOptions(output_format=output_format), out, err)
+    printer = printer_for(HeadlessOptions(output_format=output_format, quiet=True), out, err)
     try:
         printer.finish(failure(message))
     except OutputLost:

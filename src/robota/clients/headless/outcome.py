@@ -49,6 +49,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     result: str = ""
     errors: tuple[str, ...] = ()
     api_error_status: int | None = None
+    is_structured: bool = False  # whether the result is JSON of the shape that was asked for
 
 
 class Interruption(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +107,12 @@ def refused(refusal: Refused) -> RunOutcome:
     """The session did not take the prompt or the slash command."""
     code = WRONG_COMMANDS.get(refusal.code, exit_codes.TASK_FAILED)
     return RunOutcome(exit_code=code, terminal_reason="turn_setup_failed", errors=(refusal.message,))
+
+
+def wrong_shape(answer: str, problem: str) -> RunOutcome:
+    """The answer is there, but not as it was asked for, also when it was asked for again."""
+    said = f"The answer does not fit --json-schema: {problem} The session is kept."
+    return _failed("invalid_output", answer, said)
 
 
 def command_done(outcome: CommandOutcome) -> RunOutcome:

@@ -46,6 +46,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     uuid: str
     errors: tuple[str, ...] | UnsetType = UNSET
     api_error_status: int | UnsetType = UNSET
+    structured_output: msgspec.Raw | UnsetType = UNSET  # the answer as JSON, with --json-schema
 
 
 def result_of(outcome: RunOutcome, tally: Tally) -> Result:
@@ -67,6 +68,7 @@ def result_of(outcome: RunOutcome, tally: Tally) -> Result:
         uuid=new_uuid(),
         errors=outcome.errors if outcome.is_error else UNSET,
         api_error_status=UNSET if outcome.api_error_status is None else outcome.api_error_status,
+        structured_output=msgspec.Raw(outcome.result.encode()) if outcome.is_structured else UNSET,
     )
 
 

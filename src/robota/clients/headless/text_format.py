@@ -25,6 +25,7 @@ class TextPrinter:
         self._diagnostics = diagnostics
         self._progress = _progress(diagnostics) if verbose else None
         self._denied: list[ToolEnd] = []
+        self.is_answer_shown = False  # by somebody else, as it came
 
     @property
     def handlers(self) -> Handlers:
@@ -43,7 +44,7 @@ class TextPrinter:
             self._diagnostics.prose(f"robota: not allowed: {call.label} {call.first_arg}{why}", indent="  ")
         if result.errors is not UNSET:
             self._diagnostics.errors(result.errors)
-        if not result.is_error:
+        if not result.is_error and not self.is_answer_shown:
             if self._progress is not None:
                 self._diagnostics.gap()
             self._output.text(result.result if result.result.endswith("\n") else result.result + "\n")

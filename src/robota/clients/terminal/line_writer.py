@@ -3,7 +3,7 @@
 import contextlib
 import os
 
-from robota.clients.terminal.line import RED, TextOutput
+from robota.clients.terminal.line import DIM, RED, TextOutput
 from robota.clients.terminal.width import columns_of, wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
 from robota.text.visible import without_controls, without_surrogates
@@ -62,6 +62,17 @@ class LineWriter:
         self._column -= columns
         self._write("\b \b" * columns)
         return True
+
+    def status(self, text: str) -> bool:
+        """Write over the row that the cursor stands in, without leaving it; an empty text clears it.
+
+        False if nothing is shown, because something stands there or the cursor cannot be moved.
+        """
+        if not self._moves_cursor or self.is_open:
+            return False
+        shown = without_surrogates(without_controls(text))[: (self.width or 80) - 1]
+        self._write(f"\r\x1b[2K\x1b[{DIM}m{shown}\x1b[0m" if shown and self._coloured else f"\r\x1b[2K{shown}")
+        return bool(shown)
 
     def clear_screen(self) -> None:
         """What Ctrl-L does in a shell; where the cursor cannot be moved, nothing."""

@@ -1,0 +1,221 @@
+"""Print mode at a terminal: what runs and what it costs, on standard error; the words as they come, on standard output.
+
+Nothing of this is loaded where both are files or pipes.
+"""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from robota.clients.headless.output import Output
+from robota.clients.headless.result import Result
+from robota.clients.headless.text_format import TextPrinter
+from robota.clients.terminal.line import DIM, RED, Handlers
+from robota.clients.terminal.line_writer import LineWriter
+from robota.protocol.events import (
+    CallPurpose,
+    MessageCreated,
+    MessageUpdated,
+    TaskSpawned,
+    TaskTokenUsageUpdated,
+    TextDelta,
+    Thinking,
+    ToolEnd,
+    ToolStart,
+)
+from robota.protocol.message import Message
+
+if TYPE_CHECKING:
+    from robota.clients.headless.formats import Printer
+
+TICK_S: Final = 1.0
+LONGEST_TITLE: Final = 50
+
+
+class LivePrinter:
+    """Puts progress around a printer, unless it shows all that happens by itself, and a summary behind it.
+
+    `streamed` is where words go as they come; None if they wait for the end.
+    """
+
+    def __init__(
+        self, inner: "Printer", diagnostics: LineWriter, streamed: Output | None, *, has_progress: bool
+    ) -> None:
+        self._inner = inner
+        self._diagnostics = diagnostics
+        self._has_progress = has_progress
+        self._status = StatusLine(diagnostics)
+        self._words = None if streamed is None else StreamedWords(streamed)
+
+    @property
+    def handlers(self) -> Handlers:
+        if not self._has_progress:
+            return self._inner.handlers
+        own: dict[type, Any] = {
+            Thinking: self._thinking,
+            ToolStart: self._tool_start,
+            ToolEnd: self._tool_end,
+            TaskTokenUsageUpdated: self._status.count,
+        }
+        if self._words is not None:
+            own |= self._words.handlers
+        kinds = {*own, *self._inner.handlers}
+        return {kind: self._both(own.get(kind), self._inner.handlers.get(kind)) for kind in kinds}
+
+    def finish(self, result: Result) -> None:
+        """The status goes, the answer or what is missing of it comes, and then how to go on."""
+        self._status.end()
+        if self._words is not None and isinstance(self._inner, TextPrinter):
+            self._inner.is_answer_shown = self._words.end_with(result.result) and not result.is_error
+        self._inner.finish(result)
+        if result.session_id:
+            self._diagnostics.prose(summary(result), DIM, indent="  ")
+
+    def _both(self, own: Any, inner: Any) -> Any:
+        def handle(event: Any) -> None:
+            self._status.clear()
+            if own is not None:
+                own(event)
+            if inner is not None:
+                inner(event)
+            if self._words is None or not self._words.is_open:
+                self._status.show()
+
+        return handle
+
+    def _thinking(self, event: Thinking) -> None:
+        self._status.turn_to("the model thinks" if event.is_thinking else "")
+
+    def _tool_start(self, event: ToolStart) -> None:
+        self._status.turn_to(_title(event))
+
+    def _tool_end(self, event: ToolEnd) -> None:
+        self._status.turn_to("")
+        if self._words is not None:
+            self._words.break_line()
+        failed = "" if event.status == "success" else f" ({event.status})"
+        line = f"{self._diagnostics.bullet} {f'{event.label} {event.first_arg}'.rstrip()[:LONGEST_TITLE]}{failed}"
+        self._diagnostics.line(f"{line}  {event.duration_ms / 1000:.1f} s", RED if failed else DIM)
+
+
+class StatusLine:
+    """One row at the end of the screen that is written over again; nothing where the cursor cannot be moved."""
+
+    def __init__(self, diagnostics: LineWriter) -> None:
+        self._diagnostics = diagnostics
+        self._started = time.monotonic()
+        self._what = ""
+        self._used = ""
+        self._is_shown = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def turn_to(self, what: str) -> None:
+        """What runs from now on; empty if nothing does."""
+        self._what = what
+
+    def count(self, event: TaskTokenUsageUpdated) -> None:
+        """What the task has used so far."""
+        usage, cost = event.usage, event.token_usage.total_cost
+        tokens = usage.input_tokens + usage.output_tokens
+        self._used = f" · {tokens:,} tokens" + (f" · ${cost:.4f}" if cost else "")
+
+    def show(self) -> None:
+        """Draw it, and again every second as long as something runs."""
+        if not self._what:
+            return
+        elapsed = f"{time.monotonic() - self._started:.0f} s"
+        self._is_shown = self._diagnostics.status(f"… {self._what} · {elapsed}{self._used}")
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(TICK_S, self.show) if self._is_shown else None
+
+    def clear(self) -> None:
+        """Take it off the screen."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._is_shown:
+            self._diagnostics.status("")
+            self._is_shown = False
+
+    def end(self) -> None:
+        """Nothing runs any more."""
+        self._what = ""
+        self.clear()
+
+
+class StreamedWords:
+    """The model's words on standard output as they come; those of subtasks stay with the parent's answer."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._subtasks: set[str] = set()
+        self._row: int | None = None
+        self._written = ""  # of the row that came last
+        self.is_open = False  # whether the cursor stands behind words
+
+    @property
+    def handlers(self) -> Handlers:
+        return {
+            TaskSpawned: self._spawned,
+            MessageCreated: self._created,
+            MessageUpdated: self._updated,
+            TextDelta: self._delta,
+        }
+
+    def end_with(self, answer: str) -> bool:
+        """Whether the answer stands there, as the last words; then their line is ended."""
+        stands_there = bool(answer.strip()) and self._written.strip() == answer.strip()
+        self.break_line()
+        return stands_there
+
+    def break_line(self) -> None:
+        """What comes next begins at the left."""
+        if self.is_open:
+            self._output.text("\n")
+            self.is_open = False
+
+    def _spawned(self, event: TaskSpawned) -> None:
+        self._subtasks.add(event.child_task_id)
+
+    def _created(self, event: MessageCreated) -> None:
+        message = event.message
+        if message.say == "text" and message.partial is True and event.task_id not in self._subtasks:
+            self._begin(message)
+
+    def _begin(self, message: Message) -> None:
+        self.break_line()
+        self._row, self._written = message.ts, ""
+        self._write(message.text or "")
+
+    def _delta(self, event: TextDelta) -> None:
+        if event.ts == self._row:
+            self._write(event.delta)
+
+    def _updated(self, event: MessageUpdated) -> None:
+        message = event.message
+        if message.ts == self._row and (message.text or "").startswith(self._written):
+            self._write((message.text or "")[len(self._written) :])
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        self._written += text
+        self._output.text(text)
+        self.is_open = not text.endswith("\n")
+
+
+def summary(result: Result) -> str:
+    """How long it took, what it used, and how to go on."""
+    usage = result.usage
+    requests = "1 request" if result.num_turns == 1 else f"{result.num_turns} requests"
+    parts = [f"{result.duration_ms / 1000:.1f} s", requests, f"{usage.input_tokens + usage.output_tokens:,} tokens"]
+    if result.total_cost_usd:
+        parts.append(f"${result.total_cost_usd:.4f}")
+    return f"{', '.join(parts)}. Go on: robota -r {result.session_id}"
+
+
+def _title(event: ToolStart) -> str:
+    if event.purpose is CallPurpose.COMPLETION:
+        return ""
+    return (event.title or f"{event.label} {event.first_arg}".rstrip())[:LONGEST_TITLE]
