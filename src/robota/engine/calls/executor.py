@@ -254,8 +254,8 @@ class ToolExecutor:
         runtime = self._runtime
         if runtime.services.checkpoint is None or not admitted.tool.changes_something:
             return nullcontext()
-        tell = runtime.hook_context.tell
-        return runtime.services.checkpoint.around_change(admitted.tool, admitted.call, runtime.task_id, tell)
+        checkpoint = runtime.services.checkpoint
+        return checkpoint.around_change(admitted.tool, admitted.call, runtime.task_id, runtime.warn)
 
     def _capped(self, result: ToolResult) -> ToolResult:
         text = result.content or EMPTY_RESULT

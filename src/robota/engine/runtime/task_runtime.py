@@ -200,6 +200,10 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             tell=lambda message: self.bus.emit(Notice(level="info", text=message)),
         )
 
+    def warn(self, message: str) -> None:
+        """Tell the person something that a script's output is no reason to leave out."""
+        self.bus.emit(Notice(level="warning", text=message))
+
     def tell_usage(self) -> None:
         """Tell clients what the task has used so far, and how full its window is."""
         for event in self.usage_events:

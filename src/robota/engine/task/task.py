@@ -257,7 +257,7 @@ class Task:
         if self.is_subtask:
             return Ended(result)
         if runtime.services.checkpoint is not None:
-            await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.hook_context.tell)
+            await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.warn)
         runtime.turn_grants.clear()
         answer = await runtime.ask_or_command(CompletionAsk())
         while isinstance(answer, CondenseContext):
