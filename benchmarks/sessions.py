@@ -14,7 +14,7 @@ from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.replay.session import replay
-from robota.log.search.search import SearchWish, search
+from robota.log.search.search import SearchQuery, search
 from robota.log.snapshot_keeper import SNAPSHOTS
 from robota.log.taking_up import take_up_session
 from robota.protocol.message import Message
@@ -145,7 +145,7 @@ def _search(root: Path, user: Path, words: str) -> float:
     """As `robota sessions search` does it: the list, what is new in the logs, the search."""
 
     def once() -> None:
-        found = search(_list_once(root, user), SearchWish(words=words), user, print)
+        found = search(_list_once(root, user), SearchQuery(words=words), user, print)
         assert found, os.fspath(root)
 
     once()

@@ -38,7 +38,7 @@ SCRATCH: Final = "robota-replay-"
 PLAYED: Final = Profile(type="scripted", name="recording", model="recorded", options={"turns": []})
 
 
-class ReplayWish(msgspec.Struct, frozen=True, kw_only=True):
+class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which session of which project, and what of it is to run anew. `is_own`: it was written on this machine."""
 
     directory: Path
@@ -58,12 +58,12 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-async def replay_session(wish: ReplayWish, env: Mapping[str, str]) -> ReplayReport:
+async def replay_session(options: ReplayOptions, env: Mapping[str, str]) -> ReplayReport:
     """Run it again. Raises `NotReplayable`, `ConfigError`, `LogError` and `CheckpointError`."""
-    artifacts = wish.directory / ARTIFACTS_NAME
-    recording = recording_of(load(wish.directory / LOG_NAME).records, lambda name: read_artifact(artifacts, name))
+    artifacts = options.directory / ARTIFACTS_NAME
+    recording = recording_of(load(options.directory / LOG_NAME).records, lambda name: read_artifact(artifacts, name))
     with tempfile.TemporaryDirectory(prefix=SCRATCH, ignore_cleanup_errors=True) as scratch:
-        return await _Replay(wish, recording, _real(scratch), env).report()
+        return await _Replay(options, recording, _real(scratch), env).report()
 
 
 def _real(directory: str) -> Path:
@@ -73,8 +73,8 @@ def _real(directory: str) -> Path:
 class _Replay:
     """One run. The workspace lies in the scratch directory, and beside it what a user's directory would hold."""
 
-    def __init__(self, wish: ReplayWish, recording: Recording, scratch: Path, env: Mapping[str, str]) -> None:
-        self._wish = wish
+    def __init__(self, options: ReplayOptions, recording: Recording, scratch: Path, env: Mapping[str, str]) -> None:
+        self._options = options
         self._recording = recording
         self._workspace = scratch / "workspace"
         self._env = env
@@ -88,9 +88,9 @@ class _Replay:
     async def report(self) -> ReplayReport:
         self._workspace.mkdir(parents=True)
         self._files = self._checked_out()
-        if self._files is None and self._wish.live_tools:
+        if self._files is None and self._options.live_tools:
             raise NotReplayable("There is no checkpoint of its start, so its tools have no files to run on")
-        if (self._wish.root / ".git").exists():
+        if (self._options.root / ".git").exists():
             await _make_repository(self._workspace, self._own_env)
         opened = open_session(self._launch(), self._own_env, now_ms=lambda: self._now, arrange=self._arranged)
         try:
@@ -122,7 +122,7 @@ class _Replay:
     def _checked_out(self) -> ReplayFiles | None:
         """The files as the session found them; None if there are no checkpoints of it here."""
         cwd, start = self._recording.header.cwd, self._recording.start
-        opening = opening_checkpoints(self._wish.root, self._env)(cwd) if self._wish.is_own and start else None
+        opening = opening_checkpoints(self._options.root, self._env)(cwd) if self._options.is_own and start else None
         if opening is None:
             self._notes.append("Its files are not here, so results are taken from the log and no bytes are compared.")
             return None
@@ -141,7 +141,7 @@ class _Replay:
         recording = self._recording
         window = recording.context_window or services.model.info.context_window
         info = msgspec.structs.replace(services.model.info, context_window=window)
-        tools = ReplayedTools(services.tools.all, recording, self._files, is_live=self._wish.live_tools)
+        tools = ReplayedTools(services.tools.all, recording, self._files, is_live=self._options.live_tools)
         return msgspec.structs.replace(
             services,
             model=msgspec.structs.replace(services.model, provider=self._answering(), info=info),
@@ -158,16 +158,16 @@ class _Replay:
         )
 
     def _answering(self) -> RecordedModel | ComparedModel:
-        if self._wish.live_model is None:
+        if self._options.live_model is None:
             return self._model
-        launch = self._wish.live_model
-        profile = chosen_profile(launch, settings_for(launch, self._wish.root, self._env), self._env)
+        launch = self._options.live_model
+        profile = chosen_profile(launch, settings_for(launch, self._options.root, self._env), self._env)
         live = model_access(profile, None).provider
         self._compared = ComparedModel(live, self._model, profile.model or "")
         return self._compared
 
     def _require_sandbox(self, opened: OpenSession) -> None:
-        if self._wish.live_tools and (opened.sandbox is None or not opened.sandbox.works()):
+        if self._options.live_tools and (opened.sandbox is None or not opened.sandbox.works()):
             raise NotReplayable("There is no sandbox on this machine, and without one no command is run again")
 
     def _compare(self, opened: OpenSession, trouble: str) -> ReplayReport:

@@ -13,11 +13,11 @@ from robota.policy.rules.sources import RuleSet
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
-    from robota.commands.memory_desk import MemoryDesk
+    from robota.commands.memory_actions import MemoryActions
     from robota.extensions.plugins.active import ActivePlugin
 
 
-class ExportOrder(msgspec.Struct, frozen=True, kw_only=True):
+class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A session to be written to a file; without a path one is made up in the directory the session works in."""
 
     format: str
@@ -27,9 +27,9 @@ class ExportOrder(msgspec.Struct, frozen=True, kw_only=True):
 class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
     """What the program does for commands. `export` raises `ConfigError` or `LogError` with words for a person."""
 
-    export: Callable[[ExportOrder], Awaitable[str]]
+    export: Callable[[ExportRequest], Awaitable[str]]
     examine: Callable[[], Awaitable[View]]
-    memory: "Callable[[], MemoryDesk]"
+    memory: "Callable[[], MemoryActions]"
 
 
 class CommandHost(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.record import PayloadError, Record, payload_of
 from robota.log.replay.closed_rows import closed_rows
 from robota.log.replay.present_records import present_records
-from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchWish, search
+from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchQuery, search
 from robota.log.store import new_session_id
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
@@ -55,7 +55,7 @@ class StoredSessions:
 
     def found(self, words: str) -> tuple[CommandOption, ...]:
         """Those in which these words stand, the best first, for a person to choose from."""
-        found = search(self._others(), SearchWish(words=words, limit=OFFERED), self._user, _unheard)
+        found = search(self._others(), SearchQuery(words=words, limit=OFFERED), self._user, _unheard)
         return tuple(_option(each.session, f"{_title(each.session)}{_passage(each)}") for each in found)
 
     def wanted(self, words: str) -> SessionWanted | Refused:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from robota.protocol.commands import RewindOrder
+from robota.protocol.commands import RewindRequest
 from robota.protocol.rewind import PromptPoint, RewindResult
 
 
@@ -21,10 +21,10 @@ class RewindService(Protocol):
         """What the calls of a prompt changed, or everything since the first change."""
         ...
 
-    async def preview(self, order: RewindOrder) -> RewindResult:
+    async def preview(self, order: RewindRequest) -> RewindResult:
         """What the order would change, with the exact diff."""
         ...
 
-    async def carry_out(self, order: RewindOrder) -> RewindResult:
+    async def carry_out(self, order: RewindRequest) -> RewindResult:
         """Go back. Files change as a whole or not at all, and the conversation only after them."""
         ...

@@ -199,7 +199,7 @@ class RedoRewind(GoBack, frozen=True, kw_only=True, tag="rewindRedo"):
     """Go the way again that was undone last."""
 
 
-RewindOrder = RewindTo | UndoRewind | RedoRewind
+RewindRequest = RewindTo | UndoRewind | RedoRewind
 
 Command = (
     NewTask

@@ -25,7 +25,7 @@ from robota.protocol.commands import (
     NewTask,
     RedoRewind,
     RestoreContext,
-    RewindOrder,
+    RewindRequest,
     RewindTo,
     UndoRewind,
 )
@@ -157,7 +157,7 @@ class LiveStage:
         self.model.conversation = happened_in(self.stage.logged())
         assert self.model.conversation[: len(before)] == before
 
-    async def gone(self, order: RewindOrder) -> bool:
+    async def gone(self, order: RewindRequest) -> bool:
         assert isinstance(await self.stage.submit(order), Accepted)
         event = await self.stage.until(lambda event: isinstance(event, Rewound))
         assert isinstance(event, Rewound)

@@ -12,7 +12,7 @@ from robota.protocol.commands import (
     Receipt,
     RedoRewind,
     Refused,
-    RewindOrder,
+    RewindRequest,
     RewindTo,
     ShowRewindDiff,
     UndoRewind,
@@ -44,7 +44,7 @@ async def prompted_twice(stage: Stage) -> None:
     await stage.until_ask("completion_result")
 
 
-async def gone(stage: Stage, order: RewindOrder) -> RewindResult:
+async def gone(stage: Stage, order: RewindRequest) -> RewindResult:
     receipt = await stage.submit(order)
     assert isinstance(receipt, Accepted), receipt
     event = await stage.until(lambda event: isinstance(event, Rewound))

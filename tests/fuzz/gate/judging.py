@@ -65,7 +65,7 @@ def is_installed(program: str) -> bool:
     return shutil.which(program, path=search_path()) is not None
 
 
-class Desk:
+class TreePolicy:
     """Asks policy about commands in one workspace, as a session there does."""
 
     def __init__(self, tree: Tree) -> None:

@@ -15,7 +15,7 @@ from typing import Final, Literal, assert_never
 import msgspec
 
 from tests.fuzz.gate.batch import Observed
-from tests.fuzz.gate.judging import Case, Desk, search_path
+from tests.fuzz.gate.judging import Case, TreePolicy, search_path
 from tests.fuzz.gate.trace import Connected, Effect, Executed, Read, Wrote
 from tests.fuzz.gate.trees import DENIED, DENIED_WORD, IGNORED_WORD, OUTSIDE_WORD, SECRET_WORD, Tree
 
@@ -118,18 +118,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.case.tree}:{self.case.cwd}$ {self.case.text}\n    {self.kind}: {self.detail}"
 
 
-def broken_promises(case: Case, observed: Observed, tree: Tree, desk: Desk) -> list[Finding]:
+def broken_promises(case: Case, observed: Observed, tree: Tree, policy: TreePolicy) -> list[Finding]:
     """Everything that the command did and may not do without being asked about."""
     found: dict[tuple[Kind, str], None] = {}
     starts_in_a_shell = observed.effects[:1] == [Executed(SHELL)]
     for effect in observed.effects[1 if starts_in_a_shell else 0 :]:
-        kind = _kind(effect, case, tree, desk)
+        kind = _kind(effect, case, tree, policy)
         if kind is not None:
             found[kind, _detail(effect)] = None
     for word, kind in WORDS.items():
         if word in observed.output:
             found[kind, f"prints {word!r}"] = None
-    if any(kind == "reads what is denied" for kind, _ in found) and not desk.runs_unasked(case, denying=True):
+    if any(kind == "reads what is denied" for kind, _ in found) and not policy.runs_unasked(case, denying=True):
         found = {key: None for key in found if key[0] != "reads what is denied"}
     return [Finding(case=case, kind=kind, detail=detail) for kind, detail in found]
 
@@ -140,7 +140,7 @@ def programs_of(case: Case) -> list[str]:
     return [word for before, word in pairwise(words) if before in {"&&", "|"}]
 
 
-def _kind(effect: Effect, case: Case, tree: Tree, desk: Desk) -> Kind | None:
+def _kind(effect: Effect, case: Case, tree: Tree, policy: TreePolicy) -> Kind | None:
     match effect:
         case Wrote(path=path):
             return None if path in SINKS else "writes"
@@ -150,12 +150,12 @@ def _kind(effect: Effect, case: Case, tree: Tree, desk: Desk) -> Kind | None:
             is_lookup = NAME_SERVICE.search(address) or HARMLESS_SOCKET.match(address)
             return None if is_lookup else "connects"
         case Read(path=path):
-            return _kind_of_reading(path, case, tree, desk)
+            return _kind_of_reading(path, case, tree, policy)
         case _:
             assert_never(effect)
 
 
-def _kind_of_reading(path: str, case: Case, tree: Tree, desk: Desk) -> Kind | None:
+def _kind_of_reading(path: str, case: Case, tree: Tree, policy: TreePolicy) -> Kind | None:
     if not Path(path).is_relative_to(tree.root):
         return None if _is_of_the_system(path, case, tree) else "reads outside"
     place = str(Path(path).relative_to(tree.root))
@@ -166,7 +166,7 @@ def _kind_of_reading(path: str, case: Case, tree: Tree, desk: Desk) -> Kind | No
         return "reads what is denied"
     if place.startswith("ignored/"):
         return "reads what is ignored"
-    return None if desk.may_be_read(path) else "reads a secret"
+    return None if policy.may_be_read(path) else "reads a secret"
 
 
 def _is_of_the_system(path: str, case: Case, tree: Tree) -> bool:

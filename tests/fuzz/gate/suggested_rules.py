@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from tests.fuzz.gate.arguments import quoted
-from tests.fuzz.gate.judging import Case, Desk, is_installed
+from tests.fuzz.gate.judging import Case, TreePolicy, is_installed
 from tests.fuzz.gate.promises import Kind
 from tests.fuzz.gate.trees import Tree
 from tests.fuzz.gate.words import DANGEROUS, FILES, GIT_MORE, LOOKING, REVISIONS, VALUES
@@ -29,33 +29,33 @@ class RuleCase(msgspec.Struct, frozen=True):
     case: Case
 
 
-def cases_under_rules(trees: list[Tree], desks: dict[str, Desk], seed: int, each: int) -> Iterator[RuleCase]:
+def cases_under_rules(trees: list[Tree], policies: dict[str, TreePolicy], seed: int, each: int) -> Iterator[RuleCase]:
     """The commands that asked, and `each` made up for every rule with a `*`, where the rule lets them run."""
     chance = random.Random(seed)
     outside = str(trees[0].base / "outside")
     for name in TREES:
         # What a program does but git is the same in every workspace.
         looking = LOOKING if name == TREES[0] else tuple(text for text in LOOKING if text.startswith("git "))
-        for rule, text in _suggested(desks[name], name, looking).items():
+        for rule, text in _suggested(policies[name], name, looking).items():
             made = [text]
             if rule.endswith(" *)"):
                 prefix = rule.removeprefix("Bash(").removesuffix(" *)")
                 made += [f"{prefix} {_arguments(prefix, chance, outside)}" for _ in range(each)]
             for case in (Case(text=text, tree=name) for text in made):
-                if desks[name].runs_by(rule, case):
+                if policies[name].runs_by(rule, case):
                     yield RuleCase(rule, case)
             # A rule that holds in the workspace holds in its directories, too.
             for case in (Case(text=made[-1], tree=name, cwd="docs"), Case(text=f"cd docs && {made[-1]}", tree=name)):
-                if desks[name].runs_by(rule, case):
+                if policies[name].runs_by(rule, case):
                     yield RuleCase(rule, case)
 
 
-def _suggested(desk: Desk, tree: str, looking: tuple[str, ...]) -> dict[str, str]:
+def _suggested(policy: TreePolicy, tree: str, looking: tuple[str, ...]) -> dict[str, str]:
     """Every rule that is suggested alone, with the command it was suggested for."""
     found: dict[str, str] = {}
     for text in looking:
         if is_installed(text.split()[0]):
-            for suggestion in desk.verdict(Case(text=text, tree=tree)).suggestions:
+            for suggestion in policy.verdict(Case(text=text, tree=tree)).suggestions:
                 if len(suggestion.rules) == 1:
                     found.setdefault(suggestion.rules[0], text)
     return found

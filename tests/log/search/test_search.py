@@ -13,7 +13,7 @@ from robota.log.catalogue.catalogue import catalogue
 from robota.log.catalogue.places import project_places
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.conversation import MessageRecord
-from robota.log.search.search import FoundSession, SearchWish, match_expression, search
+from robota.log.search.search import FoundSession, SearchQuery, match_expression, search
 from robota.protocol.message import Message
 from tests.log.catalogue.logs import START_MS, Clock, Written
 
@@ -30,7 +30,7 @@ class Library:
 
     def find(self, words: str = "", **wishes: Any) -> tuple[FoundSession, ...]:
         sessions = catalogue(project_places(self.root, self.user), self.user, self.notices.append)
-        wish = SearchWish(words=words, **wishes)
+        wish = SearchQuery(words=words, **wishes)
         return search(sessions, wish, self.user, self.notices.append)
 
     def ids(self, words: str = "", **wishes: Any) -> list[str]:
@@ -124,10 +124,10 @@ from pathlib import Path
 from typing import Any
 from robota.log.catalogue.catalogue import catalogue
 from robota.log.catalogue.places import project_places
-from robota.log.search.search import SearchWish, search
+from robota.log.search.search import SearchQuery, search
 root, user = Path(sys.argv[1]), Path(sys.argv[2])
 sessions = catalogue(project_places(root, user), user, print)
-print(len(search(sessions, SearchWish(words="common", limit=100), user, print)))
+print(len(search(sessions, SearchQuery(words="common", limit=100), user, print)))
 """
     command = [sys.executable, "-c", program, str(library.root), str(library.user)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]

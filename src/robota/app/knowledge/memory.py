@@ -15,7 +15,7 @@ from robota.config.trust.decision import is_trusted_by_person
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from robota.knowledge.memory.book import MemoryBook
+    from robota.knowledge.memory.memories import Memories
     from robota.knowledge.memory.session_memory import SessionMemory
 
 PROJECT_MEMORY = ".robota/memory"
@@ -37,11 +37,11 @@ def has_memory(place: MemoryPlace, env: Mapping[str, str]) -> bool:
     )
 
 
-def memory_book(
+def memories_of(
     settings: Settings, place: MemoryPlace, env: Mapping[str, str], redact: "Callable[[bytes], bytes]"
-) -> "MemoryBook":
+) -> "Memories":
     """The memory of the person, and that of the project; a home directory is no project."""
-    from robota.knowledge.memory.book import MemoryBook, MemoryScope
+    from robota.knowledge.memory.memories import Memories, MemoryScope
     from robota.knowledge.memory.store import MemoryStore
     from robota.log.store import fallback_directory, prepare_project_directory
 
@@ -58,7 +58,7 @@ def memory_book(
         stores[MemoryScope.PROJECT] = MemoryStore(
             place.kept_in, PROJECT_MEMORY, "# Project Memory", make_project_directory
         )
-    return MemoryBook(
+    return Memories(
         stores,
         place.root,
         lambda: is_trusted_by_person(settings.trust, env),
@@ -82,5 +82,5 @@ def session_memory(
         return None
     from robota.knowledge.memory.session_memory import SessionMemory
 
-    book = memory_book(settings, place, env, redact)
-    return SessionMemory(book, session_id, saves_at_once=memory.auto_save)
+    memories = memories_of(settings, place, env, redact)
+    return SessionMemory(memories, session_id, saves_at_once=memory.auto_save)

@@ -35,15 +35,15 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     tell: Callable[[WorkspaceState, Trial | None], None]
 
 
-async def bisect(wish: Bisection, history: RewindHistory, env: Mapping[str, str]) -> SearchResult:
+async def bisect(bisection: Bisection, history: RewindHistory, env: Mapping[str, str]) -> SearchResult:
     """Find the state in which the command begins to fail. Raises `ForbiddenTest` and `CheckpointError`."""
-    launch = LaunchOptions(cwd=wish.workspace)
-    settings = settings_for(launch, wish.workspace, env)
-    _refuse_what_is_denied(wish, launch, env)
-    store = checkpoint_store(settings.values.checkpoints, wish.workspace, env)
+    launch = LaunchOptions(cwd=bisection.workspace)
+    settings = settings_for(launch, bisection.workspace, env)
+    _refuse_what_is_denied(bisection, launch, env)
+    store = checkpoint_store(settings.values.checkpoints, bisection.workspace, env)
 
     async def test(state: WorkspaceState) -> Trial:
-        wish.tell(state, None)
+        bisection.tell(state, None)
         with scratch_directory(store, state.checkpoint) as scratch:
             sandbox = session_sandbox(settings, scratch, env)
             processes = LocalProcesses(
@@ -52,7 +52,7 @@ async def bisect(wish: Bisection, history: RewindHistory, env: Mapping[str, str]
                 withheld=withheld_variables(settings),
             )
             try:
-                ended = await processes.run(wish.command, scratch, wish.timeout_s, lambda text: None)
+                ended = await processes.run(bisection.command, scratch, bisection.timeout_s, lambda text: None)
             finally:
                 processes.close()
                 if sandbox is not None:
@@ -60,18 +60,18 @@ async def bisect(wish: Bisection, history: RewindHistory, env: Mapping[str, str]
         if ended.output_file is not None:
             ended.output_file.unlink(missing_ok=True)
         trial = {0: Trial.GOOD, SKIPPED_CODE: Trial.SKIPPED}.get(-1 if ended.exit_code is None else ended.exit_code)
-        wish.tell(state, trial or Trial.BAD)
+        bisection.tell(state, trial or Trial.BAD)
         return trial or Trial.BAD
 
     return await first_bad(states_of(history.points, store.capture().id), test)
 
 
-def _refuse_what_is_denied(wish: Bisection, launch: LaunchOptions, env: Mapping[str, str]) -> None:
+def _refuse_what_is_denied(bisection: Bisection, launch: LaunchOptions, env: Mapping[str, str]) -> None:
     """The person typed the command, so nothing is asked about it; what rules forbid stays forbidden."""
-    settings = settings_for(launch, wish.workspace, env)
-    policy, _ = session_policy(launch, settings, wish.workspace, None, env)
+    settings = settings_for(launch, bisection.workspace, env)
+    policy, _ = session_policy(launch, settings, bisection.workspace, None, env)
     tool = by_name(builtin_tools())[COMMAND_TOOL]
-    params = tool.decode({"command": wish.command})
+    params = tool.decode({"command": bisection.command})
     subject = Subject(
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode="code"
     )

@@ -51,8 +51,8 @@ def main(argv: Sequence[str]) -> int:
         directory, workspace = session.directory, session_workspace(session, root)
         records = load(directory / LOG_NAME).records
         history = rewind_history(records)
-        wish = Bisection(workspace=workspace, command=options.test, timeout_s=options.timeout, tell=_tell)
-        result = asyncio.run(bisect(wish, history, os.environ))
+        bisection = Bisection(workspace=workspace, command=options.test, timeout_s=options.timeout, tell=_tell)
+        result = asyncio.run(bisect(bisection, history, os.environ))
         settings = settings_for(LaunchOptions(cwd=root), root, os.environ).values.checkpoints
         store = checkpoint_store(settings, workspace, os.environ)
         found = [_account(suspect, result, records, history, store) for suspect in result.suspects]

@@ -1,4 +1,4 @@
-"""`robota memory`: what is remembered between sessions, with the orders of `/memory`."""
+"""`robota memory`: what is remembered between sessions, with the requests of `/memory`."""
 
 import argparse
 import asyncio
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.app.knowledge.memory_desk import desk_of_workspace
+from robota.app.knowledge.memory_actions import memory_actions_of_workspace
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.clients.render.command_text import command_text
 from robota.commands.builtin.memory import INFO
-from robota.commands.memory_orders import (
+from robota.commands.memory_requests import (
     AddEntry,
     CheckEntries,
     DecideCandidate,
@@ -21,14 +21,14 @@ from robota.commands.memory_orders import (
     ListCandidates,
     ListEntries,
     ListUsed,
-    MemoryOrder,
+    MemoryRequest,
     ShowText,
 )
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
-from robota.knowledge.memory.book import MemoryScope, NewEntry
 from robota.knowledge.memory.candidates import kind_of
 from robota.knowledge.memory.entry import MemoryType
+from robota.knowledge.memory.memories import MemoryScope, NewEntry
 from robota.knowledge.memory.store import MemoryProblem
 from robota.log.errors import LogError
 from robota.protocol.slash_commands import CommandShown
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
         cwd=options.cwd, allowed_tools=tuple(getattr(options, "allowed_tools", ())), needs_model=False
     )
     try:
-        answer = asyncio.run(desk_of_workspace(launch, os.environ).carry_out(_order(options)))
+        answer = asyncio.run(memory_actions_of_workspace(launch, os.environ).carry_out(_request(options)))
     except MemoryProblem as problem:
         return _fail(str(problem), FAILED)
     except (ConfigError, LogError) as error:
@@ -83,7 +83,7 @@ def parser() -> CommandParser:
     return parser
 
 
-def _order(options: argparse.Namespace) -> MemoryOrder:
+def _request(options: argparse.Namespace) -> MemoryRequest:
     match options.action:
         case "show":
             return ShowText("" if options.topic == "index" else options.topic)

@@ -11,9 +11,9 @@ from typing import Final
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.cli.questions import Cancelled, at_terminal, confirm
-from robota.commands.plugins.desk import Agree, PluginDesk
-from robota.commands.plugins.orders import PluginOrder, order_of_words
+from robota.commands.plugins.actions import Agree, PluginActions
 from robota.commands.plugins.reply import PluginReply, Proposal, refusal
+from robota.commands.plugins.requests import PluginRequest, request_of_words
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.settings.load import load_settings
@@ -32,8 +32,8 @@ def main(argv: Sequence[str]) -> int:
         settings = load_settings(root, os.environ)
         for notice in settings.ignored:
             print(f"robota: {notice}", file=sys.stderr)
-        desk = PluginDesk(settings, root, os.environ, _agreement(options))
-        reply = asyncio.run(desk.carry_out(_order(options)))
+        actions = PluginActions(settings, root, os.environ, _agreement(options))
+        reply = asyncio.run(actions.carry_out(_request(options)))
     except (InvalidPlugin, ConfigError, OSError) as error:
         print(f"robota: {refusal(error)}", file=sys.stderr)
         return REFUSED
@@ -75,13 +75,13 @@ def _agreement(options: argparse.Namespace) -> Agree:
     return agrees
 
 
-def _order(options: argparse.Namespace) -> PluginOrder:
+def _request(options: argparse.Namespace) -> PluginRequest:
     names = ("action", "marketplace_action", "what", "source", "name")
     words = [word for name in names if (word := getattr(options, name, None))]
-    order = order_of_words(words, getattr(options, "scope", None))
-    if order is None:
+    request = request_of_words(words, getattr(options, "scope", None))
+    if request is None:
         raise InvalidPlugin(f"{' '.join(words)} means nothing here")
-    return order
+    return request
 
 
 def parser() -> CommandParser:

@@ -28,7 +28,7 @@ from robota.config.launch_options import LaunchOptions, settings_for, workspace_
 from robota.config.settings.schema import CheckpointSettings
 from robota.contracts.rewind import RewindError, RewindService
 from robota.log.errors import LogError, LogInUse
-from robota.protocol.commands import RedoRewind, RewindOrder, RewindTo, UndoRewind
+from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
 from robota.protocol.rewind import RewindResult, RewindScope
 from robota.text.visible import visible
 
@@ -153,19 +153,19 @@ ACTIONS: Final[dict[str, Callable[[_Context], int]]] = {
 }
 
 
-def _go(context: _Context, order: RewindOrder) -> int:
+def _go(context: _Context, request: RewindRequest) -> int:
     """Show what would happen, ask if it shall, and do it."""
     options, has_saved = context.options, False
     with context.rewinder(is_written=not options.dry_run) as rewinder:
         if options.dry_run:
-            return _show(asyncio.run(rewinder.preview(order)), as_json=options.json)
+            return _show(asyncio.run(rewinder.preview(request)), as_json=options.json)
         if not options.yes:
-            preview = asyncio.run(rewinder.preview(order))
+            preview = asyncio.run(rewinder.preview(request))
             if not _is_wanted(preview):
                 return DONE if preview.is_empty else REFUSED
-            order = msgspec.structs.replace(order, state=preview.state)
+            request = msgspec.structs.replace(request, state=preview.state)
             has_saved = preview.saved_new_work
-        result = asyncio.run(rewinder.carry_out(order))
+        result = asyncio.run(rewinder.carry_out(request))
         # Work that was in no checkpoint was saved when it was looked at.
         result = msgspec.structs.replace(result, saved_new_work=result.saved_new_work or has_saved)
         return _tell(result, as_json=options.json)

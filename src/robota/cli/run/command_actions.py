@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robota.app.session import OpenSession
-from robota.commands.host import ExportOrder, ProgramActions
+from robota.commands.host import ExportRequest, ProgramActions
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
-    from robota.commands.memory_desk import MemoryDesk
+    from robota.commands.memory_actions import MemoryActions
 
 
 def command_actions(opened: OpenSession) -> ProgramActions:
     """Exporting the session and examining what Robota needs."""
 
-    async def export(order: ExportOrder) -> str:
-        return await asyncio.to_thread(_exported, opened, order)
+    async def export(request: ExportRequest) -> str:
+        return await asyncio.to_thread(_exported, opened, request)
 
     async def examine() -> View:
         from robota.cli.commands.doctor.checks import examine
@@ -25,15 +25,15 @@ def command_actions(opened: OpenSession) -> ProgramActions:
 
         return check_table(await examine(opened.options.cwd, os.environ))
 
-    def memory() -> "MemoryDesk":
-        from robota.app.knowledge.memory_desk import desk_of_session
+    def memory() -> "MemoryActions":
+        from robota.app.knowledge.memory_actions import memory_actions_of_session
 
-        return desk_of_session(opened, os.environ)
+        return memory_actions_of_session(opened, os.environ)
 
     return ProgramActions(export=export, examine=examine, memory=memory)
 
 
-def _exported(opened: OpenSession, order: ExportOrder) -> str:
+def _exported(opened: OpenSession, request: ExportRequest) -> str:
     """Write the file and say where it is. Raises `ConfigError` or `LogError`."""
     from robota.cli.commands.sessions.exporting import file_ending, own_cover, write_export
     from robota.cli.commands.sessions.selection import person_directory, tell
@@ -45,15 +45,15 @@ def _exported(opened: OpenSession, order: ExportOrder) -> str:
     user = person_directory()
     sessions = catalogue(project_places(opened.kept_in, user), user, tell)
     session = find_catalogued(sessions, opened.options.session_id)
-    name = order.path or f"robota-{session.id}.{file_ending(order.format)}"
+    name = request.path or f"robota-{session.id}.{file_ending(request.format)}"
     try:
         path = opened.options.cwd / Path(name.replace("\0", "")).expanduser()
     except RuntimeError as error:
         raise ConfigError(f"There is no home directory for {name}. Nothing was written.") from error
     if os.path.lexists(path):
         raise ConfigError(
-            f"{path} is there already. It was left as it is. Say another path: /export {order.format} PATH"
+            f"{path} is there already. It was left as it is. Say another path: /export {request.format} PATH"
         )
-    notes = write_export(path, order.format, session, own_cover())
+    notes = write_export(path, request.format, session, own_cover())
     left_out = f" {len(notes['leftOut'])} kept outputs are no text and were left out." if notes.get("leftOut") else ""
     return f"The session was written to {path}. Names, paths, keys and passwords are covered.{left_out}"

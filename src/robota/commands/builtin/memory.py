@@ -32,15 +32,15 @@ INFO: Final = SlashCommandInfo(
 
 
 def memory_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/memory`. What it needs is loaded with the first order."""
+    """`/memory`. What it needs is loaded with the first request."""
 
     async def memory(arguments: str) -> CommandOutcome | Refused:
-        from robota.commands.memory_orders import BadMemoryOrder, memory_order
+        from robota.commands.memory_requests import BadMemoryRequest, memory_request
         from robota.knowledge.memory.store import MemoryProblem
 
         try:
-            answer = await host.program.memory().carry_out(memory_order(arguments))
-        except BadMemoryOrder as problem:
+            answer = await host.program.memory().carry_out(memory_request(arguments))
+        except BadMemoryRequest as problem:
             return wrong_arguments(INFO, str(problem))
         except MemoryProblem as problem:
             return Refused(code="memory", message=str(problem))

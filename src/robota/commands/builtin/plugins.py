@@ -50,9 +50,9 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
     async def plugin(arguments: str) -> CommandOutcome | Refused:
         if arguments == "reload":
             return SessionWanted(session_id=host.options.session_id)
-        from robota.commands.plugins.desk import PluginDesk
-        from robota.commands.plugins.orders import parse_order
+        from robota.commands.plugins.actions import PluginActions
         from robota.commands.plugins.reply import refusal
+        from robota.commands.plugins.requests import parse_order
         from robota.extensions.plugins.manifest import InvalidPlugin
 
         typed = parse_order(arguments)
@@ -62,9 +62,9 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
         def agrees(proposal: "Proposal") -> bool:
             return len(typed.agreed) >= DIGEST_TYPED and proposal.digest.startswith(typed.agreed)
 
-        desk = PluginDesk(host.settings, host.kept_in, host.env, agrees)
+        actions = PluginActions(host.settings, host.kept_in, host.env, agrees)
         try:
-            reply = await desk.carry_out(typed.order)
+            reply = await actions.carry_out(typed.request)
         except (InvalidPlugin, ConfigError, OSError) as error:
             return Refused(code="plugin", message=refusal(error))
         return _choice(reply, arguments) if reply.waits_for else told(reply.text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from robota.commands.builtin.rewind_orders import BadRewindOrder, TypedRewind, confirmed_line, rewind_order
+from robota.commands.builtin.rewind_requests import BadRewindRequest, TypedRewind, confirmed_line, rewind_request
 from robota.commands.command import SlashCommand, shown_diff, told, wrong_arguments
 from robota.commands.point_table import point_table
 from robota.engine.session.session import Session
@@ -41,10 +41,10 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
 
     async def rewind(arguments: str) -> CommandOutcome | Refused:
         try:
-            order = rewind_order(arguments)
-        except BadRewindOrder:
+            request = rewind_request(arguments)
+        except BadRewindRequest:
             return wrong_arguments(INFO, "That is not a form of /rewind.")
-        match order:
+        match request:
             case ListRewindPoints():
                 points = await session.rewind.points()
                 return points if isinstance(points, Refused) else _listed(points)
@@ -52,13 +52,13 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
                 diff = await session.rewind.diff(number)
                 return diff if isinstance(diff, Refused) else shown_diff(diff, "Nothing differs.")
             case TypedRewind(is_wanted=True):
-                done = await session.rewind.go(order.order)
+                done = await session.rewind.go(request.request)
                 return done if isinstance(done, Refused) else RewindShown(result=done, is_done=True)
             case TypedRewind():
-                preview = await session.rewind.preview(order.order)
+                preview = await session.rewind.preview(request.request)
                 if isinstance(preview, Refused):
                     return preview
-                is_offered = not order.is_dry_run and not preview.is_empty
+                is_offered = not request.is_dry_run and not preview.is_empty
                 line = confirmed_line(arguments, preview.state) if is_offered else None
                 return RewindShown(result=preview, line=line)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from robota.commands.command import SlashCommand, told, wrong_arguments
-from robota.commands.host import CommandHost, ExportOrder
+from robota.commands.host import CommandHost, ExportRequest
 from robota.config.errors import ConfigError
 from robota.engine.session.session import Session
 from robota.log.errors import LogError
@@ -133,9 +133,9 @@ def _name(text: str) -> str:
     return " ".join(without_controls(text).split())[:LONGEST_NAME]
 
 
-def _export_order(arguments: str) -> ExportOrder:
+def _export_order(arguments: str) -> ExportRequest:
     """The first word may be a format; else the ending of the path says it."""
     first, _, rest = arguments.partition(" ")
     if first in FORMATS:
-        return ExportOrder(format=first, path=rest.strip())
-    return ExportOrder(format=ENDINGS.get(Path(arguments).suffix.lower(), "markdown"), path=arguments)
+        return ExportRequest(format=first, path=rest.strip())
+    return ExportRequest(format=ENDINGS.get(Path(arguments).suffix.lower(), "markdown"), path=arguments)

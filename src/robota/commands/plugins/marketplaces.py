@@ -5,14 +5,14 @@ from typing import Any, assert_never
 
 import msgspec
 
-from robota.commands.plugins.orders import (
+from robota.commands.plugins.reply import PluginReply, joined, refusal
+from robota.commands.plugins.requests import (
     AddMarketplace,
     ListMarketplaces,
-    MarketplaceOrder,
+    MarketplaceRequest,
     RemoveMarketplace,
     UpdateMarketplace,
 )
-from robota.commands.plugins.reply import PluginReply, joined, refusal
 from robota.config.settings.load import Settings
 from robota.extensions.plugins.installer import PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
@@ -40,7 +40,7 @@ def declared_marketplaces(settings: Settings, project: Path) -> DeclaredMarketpl
     return DeclaredMarketplaces(places=places, problems=tuple(problems))
 
 
-class MarketplaceDesk:
+class MarketplaceActions:
     """The marketplaces that a person added, and those that a project names."""
 
     def __init__(self, installer: PluginInstaller, project: Path, problems: tuple[str, ...]) -> None:
@@ -48,9 +48,9 @@ class MarketplaceDesk:
         self._project = project
         self._problems = problems
 
-    async def carry_out(self, order: MarketplaceOrder) -> PluginReply:
+    async def carry_out(self, request: MarketplaceRequest) -> PluginReply:
         """Do what is asked. Raises `InvalidPlugin`, `ConfigError` or `OSError`."""
-        match order:
+        match request:
             case ListMarketplaces():
                 return self._list()
             case AddMarketplace(source):
@@ -60,7 +60,7 @@ class MarketplaceDesk:
             case RemoveMarketplace(name):
                 return self._remove(name)
             case _:
-                assert_never(order)
+                assert_never(request)
 
     def _list(self) -> PluginReply:
         known = self._installer.marketplaces()

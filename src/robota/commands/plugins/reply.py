@@ -1,4 +1,4 @@
-"""What an order about plugins gives back."""
+"""What a request about plugins gives back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PluginReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to an order: words for a person, data for a script. `waits_for` is what they have not agreed to.
+    """The answer to a request: words for a person, data for a script. `waits_for` is what they have not agreed to.
 
     `is_done` is false if a part of what was asked could not be done; the text says which.
     """

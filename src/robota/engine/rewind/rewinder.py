@@ -16,7 +16,7 @@ from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFil
 from robota.log.record import Payload, Record
 from robota.log.replay.branches import last_of_conversation
 from robota.log.replay.rewind_points import RewindHistory, RewindPoint, RewindStep, rewind_history
-from robota.protocol.commands import RedoRewind, RewindOrder, RewindTo, UndoRewind
+from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
 from robota.protocol.rewind import (
     LeftFile,
     PromptPoint,
@@ -62,12 +62,12 @@ class Rewinder:
         """What the calls of a prompt changed, or everything since the first change."""
         return await _in_thread(lambda: self._diff(number))
 
-    async def preview(self, order: RewindOrder) -> RewindResult:
+    async def preview(self, order: RewindRequest) -> RewindResult:
         """What the order would change, with the exact diff."""
         records, history, way = await _in_thread(lambda: self._worked_out(order))
         return _result(way, records, history)
 
-    async def carry_out(self, order: RewindOrder) -> RewindResult:
+    async def carry_out(self, order: RewindRequest) -> RewindResult:
         """Go back. Files change as a whole or not at all, and the conversation only after them."""
         records, history, way = await _in_thread(lambda: self._worked_out(order))
         result = _result(way, records, history)
@@ -136,7 +136,7 @@ class Rewinder:
         store = self._checkpoints()
         return store.diff(before, after or store.capture().id).decode("utf-8", "replace")
 
-    def _worked_out(self, order: RewindOrder) -> tuple[Sequence[Record], RewindHistory, _Way]:
+    def _worked_out(self, order: RewindRequest) -> tuple[Sequence[Record], RewindHistory, _Way]:
         records = self._records()
         history = rewind_history(records)
         way = self._way(order, history)
@@ -145,7 +145,7 @@ class Rewinder:
             way = msgspec.structs.replace(way, to=None)
         return records, history, way
 
-    def _way(self, order: RewindOrder, history: RewindHistory) -> _Way:
+    def _way(self, order: RewindRequest, history: RewindHistory) -> _Way:
         match order:
             case RewindTo():
                 return self._way_to(order, history.points)

@@ -7,12 +7,12 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from robota.contracts.rewind import RewindError, RewindService
-from robota.protocol.commands import Accepted, ListRewindPoints, Receipt, Refused, RewindOrder, ShowRewindDiff
+from robota.protocol.commands import Accepted, ListRewindPoints, Receipt, Refused, RewindRequest, ShowRewindDiff
 from robota.protocol.events import Event, RewindDiff, RewindPoints, RewindPreview, Rewound
 from robota.protocol.rewind import PromptPoint, RewindResult
 
 T = TypeVar("T")
-RewindCommand = ListRewindPoints | ShowRewindDiff | RewindOrder
+RewindCommand = ListRewindPoints | ShowRewindDiff | RewindRequest
 
 BUSY: Final = Refused(
     code="task_busy", message="Something runs. Nothing was changed; stop it first, or wait until it is done."
@@ -58,11 +58,11 @@ class SessionRewind:
         """What a prompt changed, or all since the first change."""
         return await self._answer(lambda service: service.diff(number))
 
-    async def preview(self, order: RewindOrder) -> RewindResult | Refused:
+    async def preview(self, order: RewindRequest) -> RewindResult | Refused:
         """What going back would change."""
         return await self._answer(lambda service: service.preview(order))
 
-    async def go(self, order: RewindOrder) -> RewindResult | Refused:
+    async def go(self, order: RewindRequest) -> RewindResult | Refused:
         """Go back. Every client is told, and then what there is to do next is asked."""
         if not await self._session.is_at_rest():
             return BUSY
@@ -89,7 +89,7 @@ class SessionRewind:
                 return await self._obey_order(command)
         return Accepted()
 
-    async def _obey_order(self, order: RewindOrder) -> Receipt:
+    async def _obey_order(self, order: RewindRequest) -> Receipt:
         result = await (self.preview(order) if order.is_preview else self.go(order))
         if isinstance(result, Refused):
             return result
@@ -97,7 +97,7 @@ class SessionRewind:
             self._emit(RewindPreview(result=result, request_id=order.request_id))
         return Accepted()
 
-    async def _gone(self, service: RewindService, order: RewindOrder) -> RewindResult:
+    async def _gone(self, service: RewindService, order: RewindRequest) -> RewindResult:
         preview = await service.preview(order)
         if not preview.changes_conversation:
             return await service.carry_out(order)

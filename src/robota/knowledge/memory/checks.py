@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.knowledge.memory.book import KnownEntry, MemoryBook, MemoryScope
+from robota.knowledge.memory.memories import KnownEntry, Memories, MemoryScope
 
 LONGEST_WHY: Final = 200
 
@@ -38,7 +38,7 @@ class CheckedEntry(msgspec.Struct, frozen=True, kw_only=True):
     result: CheckResult
 
 
-async def check_entries(book: MemoryBook, entries: Sequence[KnownEntry], run: RunChecks) -> list[CheckedEntry]:
+async def check_entries(memories: Memories, entries: Sequence[KnownEntry], run: RunChecks) -> list[CheckedEntry]:
     """Run the checks of these entries and keep the results. Never that of an entry which is not the person's own."""
     own = [known for known in entries if known.is_own and known.entry.check is not None]
     results = await run([known.entry.check for known in own if known.entry.check is not None]) if own else ()
@@ -49,14 +49,14 @@ async def check_entries(book: MemoryBook, entries: Sequence[KnownEntry], run: Ru
         if known.entry.check is not None
     ]
     for scope in {each.known.scope for each in checked}:
-        _keep(book, scope, [each for each in checked if each.known.scope is scope])
+        _keep(memories, scope, [each for each in checked if each.known.scope is scope])
     return checked
 
 
-def _keep(book: MemoryBook, scope: MemoryScope, checked: Sequence[CheckedEntry]) -> None:
+def _keep(memories: Memories, scope: MemoryScope, checked: Sequence[CheckedEntry]) -> None:
     failed = {
         each.known.entry.id: each.result.why[:LONGEST_WHY] for each in checked if isinstance(each.result, CheckFailed)
     }
     passed = [each.known.entry.id for each in checked if isinstance(each.result, CheckPassed)]
     if failed or passed:
-        book.note_checks(scope, failed, passed)
+        memories.note_checks(scope, failed, passed)

@@ -9,9 +9,9 @@ import msgspec
 
 from robota.contracts.knowledge import MEMORY_TAG, QUOTED_TAG, Recollection
 from robota.contracts.tool import ToolResult
-from robota.knowledge.memory.book import KnownEntry, MemoryBook, MemoryScope, NewEntry
 from robota.knowledge.memory.candidates import LONGEST_CANDIDATE, SURE_ENOUGH, MemoryCandidate, found_in, kind_of
 from robota.knowledge.memory.entry import MemoryEntry, MemoryLine, MemoryOrigin, MemoryType
+from robota.knowledge.memory.memories import KnownEntry, Memories, MemoryScope, NewEntry
 from robota.knowledge.memory.store import MemoryProblem
 from robota.knowledge.prompt_elements import QUOTED, PromptElement, prompt_part
 
@@ -53,9 +53,9 @@ class ToldLine(msgspec.Struct, frozen=True, kw_only=True):
 class SessionMemory:
     """A `MemoryService`. The prompt of a task stays as it began; what changes is told in the conversation."""
 
-    def __init__(self, book: MemoryBook, session_id: str, *, saves_at_once: bool) -> None:
+    def __init__(self, memories: Memories, session_id: str, *, saves_at_once: bool) -> None:
         """`saves_at_once`: whether clear words of the person are remembered without asking them."""
-        self._book = book
+        self._memories = memories
         self._session_id = session_id
         self._saves_at_once = saves_at_once
         self._stamps: object = None
@@ -105,30 +105,30 @@ class SessionMemory:
         new = NewEntry(type=kind, topic=topic, text=found.text)
         try:
             if self._saves_at_once and found.confidence >= SURE_ENOUGH:
-                if self._book.add(new, origin) is not None:
+                if self._memories.add(new, origin) is not None:
                     yield f"Remembered: {found.text}"
             elif self._keep(new, origin, "prompt", found.confidence):
-                entry = self._book.checked(new, origin)
+                entry = self._memories.checked(new, origin)
                 yield f"To be remembered? {found.text} (/memory approve {entry.id}, /memory reject {entry.id})"
         except MemoryProblem as problem:
             yield str(problem)
 
     def _keep(self, new: NewEntry, origin: MemoryOrigin, source: str, confidence: float) -> bool:
-        entry = self._book.checked(new, origin)
-        return self._book.propose(
+        entry = self._memories.checked(new, origin)
+        return self._memories.propose(
             MemoryCandidate(id=entry.id, entry=entry, confidence=confidence, source=source), new.scope
         )
 
     def _look(self) -> None:
         """Read the memories again, if they have changed."""
-        stamps = tuple(store.stamp() for store in self._book.stores.values())
+        stamps = tuple(store.stamp() for store in self._memories.stores.values())
         if stamps == self._stamps:
             return
         self._stamps, self._topics = stamps, None
         told: list[ToldLine] = []
         stale: list[KnownEntry] = []
         problems: list[str] = []
-        for scope, store in self._book.stores.items():
+        for scope, store in self._memories.stores.items():
             try:
                 lines, cut = _within_bounds(store.index())
                 told_here, stale_here = self._holding(scope, store.index_path, lines)
@@ -146,8 +146,8 @@ class SessionMemory:
     ) -> tuple[list[ToldLine], list[KnownEntry]]:
         """The lines of a file that still hold, and its entries that do not."""
         entries = [line.entry for line in lines if line.entry is not None]
-        stale = {known.entry.id: known for known in self._book.known(scope, entries) if known.stale is not None}
-        is_own = self._book.ownership(scope)
+        stale = {known.entry.id: known for known in self._memories.known(scope, entries) if known.stale is not None}
+        is_own = self._memories.ownership(scope)
         told: list[ToldLine] = []
         for number, line in enumerate(lines):
             text = line.text.rstrip() if line.entry is None else line.entry.told
@@ -185,7 +185,7 @@ class SessionMemory:
     def _beyond_index(self) -> Iterator[tuple[str, list[ToldLine]]]:
         """The topics that say more than the index, with what they say besides."""
         known = {line.text for line in self._used.told}
-        for scope, store in self._book.stores.items():
+        for scope, store in self._memories.stores.items():
             try:
                 for name, lines in store.topics().items():
                     told, _ = self._holding(scope, store.topic_path(name), lines)

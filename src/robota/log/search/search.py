@@ -31,7 +31,7 @@ PHRASE: Final = re.compile(r'"(?P<phrase>[^"]*)"|(?P<word>\S+)')
 MOST_TERMS: Final = 50
 
 
-class SearchWish(msgspec.Struct, frozen=True, kw_only=True):
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What is looked for. Sessions must fit all of it; without words only the rest counts."""
 
     words: str = ""
@@ -59,18 +59,18 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search(
-    sessions: Sequence[CataloguedSession], wish: SearchWish, user_directory: Path | None, notify: Notify
+    sessions: Sequence[CataloguedSession], wanted: SearchQuery, user_directory: Path | None, notify: Notify
 ) -> tuple[FoundSession, ...]:
     """The sessions that fit, the best first; without words the newest first."""
-    fitting = [each for each in sessions if _fits(each, wish)]
-    query = match_expression(wish.words)
+    fitting = [each for each in sessions if _fits(each, wanted)]
+    query = match_expression(wanted.words)
     if not query:
-        return tuple(FoundSession(session=each) for each in fitting[: wish.limit])
+        return tuple(FoundSession(session=each) for each in fitting[: wanted.limit])
 
     def work(connection: sqlite3.Connection) -> tuple[FoundSession, ...]:
         without_removed(connection)
         by_log = brought_up_to_date(connection, fitting)
-        return _matching(connection, query, by_log, wish)
+        return _matching(connection, query, by_log, wanted)
 
     return with_index(_path(user_directory), SCHEMA, INDEX_VERSION, work, notify)
 
@@ -99,14 +99,14 @@ def match_expression(words: str) -> str:
 
 
 def _matching(
-    connection: sqlite3.Connection, query: str, by_log: dict[int, CataloguedSession], wish: SearchWish
+    connection: sqlite3.Connection, query: str, by_log: dict[int, CataloguedSession], wanted: SearchQuery
 ) -> tuple[FoundSession, ...]:
     numbers: dict[int, list[int]] = {}
     for (number,) in connection.execute("SELECT rowid FROM entry WHERE entry MATCH ? ORDER BY rank", (query,)):
         session = by_log.get(number >> TIME_BITS)
-        if session is None or _ts(number, session) < wish.since_ms:
+        if session is None or _ts(number, session) < wanted.since_ms:
             continue
-        if number >> TIME_BITS not in numbers and len(numbers) == wish.limit:
+        if number >> TIME_BITS not in numbers and len(numbers) == wanted.limit:
             continue
         numbers.setdefault(number >> TIME_BITS, []).append(number)
     return tuple(
@@ -131,13 +131,13 @@ def _ts(number: int, session: CataloguedSession) -> int:
     return session.summary.first_ts + (number & TIME_MASK)
 
 
-def _fits(session: CataloguedSession, wish: SearchWish) -> bool:
+def _fits(session: CataloguedSession, wanted: SearchQuery) -> bool:
     summary = session.summary
     return (
-        summary.last_ts >= wish.since_ms
-        and (wish.tool is None or wish.tool.lower() in {tool.lower() for tool in summary.tools})
-        and (wish.model is None or any(wish.model.lower() in model.lower() for model in summary.models))
-        and (wish.file is None or any(_is_file(path, session.cwd, wish.file) for path in summary.files))
+        summary.last_ts >= wanted.since_ms
+        and (wanted.tool is None or wanted.tool.lower() in {tool.lower() for tool in summary.tools})
+        and (wanted.model is None or any(wanted.model.lower() in model.lower() for model in summary.models))
+        and (wanted.file is None or any(_is_file(path, session.cwd, wanted.file) for path in summary.files))
     )
 
 

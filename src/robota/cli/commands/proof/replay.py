@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from robota.app.replaying import ReplayReport, ReplayWish, replay_session
+from robota.app.replaying import ReplayOptions, ReplayReport, replay_session
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import chosen_session, tell
 from robota.cli.output import print_json
@@ -41,14 +41,14 @@ def main(argv: Sequence[str]) -> int:
         with _meant(options.session, options) as (directory, is_own):
             if options.tools == "live":
                 _refuse_what_is_not_ours(directory, is_own)
-            wish = ReplayWish(
+            replay = ReplayOptions(
                 directory=directory,
                 root=root,
                 is_own=is_own,
                 live_tools=options.tools == "live",
                 live_model=live_model,
             )
-            report = asyncio.run(replay_session(wish, os.environ))
+            report = asyncio.run(replay_session(replay, os.environ))
     except SessionNotFound as error:
         tell(str(error))
         return NOT_FOUND

@@ -15,7 +15,7 @@ from robota.cli.output import print_json
 from robota.clients.terminal.line import BOLD
 from robota.clients.terminal.width import wants_colour
 from robota.config.errors import ConfigError
-from robota.log.search.search import FOUND, FOUND_END, FoundPassage, FoundSession, SearchWish, match_expression, search
+from robota.log.search.search import FOUND, FOUND_END, FoundPassage, FoundSession, SearchQuery, match_expression, search
 from robota.text.visible import single_line
 from robota.tools.registry import builtin_tools
 
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the sessions that fit; 1 if there are none, as grep does."""
     now_ms = time.time_ns() // 1_000_000
     words = " ".join(options.words)
-    wish = SearchWish(
+    query = SearchQuery(
         words=words,
         since_ms=since_ms(options.since, now_ms) if options.since else 0,
         file=options.cwd.resolve() / options.file if options.file else None,
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if not match_expression(words) and (words or not any((options.since, options.file, options.tool, options.model))):
         raise ConfigError("Say what to look for: words with letters or digits, --since, --file, --tool or --model.")
-    found = search(chosen_sessions(options), wish, person_directory(), tell)
+    found = search(chosen_sessions(options), query, person_directory(), tell)
     if options.json:
         print_json([_found_json(each) for each in found])
     elif not found:

@@ -63,7 +63,7 @@ class NewEntry(msgspec.Struct, frozen=True, kw_only=True):
 Known = TypeVar("Known", KnownEntry, KnownCandidate)
 
 
-class MemoryBook:
+class Memories:
     """Both memories. Everything raises `MemoryProblem` with words for a person, and has then changed nothing."""
 
     def __init__(

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from robota.commands.plugins.description import as_json, brings, differences, heading, notes
-from robota.commands.plugins.marketplaces import MarketplaceDesk, declared_marketplaces
-from robota.commands.plugins.orders import (
+from robota.commands.plugins.marketplaces import MarketplaceActions, declared_marketplaces
+from robota.commands.plugins.reply import PluginReply, Proposal, joined, refusal
+from robota.commands.plugins.requests import (
     AddMarketplace,
     InstallPlugin,
     ListMarketplaces,
     ListPlugins,
-    PluginOrder,
+    PluginRequest,
     RemoveMarketplace,
     ShowPlugin,
     SwitchPlugin,
@@ -20,7 +21,6 @@ from robota.commands.plugins.orders import (
     UpdateMarketplace,
     UpdatePlugin,
 )
-from robota.commands.plugins.reply import PluginReply, Proposal, joined, refusal
 from robota.config.settings.layers import Layer
 from robota.config.settings.load import Settings
 from robota.config.trust.lock_file import AgreementKind, agreements, changed_parts
@@ -41,7 +41,7 @@ IN_EFFECT: Final = "It has effect in the sessions that start from now on."
 Agree = Callable[[Proposal], bool]
 
 
-class PluginDesk:
+class PluginActions:
     """Plugins and marketplaces for one project and one person."""
 
     def __init__(self, settings: Settings, project: Path, env: Mapping[str, str], agrees: Agree) -> None:
@@ -54,11 +54,11 @@ class PluginDesk:
         self._store = PluginStore(env)
         declared = declared_marketplaces(settings, project)
         self._installer = PluginInstaller(self._store, declared.places, env)
-        self._marketplaces = MarketplaceDesk(self._installer, project, declared.problems)
+        self._marketplaces = MarketplaceActions(self._installer, project, declared.problems)
 
-    async def carry_out(self, order: PluginOrder) -> PluginReply:
+    async def carry_out(self, request: PluginRequest) -> PluginReply:
         """Do what is asked. Raises `InvalidPlugin`, `ConfigError` or `OSError`; then nothing was changed."""
-        match order:
+        match request:
             case ListPlugins():
                 return self._list()
             case ShowPlugin(name):
@@ -74,9 +74,9 @@ class PluginDesk:
                 self._installer.uninstall(plugin)
                 return PluginReply(text=f"{plugin.id} is removed.", data={"id": plugin.id, "removed": True})
             case ListMarketplaces() | AddMarketplace() | UpdateMarketplace() | RemoveMarketplace():
-                return await self._marketplaces.carry_out(order)
+                return await self._marketplaces.carry_out(request)
             case _:
-                assert_never(order)
+                assert_never(request)
 
     def _list(self) -> PluginReply:
         plugins = installed_for(self._store.read(), self._project)

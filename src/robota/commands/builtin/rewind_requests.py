@@ -1,4 +1,4 @@
-"""What is typed after `/rewind`, and what it orders. Pure."""
+"""What is typed after `/rewind`, and what it asks for. Pure."""
 
 import argparse
 import shlex
@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from robota.protocol.commands import ListRewindPoints, RedoRewind, RewindOrder, RewindTo, ShowRewindDiff, UndoRewind
+from robota.protocol.commands import ListRewindPoints, RedoRewind, RewindRequest, RewindTo, ShowRewindDiff, UndoRewind
 from robota.protocol.rewind import RewindScope
 
 USAGE: Final = (
@@ -16,24 +16,24 @@ USAGE: Final = (
 )
 
 
-class BadRewindOrder(ValueError):
-    """What was typed orders nothing."""
+class BadRewindRequest(ValueError):
+    """What was typed asks for nothing."""
 
 
 class TypedRewind(msgspec.Struct, frozen=True, kw_only=True):
-    """An order, and whether it has been shown and is wanted: else it is only shown. `--dry-run` wants nothing more."""
+    """A request, and whether it has been shown and is wanted: else it is only shown. `--dry-run` wants nothing more."""
 
-    order: RewindOrder
+    request: RewindRequest
     is_wanted: bool = False
     is_dry_run: bool = False
 
 
-def rewind_order(arguments: str) -> ListRewindPoints | ShowRewindDiff | TypedRewind:
-    """The order in the words after `/rewind`. Raises `BadRewindOrder`."""
+def rewind_request(arguments: str) -> ListRewindPoints | ShowRewindDiff | TypedRewind:
+    """The request in the words after `/rewind`. Raises `BadRewindRequest`."""
     try:
         words = shlex.split(arguments)
     except ValueError as error:
-        raise BadRewindOrder from error
+        raise BadRewindRequest from error
     match words:
         case [] | ["list"]:
             return ListRewindPoints()
@@ -44,7 +44,7 @@ def rewind_order(arguments: str) -> ListRewindPoints | ShowRewindDiff | TypedRew
         case ["restore" | "code" | "undo" | "redo", *rest]:
             return _typed(words[0], rest)
         case _:
-            raise BadRewindOrder
+            raise BadRewindRequest
 
 
 def confirmed_line(arguments: str, state: str) -> str:
@@ -56,19 +56,19 @@ def _typed(action: str, words: Sequence[str]) -> TypedRewind:
     options = _options(words)
     state, is_wanted, is_dry_run = options.state, options.yes, options.dry_run
     target = (options.number, options.call, options.only, options.files, options.conversation)
-    order: RewindOrder
+    request: RewindRequest
     if action in ("undo", "redo"):
         if any(target):
-            raise BadRewindOrder
-        order = UndoRewind(state=state) if action == "undo" else RedoRewind(state=state)
+            raise BadRewindRequest
+        request = UndoRewind(state=state) if action == "undo" else RedoRewind(state=state)
     else:
         scope = RewindScope.CONVERSATION if options.conversation else RewindScope.BOTH
         if options.files or action == "code":
             scope = RewindScope.FILES
-        order = RewindTo(
+        request = RewindTo(
             number=options.number, call_id=options.call, scope=scope, only=tuple(options.only), state=state
         )
-    return TypedRewind(order=order, is_wanted=is_wanted, is_dry_run=is_dry_run)
+    return TypedRewind(request=request, is_wanted=is_wanted, is_dry_run=is_dry_run)
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
@@ -82,13 +82,13 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     try:
         options, unknown = parser.parse_known_args(list(words))
     except argparse.ArgumentError as error:
-        raise BadRewindOrder from error
+        raise BadRewindRequest from error
     if unknown:
-        raise BadRewindOrder
+        raise BadRewindRequest
     return options
 
 
 def _number(word: str) -> int:
     if not (word.isascii() and word.isdecimal()):
-        raise BadRewindOrder
+        raise BadRewindRequest
     return int(word)

@@ -1,21 +1,21 @@
-"""What was typed behind `/memory` or `robota memory`, as an order."""
+"""What was typed behind `/memory` or `robota memory`, as a request."""
 
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from robota.knowledge.memory.book import MemoryScope, NewEntry
 from robota.knowledge.memory.candidates import kind_of
 from robota.knowledge.memory.entry import MemoryType
+from robota.knowledge.memory.memories import MemoryScope, NewEntry
 
 FOR_USER: Final = "--user"
 CHECK: Final = " --run "
 TYPES: Final = ", ".join(MemoryType)
 
 
-class BadMemoryOrder(Exception):
-    """The words are no order. The text says why, for a person."""
+class BadMemoryRequest(Exception):
+    """The words are no request. The text says why, for a person."""
 
 
 class ListEntries(msgspec.Struct, frozen=True):
@@ -61,12 +61,12 @@ class CheckEntries(msgspec.Struct, frozen=True):
     id: str = ""
 
 
-MemoryOrder = (
+MemoryRequest = (
     ListEntries | ShowText | AddEntry | ListCandidates | DecideCandidate | ListUsed | ForgetEntry | CheckEntries
 )
 
 
-ALONE: Final[Mapping[str, MemoryOrder]] = {
+ALONE: Final[Mapping[str, MemoryRequest]] = {
     "": ListEntries(),
     "list": ListEntries(),
     "pending": ListCandidates(),
@@ -74,8 +74,8 @@ ALONE: Final[Mapping[str, MemoryOrder]] = {
 }
 
 
-def memory_order(typed: str) -> MemoryOrder:
-    """The order in the words. Raises `BadMemoryOrder`."""
+def memory_request(typed: str) -> MemoryRequest:
+    """The request in the words. Raises `BadMemoryRequest`."""
     name, _, rest = typed.strip().partition(" ")
     rest = rest.strip()
     if name in ALONE and not rest:
@@ -94,16 +94,16 @@ def memory_order(typed: str) -> MemoryOrder:
         case "check":
             return CheckEntries(rest)
         case _:
-            raise BadMemoryOrder("That is not a form of /memory.")
+            raise BadMemoryRequest("That is not a form of /memory.")
 
 
 def _typed_entry(words: str) -> NewEntry:
     scope, words = _scope(words)
     kind, topic, text = [*words.split(maxsplit=2), "", "", ""][:3]
     if kind not in set(MemoryType):
-        raise BadMemoryOrder(f"The type has to be one of {TYPES}.")
+        raise BadMemoryRequest(f"The type has to be one of {TYPES}.")
     if not text:
-        raise BadMemoryOrder("A type, a topic and a text are needed.")
+        raise BadMemoryRequest("A type, a topic and a text are needed.")
     text, check = _checked(text)
     return NewEntry(type=MemoryType(kind), topic=topic, text=text, scope=scope, check=check)
 
@@ -111,7 +111,7 @@ def _typed_entry(words: str) -> NewEntry:
 def _untyped_entry(words: str) -> NewEntry:
     scope, text = _scope(words)
     if not text:
-        raise BadMemoryOrder("Say what to remember.")
+        raise BadMemoryRequest("Say what to remember.")
     text, check = _checked(text)
     kind, topic = kind_of(text)
     return NewEntry(type=kind, topic=topic, text=text, scope=scope, check=check)

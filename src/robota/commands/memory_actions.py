@@ -1,4 +1,4 @@
-"""Carries out orders about the memory; the same for `/memory` and `robota memory`."""
+"""Carries out requests about the memory; the same for `/memory` and `robota memory`."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from robota.commands.memory_orders import (
+from robota.commands.memory_requests import (
     AddEntry,
     CheckEntries,
     DecideCandidate,
@@ -14,10 +14,9 @@ from robota.commands.memory_orders import (
     ListCandidates,
     ListEntries,
     ListUsed,
-    MemoryOrder,
+    MemoryRequest,
     ShowText,
 )
-from robota.knowledge.memory.book import KnownCandidate, KnownEntry, MemoryBook
 from robota.knowledge.memory.checks import (
     CheckedEntry,
     CheckFailed,
@@ -28,6 +27,7 @@ from robota.knowledge.memory.checks import (
     check_entries,
 )
 from robota.knowledge.memory.entry import MemoryEntry, MemoryOrigin, topic_slug
+from robota.knowledge.memory.memories import KnownCandidate, KnownEntry, Memories
 from robota.knowledge.memory.session_memory import UsedMemory
 from robota.knowledge.memory.store import MemoryProblem
 from robota.protocol.views import TableView, TextView, View
@@ -38,44 +38,44 @@ NOTHING: Final = "Nothing is remembered here. # TEXT in a conversation, or memor
 
 
 class MemoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an order: for a person, and as data for a script. `is_well` is false if a check failed."""
+    """What came of a request: for a person, and as data for a script. `is_well` is false if a check failed."""
 
     view: View
     data: Any
     is_well: bool = True
 
 
-class MemoryDesk(msgspec.Struct, frozen=True, kw_only=True):
-    """What orders are carried out with. `used` is what the model was told; `run` runs the commands of checks."""
+class MemoryActions(msgspec.Struct, frozen=True, kw_only=True):
+    """What requests are carried out with. `used` is what the model was told; `run` runs the commands of checks."""
 
-    book: MemoryBook
+    memories: Memories
     used: Callable[[], UsedMemory]
     run: RunChecks
     origin: Callable[[], MemoryOrigin | None] = lambda: None
 
-    async def carry_out(self, order: MemoryOrder) -> MemoryAnswer:
+    async def carry_out(self, request: MemoryRequest) -> MemoryAnswer:
         """Raises `MemoryProblem` with words for a person."""
-        if isinstance(order, CheckEntries):
-            return await self._check(order.id)
+        if isinstance(request, CheckEntries):
+            return await self._check(request.id)
         # The lock of another process, or a slow disk, must not keep the session waiting.
-        return await asyncio.to_thread(self._now, order)
+        return await asyncio.to_thread(self._now, request)
 
-    def _now(self, order: "MemoryOrder") -> MemoryAnswer:
-        match order:
+    def _now(self, request: "MemoryRequest") -> MemoryAnswer:
+        match request:
             case ListEntries():
-                return _listed(self.book.entries())
+                return _listed(self.memories.entries())
             case ShowText(topic=topic):
                 return self._text(topic)
             case AddEntry(new=new):
-                return _added(self.book.add(new, self.origin()))
+                return _added(self.memories.add(new, self.origin()))
             case ListCandidates():
-                return _waiting(self.book.candidates())
+                return _waiting(self.memories.candidates())
             case DecideCandidate(id=name, is_approved=is_approved):
-                return _decided(self.book.decide(name, is_approved=is_approved))
+                return _decided(self.memories.decide(name, is_approved=is_approved))
             case ListUsed():
                 return _used(self.used())
             case ForgetEntry(id=name):
-                known = self.book.forget(name)
+                known = self.memories.forget(name)
                 return MemoryAnswer(view=TextView(text=f"Forgotten: {known.entry.text}"), data=_entry_json(known))
             case CheckEntries():
                 raise AssertionError("checks wait for commands")
@@ -86,21 +86,21 @@ class MemoryDesk(msgspec.Struct, frozen=True, kw_only=True):
         """The files as they are, with what cannot be seen spelled out."""
         name = topic_slug(topic) if topic else ""
         found: list[dict[str, str]] = []
-        for store in self.book.stores.values():
+        for store in self.memories.stores.values():
             lines = store.topics().get(name, ()) if name else store.index()
             if lines:
                 path = store.topic_path(name) if name else store.index_path
                 found.append({"path": str(path), "text": "".join(line.text for line in lines)})
         if not found and name:
-            topics = sorted({each for store in self.book.stores.values() for each in store.topics()})
+            topics = sorted({each for store in self.memories.stores.values() for each in store.topics()})
             known = f"Topics: {', '.join(topics)}." if topics else "There are no topics."
             raise MemoryProblem(f"There is no topic {name}. {known}")
         text = "\n\n".join(f"{each['path']}\n\n{visible(each['text']).rstrip()}" for each in found) or NOTHING
         return MemoryAnswer(view=TextView(text=text), data=found)
 
     async def _check(self, name: str) -> MemoryAnswer:
-        entries = (self.book.find(name),) if name else self.book.entries()
-        checked = await check_entries(self.book, entries, self.run)
+        entries = (self.memories.find(name),) if name else self.memories.entries()
+        checked = await check_entries(self.memories, entries, self.run)
         if not checked:
             return MemoryAnswer(view=TextView(text="No entry has a command to check it with."), data=[])
         rows = tuple(

@@ -68,21 +68,21 @@ class RemoveMarketplace(msgspec.Struct, frozen=True):
     name: str
 
 
-MarketplaceOrder = ListMarketplaces | AddMarketplace | UpdateMarketplace | RemoveMarketplace
-PluginOrder = (
-    ListPlugins | ShowPlugin | InstallPlugin | UpdatePlugin | SwitchPlugin | UninstallPlugin | MarketplaceOrder
+MarketplaceRequest = ListMarketplaces | AddMarketplace | UpdateMarketplace | RemoveMarketplace
+PluginRequest = (
+    ListPlugins | ShowPlugin | InstallPlugin | UpdatePlugin | SwitchPlugin | UninstallPlugin | MarketplaceRequest
 )
 
 
-class TypedOrder(msgspec.Struct, frozen=True):
-    """An order, and the digest of what the person agrees to with it."""
+class TypedRequest(msgspec.Struct, frozen=True):
+    """A request, and the digest of what the person agrees to with it."""
 
-    order: PluginOrder
+    request: PluginRequest
     agreed: str = ""
 
 
-def parse_order(text: str) -> TypedOrder | None:
-    """The order in the words behind `/plugin`; None if it is none."""
+def parse_order(text: str) -> TypedRequest | None:
+    """The request in the words behind `/plugin`; None if it is none."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -101,12 +101,12 @@ def parse_order(text: str) -> TypedOrder | None:
         scope = msgspec.convert(options.get(SCOPE_OPTION), Scope | None)
     except msgspec.ValidationError:
         return None
-    order = order_of_words(plain, scope)
-    return None if order is None else TypedOrder(order, options.get(AGREE_OPTION, ""))
+    request = request_of_words(plain, scope)
+    return None if request is None else TypedRequest(request, options.get(AGREE_OPTION, ""))
 
 
-def order_of_words(words: list[str], scope: Scope | None = None) -> PluginOrder | None:
-    """The order that an action and its words mean; None if they mean none."""
+def request_of_words(words: list[str], scope: Scope | None = None) -> PluginRequest | None:
+    """The request that an action and its words mean; None if they mean none."""
     match words:
         case [] | ["list"]:
             return ListPlugins()
@@ -125,7 +125,7 @@ def order_of_words(words: list[str], scope: Scope | None = None) -> PluginOrder 
     return None
 
 
-def _marketplace_order(words: list[str]) -> PluginOrder | None:
+def _marketplace_order(words: list[str]) -> PluginRequest | None:
     match words:
         case [] | ["list"]:
             return ListMarketplaces()

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from robota.app.knowledge.memory import MemoryPlace, memory_book
+from robota.app.knowledge.memory import MemoryPlace, memories_of
 from robota.app.session import OpenSession, open_session
-from robota.commands.memory_desk import MemoryDesk
+from robota.commands.memory_actions import MemoryActions
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.engine.calls.executor import Executed
 from robota.engine.calls.single_call import call_once
-from robota.knowledge.memory.book import MemoryBook
 from robota.knowledge.memory.checks import CheckFailed, CheckNotRun, CheckPassed, CheckResult
 from robota.knowledge.memory.entry import MemoryOrigin
+from robota.knowledge.memory.memories import Memories
 from robota.knowledge.memory.session_memory import SessionMemory, UsedMemory
 from robota.protocol.views import TerminalView
 from robota.secrets.named_values import secret_variables
@@ -20,7 +20,7 @@ from robota.secrets.redaction import Redactor
 from robota.tools.registry import SHELL_TOOL
 
 
-def desk_of_session(opened: OpenSession, env: Mapping[str, str]) -> MemoryDesk:
+def memory_actions_of_session(opened: OpenSession, env: Mapping[str, str]) -> MemoryActions:
     """What `/memory` works with in a session."""
     options, memory = opened.options, opened.services.memory
 
@@ -32,32 +32,32 @@ def desk_of_session(opened: OpenSession, env: Mapping[str, str]) -> MemoryDesk:
         return memory.used if isinstance(memory, SessionMemory) else UsedMemory()
 
     launch = LaunchOptions(cwd=options.cwd, kept_in=opened.kept_in, permission_mode=options.permission_mode)
-    book = memory_book(
+    memories = memories_of(
         opened.settings, MemoryPlace(root=options.cwd, kept_in=opened.kept_in), env, opened.services.redactor
     )
-    return _desk(book, used, launch, env, origin)
+    return _actions(memories, used, launch, env, origin)
 
 
-def desk_of_workspace(launch: LaunchOptions, env: Mapping[str, str]) -> MemoryDesk:
+def memory_actions_of_workspace(launch: LaunchOptions, env: Mapping[str, str]) -> MemoryActions:
     """What `robota memory` works with. Raises `ConfigError`."""
     root = workspace_root(launch.cwd)
     settings = settings_for(launch, root, env)
-    book = memory_book(settings, MemoryPlace(root=root, kept_in=root), env, Redactor(secret_variables(env)))
-    memory = SessionMemory(book, "", saves_at_once=False)
-    return _desk(book, lambda: memory.used, launch, env, lambda: None)
+    memories = memories_of(settings, MemoryPlace(root=root, kept_in=root), env, Redactor(secret_variables(env)))
+    memory = SessionMemory(memories, "", saves_at_once=False)
+    return _actions(memories, lambda: memory.used, launch, env, lambda: None)
 
 
-def _desk(
-    book: MemoryBook,
+def _actions(
+    memories: Memories,
     used: Callable[[], UsedMemory],
     launch: LaunchOptions,
     env: Mapping[str, str],
     origin: Callable[[], MemoryOrigin | None],
-) -> MemoryDesk:
+) -> MemoryActions:
     async def run(commands: Sequence[str]) -> Sequence[CheckResult]:
         return await _run_checks(launch, env, commands)
 
-    return MemoryDesk(book=book, used=used, run=run, origin=origin)
+    return MemoryActions(memories=memories, used=used, run=run, origin=origin)
 
 
 async def _run_checks(launch: LaunchOptions, env: Mapping[str, str], commands: Sequence[str]) -> list[CheckResult]:
