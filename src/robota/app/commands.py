@@ -18,6 +18,7 @@ from robota.protocol.slash_commands import CommandSource
 
 if TYPE_CHECKING:
     from robota.commands.completion.completer import Completer
+    from robota.knowledge.output_styles import OutputStyle
 
 
 def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str, str]) -> CommandSession:
@@ -32,6 +33,7 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
         env=env,
         program=program,
         plugins=opened.plugins,
+        styles=lambda: _styles(opened, env),
     )
 
     def all_commands() -> Sequence[SlashCommand]:
@@ -45,6 +47,12 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
         providers.append(PromptCommands(opened.session, CommandSource.MCP, services.prompts.commands))
     registry = CommandRegistry(providers)
     return CommandSession(opened.session, registry, _completion(registry, opened, host), has_model=host.has_model)
+
+
+def _styles(opened: OpenSession, env: Mapping[str, str]) -> "Sequence[OutputStyle]":
+    from robota.app.knowledge.output_styles import output_styles
+
+    return output_styles(opened.settings, opened.plugins, opened.options.cwd, env)
 
 
 def _completion(registry: CommandRegistry, opened: OpenSession, host: CommandHost) -> AnswerComplete:

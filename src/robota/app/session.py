@@ -45,6 +45,7 @@ from robota.workspace.sandbox.session_sandbox import SessionSandbox
 if TYPE_CHECKING:
     from robota.contracts.knowledge import CallTool, ExpandMentions, MentionedText
     from robota.contracts.workspace import Files
+    from robota.engine.runtime.options import StyleOptions
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
     from robota.log.taking_up import TakenUp
@@ -196,21 +197,43 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)
     plugins, plugin_notices = session_plugins(settings, project, env)
+    style, style_notices = _style(settings, plugins, root, env)
+    launch = _with_preset(launch, settings, root, env)
     servers, server_notices = configured_servers(settings, plugins, root, project, env)
     return Choices(
         root=root,
         kept_in=project,
         settings=settings,
         profile=profile,
-        options=session_options(launch, settings.values, profile, root),
+        options=msgspec.structs.replace(session_options(launch, settings.values, profile, root), style=style),
         model=model_access(profile, (lambda: profile_in(settings_for(launch, root, env))) if can_change else None),
         sandbox=sandbox,
         policy=policy,
         modes=modes,
         plugins=plugins,
         servers=servers,
-        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *server_notices),
+        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *style_notices, *server_notices),
     )
+
+
+def _style(
+    settings: Settings, plugins: "tuple[ActivePlugin, ...]", root: Path, env: Mapping[str, str]
+) -> "tuple[StyleOptions | None, tuple[str, ...]]":
+    if settings.values.output_style is None:
+        return None, ()
+    from robota.app.knowledge.output_styles import chosen_style
+
+    return chosen_style(settings, plugins, root, env)
+
+
+def _with_preset(launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]) -> LaunchOptions:
+    """`@NAME` behind --append-system-prompt stands for a file."""
+    written = launch.append_system_prompt or ""
+    if not written.startswith("@") or len(written.split()) != 1:
+        return launch
+    from robota.app.knowledge.output_styles import preset_text
+
+    return msgspec.structs.replace(launch, append_system_prompt=preset_text(written, settings, root, env))
 
 
 def _mentions(choices: Choices, new: NewSession, processes: LocalProcesses, env: Mapping[str, str]) -> "ExpandMentions":

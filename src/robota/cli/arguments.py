@@ -170,7 +170,11 @@ def _add_task_options(group: Any) -> None:
     )
     group.add_argument("--system-prompt", metavar="TEXT", help="replace the system prompt")
     group.add_argument("--system-prompt-file", metavar="FILE", help="the same, from a file")
-    group.add_argument("--append-system-prompt", metavar="TEXT", help="add to the system prompt")
+    group.add_argument(
+        "--append-system-prompt",
+        metavar="TEXT",
+        help="add to the system prompt; @NAME adds .robota/prompts/NAME.md, @PATH a file",
+    )
     group.add_argument("--append-system-prompt-file", metavar="FILE", help="the same, from a file")
     group.add_argument("--settings", metavar="FILE|JSON", help="settings for this run, over those of the files")
     group.add_argument("--mcp-config", metavar="FILE|JSON", help="MCP servers for this run, as in .mcp.json")

@@ -1,6 +1,6 @@
 """What slash commands are given besides their session: where it works, and what only the program around it can do."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from robota.protocol.views import View
 if TYPE_CHECKING:
     from robota.commands.memory_actions import MemoryActions
     from robota.extensions.plugins.active import ActivePlugin
+    from robota.knowledge.output_styles import OutputStyle
 
 
 class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,3 +45,4 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
     program: ProgramActions
     plugins: "tuple[ActivePlugin, ...]" = ()
+    styles: "Callable[[], Sequence[OutputStyle]]" = tuple

@@ -11,6 +11,7 @@ from robota.commands.builtin.init import init_commands
 from robota.commands.builtin.memory import memory_commands
 from robota.commands.builtin.models import model_commands
 from robota.commands.builtin.modes import mode_commands
+from robota.commands.builtin.output_style import output_style_commands
 from robota.commands.builtin.plugins import plugin_commands
 from robota.commands.builtin.rewinding import rewind_commands
 from robota.commands.builtin.sessions import other_session_commands, own_session_commands
@@ -43,6 +44,7 @@ class BuiltinCommands:
             *plugin_commands(host),
             *memory_commands(host),
             *appearance_commands(host),
+            *output_style_commands(host),
             *init_commands(session),
         )
 

@@ -10,6 +10,7 @@ from robota.config.trust.lock_file import ChangedPart
 from robota.extensions.plugins.active import server_name
 from robota.extensions.plugins.contents import PluginContents
 from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin
+from robota.knowledge.output_styles import OutputStyle, output_style
 from robota.knowledge.skills.skill import SkillKind
 from robota.text.visible import single_line
 
@@ -39,6 +40,8 @@ def brings(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Ite
         kind = "skill" if skill.kind is SkillKind.SKILL else "command"
         allows = f" (allows itself {_text(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
         yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, DESCRIPTION)}{allows}"
+    for style in _styles(contents, plugin.name):
+        yield f"  output style: {style.name} {style.description}".rstrip()
     if paths := [single_line(path, 200) for path in contents.other_files]:
         yield f"  other files, which the above may run or read: {_listed(paths)}"
 
@@ -75,10 +78,15 @@ def as_json(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> di
         "mcpServers": {server_name(plugin.name, name): entry for name, entry in contents.servers.items()},
         "skills": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.SKILL],
         "commands": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.COMMAND],
+        "outputStyles": [_named(style.name, style.description) for style in _styles(contents, plugin.name)],
         "otherFiles": contents.other_files,
         "unused": contents.unused,
         "problems": contents.problems,
     }
+
+
+def _styles(contents: PluginContents, name: str) -> Iterator[OutputStyle]:
+    return (output_style(each.relative, each.source.data or b"", name) for each in contents.output_styles)
 
 
 def _listed(paths: list[str]) -> str:

@@ -137,6 +137,9 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     checks: Annotated[
         tuple[str, ...], Meta(description="Commands that tell what is wrong with the project, for @problems.")
     ] = ()
+    output_style: Annotated[
+        str | None, Meta(description="Name of the output style: a file that says how the model answers.")
+    ] = None
     environment: EnvironmentSettings = EnvironmentSettings()
     memory: MemorySettings = MemorySettings()
     kept_output_bytes: Annotated[

@@ -27,11 +27,14 @@ AFTER_TRUST: Final = frozenset(
         ("models",),
         ("completion",),
         ("checks",),
+        ("outputStyle",),
     }
 )
 
 # Of Claude Code's settings we take these, and name the others that would have had a say in safety.
-CLAUDE_TAKEN: Final = frozenset({"permissions", "hooks", "env", "model", "enabledPlugins", "extraKnownMarketplaces"})
+CLAUDE_TAKEN: Final = frozenset(
+    {"permissions", "hooks", "env", "model", "enabledPlugins", "extraKnownMarketplaces", "outputStyle"}
+)
 CLAUDE_NAMED: Final = frozenset({"apiKeyHelper", "sandbox", "statusLine", "enableAllProjectMcpServers"})
 CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"})
 

@@ -30,7 +30,7 @@ DIRECTORIES: Final = (
     *(
         f"{place}/{kind}"
         for place in (".claude", ".robota")
-        for kind in ("agents", "commands", "hooks", "plugins", "skills", "tools")
+        for kind in ("agents", "commands", "hooks", "output-styles", "plugins", "prompts", "skills", "tools")
     ),
     ".agents/commands",
     ".agents/skills",

@@ -21,6 +21,9 @@ ENDING: Final = {
     "result; if you need the person, call ask_followup_question.",
 }
 
+# Begins the lines of the template that an output style takes the place of, unless it keeps them.
+FOR_CODING: Final = "-! "
+
 NO_TOOL_USED: Final = (
     "[ERROR] You did not use a tool in your previous response. Please call a tool now: attempt_completion if the task "
     "is done, ask_followup_question if you need more from the user, otherwise the tool for the next step. "
@@ -51,14 +54,24 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     skills = "" if services.knowledge is None else services.knowledge.prompt_section
     told = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
     remembered = "" if services.memory is None else services.memory.prompt_section(runtime.task_id)
-    parts = (base, told, remembered, skills, call_format.instructions(specs), options.append_system_prompt or "")
+    style = _style(options)
+    parts = (base, style, told, remembered, skills, call_format.instructions(specs), options.append_system_prompt or "")
     return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
+
+
+def _style(options: Options) -> str:
+    """The output style, unless the person replaced the whole prompt."""
+    if options.style is None or options.system_prompt is not None:
+        return ""
+    return f"# Output style: {options.style.name}\n\n{options.style.text}"
 
 
 def _default(options: Options, mode: str, modes: ModeService) -> str:
     role = modes.roles.get(mode, "")
     template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
-    return template.format(
+    if options.style is not None and not options.style.keeps_coding:
+        template = "\n".join(line for line in template.split("\n") if not line.startswith(FOR_CODING))
+    return template.replace(FOR_CODING, "- ").format(
         role=f" {role}" if role else "",
         cwd=options.cwd,
         system=sys.platform,

@@ -36,6 +36,14 @@ class EnvironmentOptions(msgspec.Struct, frozen=True, kw_only=True):
     cost: bool = True
 
 
+class StyleOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """An output style: how the model answers. Without `keeps_coding` it is not told how to go about code."""
+
+    name: str
+    text: str
+    keeps_coding: bool = False
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Choices of the person who starts the session."""
 
@@ -56,6 +64,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     auto_compact_threshold: float | None = AUTO_COMPACT_THRESHOLD  # share of the window; None: never
     system_prompt: str | None = None
     append_system_prompt: str | None = None
+    style: StyleOptions | None = None
     environment: EnvironmentOptions | None = None  # None: nothing
     title_by_model: bool = False  # whether a new session is given a title by a request of its own
     attended: bool = True  # whether somebody can answer an ask

@@ -1,4 +1,4 @@
-"""What a plugin brings: skills, commands, hooks, MCP servers, read from a snapshot of its files.
+"""What a plugin brings: skills, commands, output styles, hooks, MCP servers, read from a snapshot of its files.
 
 Hooks and servers come out in one plain form each. What a person is shown and what a session runs are both made from
 that form, so that nothing can run that was not shown.
@@ -22,7 +22,6 @@ SERVER_FILE: Final = ".mcp.json"
 # What other agents find in a plugin and Robota does not use.
 UNUSED: Final = (
     ("agents", "agents"),
-    ("output-styles", "output styles"),
     ("workflows", "workflows"),
     ("themes", "themes"),
     ("monitors", "monitors"),
@@ -68,6 +67,7 @@ class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
     manifest: PluginManifest
     skills: tuple[ComponentFile, ...] = ()
     commands: tuple[ComponentFile, ...] = ()
+    output_styles: tuple[ComponentFile, ...] = ()
     hooks: tuple[PluginHook, ...] = ()
     servers: dict[str, Any] = {}
     other_files: tuple[str, ...] = ()
@@ -102,17 +102,19 @@ class _Reader:
         manifest = self._manifest
         skills = tuple(self._skills(("skills", *manifest.skills)))
         commands = tuple(self._files(("commands",) if manifest.commands is None else manifest.commands))
+        styles = tuple(self._files(("output-styles",) if manifest.output_styles is None else manifest.output_styles))
         contents = PluginContents(
             manifest=manifest,
             skills=skills,
             commands=tuple(each for each in commands if each.relative.endswith(COMMAND_ENDINGS)),
+            output_styles=tuple(each for each in styles if each.relative.endswith(".md")),
             hooks=tuple(self._hooks()),
             servers=self._servers(),
             unused=tuple(what for path, what in UNUSED if self._has(path)),
         )
-        if not (contents.skills or contents.commands or contents.hooks or contents.servers):
+        parts = (*contents.skills, *contents.commands, *contents.output_styles)
+        if not (parts or contents.hooks or contents.servers):
             self._problems.append("it brings nothing that Robota uses")
-        parts = (*contents.skills, *contents.commands)
         known = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in parts)}
         return msgspec.structs.replace(
             contents,

@@ -34,6 +34,7 @@ class PluginManifest(msgspec.Struct, frozen=True, kw_only=True):
     license: str = ""
     skills: tuple[str, ...] = ()
     commands: tuple[str, ...] | None = None
+    output_styles: tuple[str, ...] | None = None
     hooks: tuple[str | dict[str, Any], ...] = ()
     servers: tuple[str | dict[str, Any], ...] = ()
 
@@ -55,6 +56,7 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     license: str = ""
     skills: _Paths = ()
     commands: _Paths | None = None
+    output_styles: _Paths | None = None
     hooks: _Defined = ()
     mcp_servers: _Defined = ()
 
@@ -82,6 +84,7 @@ def manifest_from(written: Mapping[str, Any], fallback_name: str) -> PluginManif
         license=single_line(read.license, LONGEST_TEXT),
         skills=_listed(read.skills),
         commands=None if read.commands is None else _listed(read.commands),
+        output_styles=None if read.output_styles is None else _listed(read.output_styles),
         hooks=_defined(read.hooks),
         servers=_defined(read.mcp_servers),
     )

@@ -1,0 +1,69 @@
+"""The command that chooses how the model answers. The person's settings keep it."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from robota.commands.builtin.kept_setting import keep_setting
+from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.host import CommandHost
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    SessionWanted,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.knowledge.output_styles import OutputStyle
+
+DEFAULT: Final = "default"
+NONE_THERE: Final = (
+    "There are no output styles. They are files .robota/output-styles/NAME.md or .claude/output-styles/NAME.md, "
+    "of the project or in your home directory, and come with plugins."
+)
+OUTPUT_STYLE: Final = SlashCommandInfo(
+    name="output-style",
+    argument_hint="[NAME | default]",
+    description="how the model answers, here and in the sessions after this one",
+    while_working=False,
+)
+
+
+def output_style_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/output-style`. Another one takes the session up again, with another system prompt."""
+
+    async def run(arguments: str) -> CommandOutcome | Refused:
+        styles = host.styles()
+        if not arguments:
+            return _choice(host, styles) if styles else told(NONE_THERE)
+        known = {style.name.lower(): style.name for style in styles}
+        wanted = known.get(arguments.lower(), DEFAULT if arguments.lower() == DEFAULT else "")
+        if not wanted:
+            listed = ", ".join((DEFAULT, *known.values()))
+            problem = f"There is no output style {single_line(arguments)!r}. There are: {listed}."
+            return wrong_arguments(OUTPUT_STYLE, problem)
+        refused = await keep_setting(host, ("outputStyle",), None if wanted == DEFAULT else wanted)
+        return refused or SessionWanted(session_id=host.options.session_id)
+
+    def words(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+        if not before:
+            yield SubcommandInfo(name=DEFAULT, description="as without a style")
+            yield from (SubcommandInfo(name=style.name, description=style.description) for style in host.styles())
+
+    yield SlashCommand(info=OUTPUT_STYLE, run=run, complete=words)
+
+
+def _choice(host: CommandHost, styles: "Sequence[OutputStyle]") -> CommandChoice:
+    now = DEFAULT if host.options.style is None else host.options.style.name
+    options = (
+        CommandOption(label=DEFAULT, line=f"/output-style {DEFAULT}", detail="as without a style"),
+        *(
+            CommandOption(label=style.name, line=f"/output-style {style.name}", detail=style.description)
+            for style in styles
+        ),
+    )
+    return CommandChoice(title=f"The output style is {now}.", options=options)
