@@ -35,9 +35,7 @@ CASES = {
     "permissions": Case(line="/permissions plan", shows="permission mode: plan", prints="permission mode: plan"),
     "model": Case(line="/model", shows="Model scripted", prints="provider: script"),
     "provider": Case(line="/provider", shows="The provider is script", prints="/provider script", is_choice=True),
-    "output-style": Case(
-        line="/output-style", shows="no output styles", prints="There are no output styles"
-    ),
+    "output-style": Case(line="/output-style", shows="no output styles", prints="There are no output styles"),
     "cost": Case(line="/cost", shows="tokens in: 1,200", prints="tokens in: 0"),
     "copy": Case(line="/copy", shows="An answer.", prints="There is no answer yet.", code=1),
     "status": Case(line="/status", shows="permission mode: plan", prints="permission mode: default"),
