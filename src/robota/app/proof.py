@@ -28,7 +28,7 @@ def origins_of_lines(
     user = _user_directory(env)
 
     def work(connection: sqlite3.Connection) -> dict[int, LineOrigin]:
-        logs = brought_up_to_date(connection, project_places(root, user), opening_checkpoints(root, env))
+        logs = brought_up_to_date(connection, project_places(root, user), opening_checkpoints(root, env), notify)
         return LineOrigins(connection, logs, _file_then(connection, root, env)).of(path, data, wanted)
 
     index = None if user is None else fallback_directory(user, root) / INDEX_NAME

@@ -38,6 +38,7 @@ CREATE INDEX line_edit ON line(edit)
 """
 
 UNKNOWN: Final = LogStamp(-1, -1, -1)
+MANY_LOGS: Final = 100
 
 # The checkpoints of the workspace that a session worked in; None if there are none that can be believed.
 OpenCheckpoints = Callable[[str], AbstractContextManager[CheckpointReader] | None]
@@ -61,12 +62,22 @@ class EditLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def brought_up_to_date(
-    connection: sqlite3.Connection, places: Iterable[SessionsPlace], checkpoints: OpenCheckpoints
+    connection: sqlite3.Connection,
+    places: Iterable[SessionsPlace],
+    checkpoints: OpenCheckpoints,
+    tell: Callable[[str], None],
 ) -> dict[int, EditLog]:
-    """Take in what the logs of these places gained; returns the logs by their number in the index."""
+    """Take in what the logs of these places gained; returns the logs by their number in the index.
+
+    `tell` is told if that takes a moment.
+    """
     logs: dict[int, EditLog] = {}
     known = _known(connection)
-    for log in _found(places, known):
+    found = list(_found(places, known))
+    stale = sum(log.known != log.stamp for log in found)
+    if stale >= MANY_LOGS:
+        tell(f"{stale:,} logs are not in the index yet; reading them takes a moment.")
+    for log in found:
         current = log if log.id is not None and log.known == log.stamp else _taken_in(connection, log, checkpoints)
         if current.id is not None:
             logs[current.id] = current
@@ -84,16 +95,17 @@ def _known(connection: sqlite3.Connection) -> _Known:
 
 def _found(places: Iterable[SessionsPlace], known: _Known) -> Iterator[EditLog]:
     for place in places:
+        directory = str(place.directory)
         for name in session_directories(place):
-            path = place.directory / name / LOG_NAME
+            path = f"{directory}/{name}/{LOG_NAME}"
             try:
-                status = path.lstat()
+                status = os.lstat(path)
             except OSError:
                 continue
             if stat.S_ISREG(status.st_mode):
                 number, stamp = known.get(_key(path), (None, UNKNOWN))
                 now = LogStamp(status.st_size, status.st_ctime_ns, status.st_ino)
-                yield EditLog(path=path, stamp=now, is_own=name in place.own, id=number, known=stamp)
+                yield EditLog(path=Path(path), stamp=now, is_own=name in place.own, id=number, known=stamp)
 
 
 def _taken_in(connection: sqlite3.Connection, log: EditLog, checkpoints: OpenCheckpoints) -> EditLog:
@@ -217,5 +229,5 @@ def _remove_edits(connection: sqlite3.Connection, log: int) -> None:
     connection.execute("DELETE FROM edit WHERE log = ?", (log,))
 
 
-def _key(path: Path) -> str:
+def _key(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -79,12 +79,19 @@ class _Stretches(msgspec.Struct, frozen=True):
 def _follow(
     each: _Followed, change: LineChange, stretches: _Stretches, found: dict[int, int], moved: _Followed
 ) -> None:
+    known = set(change.new)
+    if not any(each.version[place] in known for place in each.places):
+        if change.is_whole:
+            stretches.missed.update(each.places.values())
+        return
     places = aligned(each.version, change.new)
-    weights = _stretch_weights(each.version, places, stretches.weight_of, len(change.new))
     back = aligned(change.new, change.old) if change.is_whole else []
     for place, line in list(each.places.items()):
         there = places[place]
-        if there is None or weights[place] < stretches.least_for(line, change):
+        least = stretches.least_for(line, change)
+        if there is None or (
+            least and _stretch_weight(each.version, places, place, change, stretches.weight_of) < least
+        ):
             if change.is_whole:
                 stretches.missed.add(line)
             continue
@@ -96,20 +103,20 @@ def _follow(
             del each.places[place]
 
 
-def _stretch_weights(
-    version: LineHashes, places: Sequence[int | None], weight_of: Mapping[int, int], whole: int
-) -> list[int]:
-    """For every place, what the unbroken stretch around it weighs that stands in the other version as it does here.
+def _stretch_weight(
+    version: LineHashes, places: Sequence[int | None], place: int, change: LineChange, weight_of: Mapping[int, int]
+) -> int:
+    """What the unbroken stretch around a line weighs that stands in the other version as it does here.
 
     A stretch that is all of the other version could not say more.
     """
-    weights = [0] * len(places)
-    start = 0
-    for at in range(1, len(places) + 1):
-        before, there = places[at - 1], places[at] if at < len(places) else None
-        if before is not None and there == before + 1:
-            continue
-        total = sum(weight_of.get(line, 0) for line in version[start:at])
-        weights[start:at] = [EVERYTHING if at - start == whole else total] * (at - start)
-        start = at
-    return weights
+    at = places[place]
+    assert at is not None
+    start = end = place
+    while start > 0 and places[start - 1] == at - (place - start) - 1:
+        start -= 1
+    while end + 1 < len(places) and places[end + 1] == at + (end - place) + 1:
+        end += 1
+    if end - start + 1 == len(change.new):
+        return EVERYTHING
+    return sum(weight_of.get(line, 0) for line in version[start : end + 1])
