@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from robota.log.catalogue.summary import SummaryFold
 from robota.log.chain.growth import LogPosition, continues, records_since
+from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.calls import AnswerRecord
-from robota.log.kinds.session import EndRecord, NameRecord, TaskRecord
+from robota.log.kinds.session import EndRecord, NameRecord, TaskRecord, TitleRecord
+from robota.log.replay.session import replay
 from tests.log.catalogue.logs import Written
 
 STEPS = st.lists(
@@ -85,3 +87,16 @@ def test_a_log_that_goes_on_after_a_repair_is_read_on(tmp_path: Path) -> None:
     for grown in records_since(written.log.path, position):
         fold.take(grown.record)
     assert fold.name == "after"
+
+
+def test_a_title_of_a_model_stands_for_the_first_words_and_its_cost_counts(tmp_path: Path) -> None:
+    written = Written(tmp_path, "s").prompt("please look at it")
+    written.log.append(TitleRecord(task_id=written.task_id, title="Look at it", cost=0.25))
+    written.log.append(TitleRecord(task_id=written.task_id, title="", cost=0.25))
+    written.end()
+    fold, records = SummaryFold(), load(written.directory / LOG_NAME).records
+    for record in records:
+        fold.take(record)
+    task = replay(records).root
+    assert (fold.title, fold.cost) == ("Look at it", 0.5)
+    assert task is not None and (task.totals.cost, task.totals.requests) == (0.5, 2)
