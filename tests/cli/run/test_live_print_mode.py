@@ -42,3 +42,14 @@ def test_quiet_and_verbose_do_not_go_together(robota: Robota) -> None:
     script(robota, *TURNS)
     done = robota("-p", "look", "--quiet", "--verbose")
     assert done.code == 2 and "--quiet" in done.stderr
+
+
+def test_what_runs_is_told_while_it_runs_though_the_answer_goes_elsewhere(robota: Robota) -> None:
+    turns = {"text": "I will wait.", "calls": [call("execute_command", command="until [ -e go ]; do sleep 0.1; done")]}
+    script(robota, turns, {"text": "It came."})
+    with Terminal(robota, "-p", "wait", "--yolo", env={"TERM": "xterm"}, size=(80, 24)) as terminal:
+        terminal.wait_for("… Bash until")
+        terminal.wait_for("… Bash until")  # it counts on by itself
+        (robota.workspace / "go").touch()
+        terminal.wait_for("It came.")
+        assert terminal.end() == 0

@@ -69,7 +69,8 @@ class LivePrinter:
             self._inner.is_answer_shown = self._words.end_with(result.result) and not result.is_error
         self._inner.finish(result)
         if result.session_id:
-            self._diagnostics.prose(summary(result), DIM, indent="  ")
+            self._diagnostics.line(summary(result), DIM)
+            self._diagnostics.line(f"Go on: robota -r {result.session_id}", DIM)
 
     def _both(self, own: Any, inner: Any) -> Any:
         def handle(event: Any) -> None:
@@ -87,6 +88,8 @@ class LivePrinter:
         self._status.turn_to("the model thinks" if event.is_thinking else "")
 
     def _tool_start(self, event: ToolStart) -> None:
+        if self._words is not None:
+            self._words.break_line()  # so that the status has a row of its own
         self._status.turn_to(_title(event))
 
     def _tool_end(self, event: ToolEnd) -> None:
@@ -117,7 +120,7 @@ class StatusLine:
         """What the task has used so far."""
         usage, cost = event.usage, event.token_usage.total_cost
         tokens = usage.input_tokens + usage.output_tokens
-        self._used = f" · {tokens:,} tokens" + (f" · ${cost:.4f}" if cost else "")
+        self._used = (f" · {tokens:,} tokens" if tokens else "") + (f" · ${cost:.4f}" if cost else "")
 
     def show(self) -> None:
         """Draw it, and again every second as long as something runs."""
@@ -206,13 +209,15 @@ class StreamedWords:
 
 
 def summary(result: Result) -> str:
-    """How long it took, what it used, and how to go on."""
+    """How long it took and what it used."""
     usage = result.usage
     requests = "1 request" if result.num_turns == 1 else f"{result.num_turns} requests"
-    parts = [f"{result.duration_ms / 1000:.1f} s", requests, f"{usage.input_tokens + usage.output_tokens:,} tokens"]
+    parts = [f"{result.duration_ms / 1000:.1f} s", requests]
+    if tokens := usage.input_tokens + usage.output_tokens:
+        parts.append(f"{tokens:,} tokens")
     if result.total_cost_usd:
         parts.append(f"${result.total_cost_usd:.4f}")
-    return f"{', '.join(parts)}. Go on: robota -r {result.session_id}"
+    return ", ".join(parts)
 
 
 def _title(event: ToolStart) -> str:
