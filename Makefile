@@ -13,7 +13,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports unit bench fuzz reference site lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports unit bench fuzz reference site pictures lock clean setup-run setup-dev
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ reference: setup-dev ## write the reference pages of docs/ from the program
 site: setup-dev ## make a site of docs/ in build/site, with every link checked
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "Open build/site/index.html in a browser; its search works offline."
+
+pictures: setup-dev ## draw the screens of the terminal UI into docs/pictures, by running it
+	@$(BIN)/python -m scripts.pictures
 
 lock: ## resolve requirements/*.in again into pinned and hashed *.txt
 	@scripts/lock

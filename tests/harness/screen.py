@@ -1,9 +1,11 @@
 """`robota` at a terminal emulator: what a person sees, row by row, with the scrollback above."""
 
+import copy
 import re
 import termios
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import pyte
 
@@ -13,6 +15,7 @@ from tests.harness.terminal import LONGEST_WAIT_S, Terminal
 CAPABLE = {"TERM": "xterm-256color"}
 # pyte takes what comes after the private sign for a colour.
 UNKNOWN_TO_PYTE = re.compile(r"\x1b\[>[0-9;]*[a-z]|\x1b\]8;[^\x1b]*\x1b\\")
+OTHER_SCREEN = re.compile(r"(\x1b\[\?1049[hl])")
 SCROLLBACK = 10_000
 # As pyte calls them; its brown is what others call yellow.
 COLOURS = {
@@ -39,6 +42,7 @@ class ScreenTerminal(Terminal):
     ) -> None:
         self._emulated = pyte.HistoryScreen(columns, rows, history=SCROLLBACK, ratio=0.5)
         self._stream = pyte.Stream(self._emulated)
+        self._kept: tuple[Any, Any] | None = None  # the first screen while the second is shown
         super().__init__(robota, *arguments, env={**CAPABLE, **(env or {})}, size=(columns, rows))
 
     @property
@@ -92,10 +96,34 @@ class ScreenTerminal(Terminal):
         self._emulated.resize(rows, columns)
         termios.tcsetwinsize(self._ours, (rows, columns))
 
+    def _change_screen(self, *, to_other: bool) -> None:
+        """Programs may draw on a second screen and come back to the first, which pyte does not know."""
+        emulated = self._emulated
+        if to_other:
+            self._kept = copy.deepcopy(emulated.buffer), copy.copy(emulated.cursor)
+            emulated.erase_in_display(2)
+        elif self._kept is not None:
+            (emulated.buffer, emulated.cursor), self._kept = self._kept, None
+
+    def _known(self, text: str) -> str:
+        """What came, as the emulator understands it."""
+        return text
+
+    @property
+    def cells(self) -> list[list[pyte.screens.Char]]:
+        """Every character of the screen with its looks."""
+        lines = (self._emulated.buffer[row] for row in range(self._emulated.lines))
+        return [[line[column] for column in range(self._emulated.columns)] for line in lines]
+
     def _read(self, deadline: float) -> bool:
         before = len(self.screen)
         is_read = super()._read(deadline)
-        self._stream.feed(UNKNOWN_TO_PYTE.sub("", self.screen[before:].replace("\n", "\r\n")))
+        shown = self._known(UNKNOWN_TO_PYTE.sub("", self.screen[before:].replace("\n", "\r\n")))
+        for part in OTHER_SCREEN.split(shown):
+            if OTHER_SCREEN.fullmatch(part):
+                self._change_screen(to_other=part.endswith("h"))
+            else:
+                self._stream.feed(part)
         return is_read
 
 

@@ -1,5 +1,6 @@
 """`robota` at a real terminal: a person reads what appears and types when asked."""
 
+import codecs
 import contextlib
 import os
 import pty
@@ -44,6 +45,7 @@ class Terminal:
         )
         os.close(theirs)
         self.screen = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two pieces
         self._read_to = 0
 
     def __enter__(self) -> Self:
@@ -135,7 +137,7 @@ class Terminal:
             data = os.read(self._ours, 65536)
         except OSError:
             return False
-        self.screen += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        self.screen += self._decoder.decode(data).replace("\r\n", "\n")
         return bool(data)
 
 

@@ -1,0 +1,163 @@
+"""Runs `robota` on the scripted model in a real terminal and draws its screens into docs/pictures, dark and light."""
+
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scripts.pictures.drawing import DARK, LIGHT, Colours, svg
+from tests.harness.cli import Robota
+from tests.harness.screen import ScreenTerminal
+
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+COLUMNS, ROWS = 100, 30
+# pyte does not know dim letters; a terminal shows them as grey.
+DIM = re.compile(r"(?<=[\[;])2(?=[;m])")
+CODE = """\
+def total(prices):
+    result = 0
+    for price in prices:
+        result -= price
+    return result
+"""
+ANSWER = """\
+The loop **subtracts** each price, so every total is negative:
+
+1. `total` must add, in `shop.py:4`
+2. nothing else calls it
+
+| basket | before | after |
+|---|---:|---:|
+| tea, bread | -7 | 7 |
+| 合計 | -12 | 12 |
+
+```python
+for price in prices:
+    result += price  # the sign was wrong
+```
+"""
+PLAN = "[x] Read shop.py\n[-] Mend the sum\n[ ] Run it"
+
+
+class GreyTerminal(ScreenTerminal):
+    """A terminal whose dim letters are grey."""
+
+    def _known(self, text: str) -> str:
+        return re.sub(r"\x1b\[[0-9;]*m", lambda found: DIM.sub("90", found[0]), text)
+
+
+def main() -> None:
+    """Draw every screen in both looks."""
+    PICTURES.mkdir(exist_ok=True)
+    for look, colours in (("dark", DARK), ("light", LIGHT)):
+        with tempfile.TemporaryDirectory(prefix="robota-pictures-") as place:
+            robota = _shop(Path(place))
+            for name, picture in _screens(robota, look, colours):
+                (PICTURES / f"{name}-{look}.svg").write_text(picture, encoding="utf-8")
+
+
+def _shop(place: Path) -> Robota:
+    """A small project, and a model that mends it."""
+    robota = Robota(place / "shop", place / "home")
+    (robota.home / ".robota").mkdir(parents=True)
+    robota.workspace.mkdir()
+    (robota.workspace / "shop.py").write_text(CODE)
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=robota.workspace, check=True)
+    turns = [
+        _turn(
+            "I will look at the code first.", _call("read_file", path="shop.py"), _call("update_todo_list", todos=PLAN)
+        ),
+        _turn(ANSWER, _call("edit_file", path="shop.py", old_string="-= price", new_string="+= price")),
+        _turn("", _call("execute_command", command="python3 -B -c 'from shop import total; print(total([3, 4]))'")),
+        _turn("`total` adds up now: tea and bread cost **7**."),
+        _turn("You are welcome.") | {"repeat": 9},
+    ]
+    info = {"contextWindow": 200_000}
+    profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns, "modelInfo": info}}
+    settings = {"currentProvider": "script", "providers": {"script": profile}}
+    (robota.home / ".robota" / "settings.json").write_text(json.dumps(settings))
+    return robota
+
+
+def _turn(text: str, *calls: dict[str, Any]) -> dict[str, Any]:
+    return {"text": text, "calls": list(calls), "usage": {"input": 4200, "output": 180}}
+
+
+def _call(name: str, **arguments: str) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
+
+
+def _screens(robota: Robota, look: str, colours: Colours) -> Iterator[tuple[str, str]]:
+    rename = {
+        re.escape(str(robota.workspace)): "~/shop",
+        r"20\d\d-\d\d-\d\d \d\d:\d\d": "2026-02-03 10:15",
+        r"  \d+\.\d s": "",
+        r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b": "01a1e664-9cd6-74a7-b61f-0a13ec01e28e",
+    }
+    env = {"ROBOTA_THEME": look}
+
+    def drawn(terminal: ScreenTerminal, title: str) -> str:
+        return svg(terminal.cells, colours, title, rename)
+
+    with GreyTerminal(robota, "--name", "shop", columns=COLUMNS, rows=ROWS, env=env) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/")
+        terminal.sees("1 of ")
+        yield "commands", drawn(terminal, "Commands that can be typed")
+        terminal.press("\x7f")
+        terminal.sees_no_more("1 of ")
+        terminal.press("every total is negative: find out why\r")
+        terminal.sees("w answer in words")
+        yield "approval", drawn(terminal, "An answer, the change it wants to make, and the question about it")
+        terminal.press("y")
+        terminal.sees("Run this command?")
+        terminal.sees("w answer in words")
+        yield "command", drawn(terminal, "A command, and why a person is asked about it")
+        terminal.press("y")
+        terminal.sees("cost 7.")
+        terminal.sees("Idle")
+        yield "answer", drawn(terminal, "A finished task with its usage")
+        yield from _screens_of_their_own(terminal, drawn)
+        terminal.press("\x04")
+        terminal.end()
+    with GreyTerminal(robota, columns=COLUMNS, rows=ROWS, env=env) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/resume\r")
+        terminal.sees("You are welcome.")
+        yield "sessions", drawn(terminal, "Sessions to go on with, and what was said in them")
+
+
+def _screens_of_their_own(terminal: ScreenTerminal, drawn: Any) -> Iterator[tuple[str, str]]:
+    terminal.press("thank you\r")
+    terminal.sees("You are welcome.")
+    terminal.sees("Idle")
+    terminal.press("/diff\r")
+    terminal.sees("q closes")
+    yield "diff", drawn(terminal, "Everything that the session changed")
+    terminal.press("q")
+    terminal.sees("Idle")
+    terminal.press("\x0f")
+    terminal.sees("q closes")
+    terminal.press("/total\r")
+    terminal.sees("/total")
+    yield "transcript", drawn(terminal, "Everything so far, with a search")
+    terminal.press("q")
+    terminal.sees("Idle")
+    terminal.press("\x1b\x1b")
+    terminal.sees("Go back to before which prompt?")
+    terminal.press("\x1b[B")
+    terminal.sees("shop.py +1 -1")
+    yield "rewind", drawn(terminal, "Prompts to go back to, and what each of them changed")
+    terminal.press("\x1b")
+    terminal.sees("Idle")
+    terminal.press("/context\r")
+    terminal.sees("Cost so far")
+    terminal.sees("Idle")
+    yield "context", drawn(terminal, "What fills the context window")
+
+
+if __name__ == "__main__":
+    main()
