@@ -226,3 +226,16 @@ def test_without_an_at_sign_nothing_of_mentions_is_loaded(robota: Robota) -> Non
     (robota.workspace / "a.txt").write_text("alpha\n")
     assert robota.python("-c", look, "-p", "Read a.txt").stdout.splitlines()[-1] == "False"
     assert robota.python("-c", look, "-p", "Read @a.txt").stdout.splitlines()[-1] == "True"
+
+
+def test_a_branch_shows_what_was_committed_since_and_an_ellipsis_is_none(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("alpha\n")
+    git(workspace, "add", "a.txt")
+    git(workspace, "commit", "-qm", "first")
+    git(workspace, "switch", "-qc", "topic")
+    (workspace / "a.txt").write_text("beta\n")
+    git(workspace, "commit", "-qam", "second")
+    told = Told(workspace, "Review @main... and @main...topic please")
+    assert told.added.count("+beta") == 2 and "second" in told.added and "first" not in told.added
+    prose = Told(workspace, "Look at @a.txt... and ask @somebody...")
+    assert "1 | beta" in prose.added and "somebody" not in prose.added and prose.notices == []

@@ -13,6 +13,7 @@ from robota.contracts.knowledge import CallTool, MentionedText, PromptHalted, Pr
 from robota.contracts.tool import ToolResult
 from robota.knowledge.mentions.lookup import PathKind
 from robota.knowledge.mentions.parsing import (
+    BranchMention,
     CommitMention,
     GitMention,
     GitState,
@@ -154,6 +155,11 @@ class MentionExpander:
             case CommitMention(commit=commit):
                 command = {"command": f"git show {commit}"}
                 return self._wanted_path(commit, None) or LookAt(
+                    tool=self._tools.shell, arguments=command, may_fail=True
+                )
+            case BranchMention(since=since, to=to):
+                command = {"command": f"git log --oneline {since}..{to} && git diff {since}...{to}"}
+                return self._wanted_path(since, None) or LookAt(
                     tool=self._tools.shell, arguments=command, may_fail=True
                 )
             case UrlMention(url=url):

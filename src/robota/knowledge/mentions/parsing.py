@@ -1,4 +1,4 @@
-"""Finds mentions in a prompt: paths, lines of files, web addresses, commits, and the words of `MENTION_WORDS`.
+"""Finds mentions in a prompt: paths, lines of files, addresses, commits, branches, the words of `MENTION_WORDS`.
 
 Nothing is looked up here: whether a path names anything is for others to find out.
 """
@@ -25,6 +25,8 @@ _PATH_AND_RANGE: Final = re.compile(rf"(?P<path>.+?){_RANGE.pattern}")
 _ESCAPED: Final = re.compile(r"\\(.)")
 # A commit is told from a word by a digit.
 _COMMIT: Final = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
+# As git writes what one side changed since it left the other; nothing that a shell or git would read otherwise.
+_BRANCHES: Final = re.compile(r"(?P<since>[A-Za-z0-9][\w./-]{0,199}?)\.\.\.(?P<to>[A-Za-z0-9][\w/-]{0,199})?", re.ASCII)
 # A URI behind the name of a server: two colons tell it from a path with lines.
 _RESOURCE: Final = re.compile(r"(?P<server>[A-Za-z0-9][A-Za-z0-9_-]{0,31}):(?P<uri>[A-Za-z][A-Za-z0-9+.-]+:.+)")
 _PUNCTUATION: Final = frozenset(".,;:!?'\"…。，、；：！？")
@@ -87,6 +89,14 @@ class CommitMention(msgspec.Struct, frozen=True, kw_only=True):
     commit: str
 
 
+class BranchMention(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be a branch: what was committed since it was left, here or in `to`."""
+
+    written: str
+    since: str
+    to: str = ""
+
+
 class UrlMention(msgspec.Struct, frozen=True, kw_only=True):
     """A page on the web."""
 
@@ -125,6 +135,7 @@ Mention = (
     PathMention
     | GitMention
     | CommitMention
+    | BranchMention
     | UrlMention
     | ResourceMention
     | ProblemsMention
@@ -168,6 +179,8 @@ def _mention(found: re.Match[str]) -> Mention | None:
         return _quoted(found["quoted"], found["quoted_range"] or "")
     if len(found["bare"]) > LONGEST_PATH:
         return None
+    if branches := _BRANCHES.match(found["bare"]):
+        return BranchMention(written=f"@{branches[0]}", since=branches["since"], to=branches["to"] or "")
     word = _without_punctuation(found["bare"])
     return (_word(word) or _path(word)) if word else None
 
