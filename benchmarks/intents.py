@@ -9,12 +9,21 @@ import msgspec
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
 from robota.intents.trace_file import TraceFile
-from robota.intents.trace_record import FIRST, TracedChange, TraceLink, TraceOrigin, content_hash, trace_record
+from robota.intents.trace_record import (
+    FIRST,
+    TracedChange,
+    TracedLines,
+    TraceLink,
+    TraceOrigin,
+    content_hash,
+    trace_record,
+)
 from robota.intents.trace_verification import verify_trace
 
 SHORT, LONG = 1_000, 100_000
 APPENDED = 50
-CHANGE = TracedChange(path="src/a.py", before_hash=FIRST, after_hash=FIRST, start_line=1, end_line=9, range_hash=FIRST)
+LINES = TracedLines(start_line=1, end_line=9, content_hash=FIRST)
+CHANGE = TracedChange(path="src/a.py", before_hash=FIRST, after_hash=FIRST, lines=(LINES,))
 ORIGIN = TraceOrigin(
     session_id="session", log_url="file:///log", model="model", call_id="call", tool="edit_file", intent_id="INT-001",
     approval="in_scope",

@@ -19,7 +19,7 @@ from tests.intents.project import SELECT, intents, results, told, traced, turns,
 ORIGIN = TraceOrigin(
     session_id="s", log_url="file:///log", model="m", call_id="c", tool="t", intent_id="INT-001", approval="in_scope"
 )
-CHANGE = TracedChange(path="a.py", before_hash=None, after_hash="sha256:0", start_line=1, end_line=1)
+CHANGE = TracedChange(path="a.py", before_hash=None, after_hash="sha256:0")
 
 
 def test_each_change_is_a_record_of_agent_trace_that_names_intent_call_and_lines(workspace: Path) -> None:
@@ -177,14 +177,25 @@ def test_the_lines_of_a_record_hold_every_difference(old: list[bytes], new: list
     before, after = b"".join(old), b"".join(new)
     change = changed_between("x", before, after)
     if before == after or not after:
-        assert change is None or change.start_line == 0
+        assert change is None or not change.lines
         return
-    assert change is not None
+    assert change is not None and change.lines
     lines = after.splitlines(keepends=True)
-    assert 1 <= change.start_line <= change.end_line <= len(lines)
-    head, tail = lines[: change.start_line - 1], lines[change.end_line :]
-    assert before.startswith(b"".join(head)) and before.endswith(b"".join(tail))
-    assert change.range_hash == content_hash(b"".join(lines[change.start_line - 1 : change.end_line]))
+    changed = {number for each in change.lines for number in range(each.start_line, each.end_line + 1)}
+    assert changed <= set(range(1, len(lines) + 1))
+    # What is not named stood in the file before, in the same order.
+    kept = iter(before.splitlines(keepends=True))
+    assert all(line in kept for number, line in enumerate(lines, 1) if number not in changed)
+    for each in change.lines:
+        assert each.content_hash == content_hash(b"".join(lines[each.start_line - 1 : each.end_line]))
+
+
+def test_changes_that_lie_apart_are_ranges_of_their_own() -> None:
+    before = [b"%d\n" % number for number in range(20)]
+    after = [*before[:2], b"new\n", *before[2:15], b"other\n", *before[16:]]
+    change = changed_between("x", b"".join(before), b"".join(after))
+    assert change is not None
+    assert [(each.start_line, each.end_line) for each in change.lines] == [(3, 3), (17, 17)]
 
 
 @pytest.mark.parametrize("is_pipe", [True, False])

@@ -1,27 +1,33 @@
 """The intent layer of a session, where the workspace has intents or the settings want one."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
-from robota.contracts.hook import SessionHooks
-from robota.contracts.tool import AnyTool, Touches
-from robota.contracts.verdict import Decision, Subject
+from robota.contracts.hook import HookContext, HookEvent, HookResult, LifecycleHooks, SessionHooks
+from robota.contracts.tool import AnyTool, ToolCall, ToolResult, Touches
+from robota.contracts.verdict import Subject, Verdict
 from robota.engine.calls.call_checkpoints import CallCheckpoints
 from robota.engine.runtime.options import Options
 from robota.log.chain.writer import SessionLog
 from robota.policy.decide import SessionPolicy
-from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
-    from robota.intents.trace_writer import ChangedByCall
+    from robota.intents.intent import Intent
+    from robota.intents.leases import LeaseBook
+    from robota.intents.scope_enforcement import WrittenBy
+    from robota.intents.selection import IntentSelection, SelectionMemory
+    from robota.intents.trace_writer import ChangedFile, Watching
 
 
 class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,12 +35,55 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
 
     tools: tuple[AnyTool, ...] = ()
     hooks: SessionHooks = SessionHooks()
+    selection: "IntentSelection | None" = None
+    leases: "LeaseBook | None" = None
 
     def around(self, hooks: SessionHooks) -> SessionHooks:
         """All hooks of the session. Intents come last before a call: they see the input as it will be used."""
+        lifecycle = hooks.lifecycle
         return msgspec.structs.replace(
-            hooks, before=(*hooks.before, *self.hooks.before), after=(*self.hooks.after, *hooks.after)
+            hooks,
+            before=(*hooks.before, *self.hooks.before),
+            after=(*self.hooks.after, *hooks.after),
+            lifecycle=lifecycle if self.leases is None else _ReleasingHooks(self.leases, lifecycle),
+            context=self.hooks.context,
         )
+
+    def declaring(self, tools: Sequence[AnyTool]) -> Sequence[AnyTool]:
+        """The tools of a session; those that edit files can say what kind of change a call makes."""
+        if self.selection is None:
+            return tools
+        from robota.intents.declaring_tools import declaring
+        from robota.tools.registry import schema_of
+
+        return tuple(declaring(tool, schema_of(tool), self.selection) for tool in tools)
+
+
+class _ReleasingHooks:
+    """Hooks of a session that lets go of its files when the person is next, beside those that it has anyway."""
+
+    def __init__(self, leases: "LeaseBook", others: LifecycleHooks | None) -> None:
+        self._leases = leases
+        self._others = others
+
+    async def fire(
+        self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any
+    ) -> HookResult:
+        if event in (HookEvent.STOP, HookEvent.SESSION_END):
+            self._leases.release()
+        if self._others is None:
+            return HookResult()
+        return await self._others.fire(event, target, context=context, **fields)
+
+    async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, context: HookContext) -> HookResult:
+        if self._others is None:
+            return HookResult()
+        return await self._others.permission(tool, call, verdict, context)
+
+    async def close(self) -> None:
+        self._leases.release()
+        if self._others is not None:
+            await self._others.close()
 
 
 def session_intents(
@@ -49,57 +98,131 @@ def session_intents(
     """Nothing, unless the workspace has a file of intents or the person wants one everywhere."""
     required = settings.values.require_intent
     # Asked at every start: most workspaces have none, and then nothing is loaded.
-    if not required and not (root / ".orchestration").is_dir():
+    home = _home_of_intents(root)
+    if not required and home is None:
         return SessionIntents()
-    from robota.intents.intent_files import IntentFiles, has_intents
-    from robota.intents.scope_guard import ScopeGuard
-    from robota.intents.select_active_intent import select_tool
+    from robota.intents.context_injector import ContextInjectorHook
+    from robota.intents.intent_files import IntentFiles
+    from robota.intents.scope_enforcement import ScopeEnforcementHook
+    from robota.intents.select_active_intent import IntentDesk, Overlap, select_tool
     from robota.intents.selection import IntentSelection
-    from robota.intents.trace_file import TraceFile
-    from robota.intents.trace_writer import TracedSession, TraceWriter
+    from robota.intents.trace_file import TraceFile, history_of
+    from robota.intents.trace_writer import TracedSession, TraceWriterHook
+    from robota.workspace.git.head_revision import head_revision
 
-    if not required and not has_intents(root):
-        return SessionIntents()
-    selection = IntentSelection(IntentFiles(root))
-    guard = ScopeGuard(selection, _looks_only(policy))
-    trace = TraceFile(root, lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"), user_directory(env))
-    session = TracedSession(id=options.session_id, log_url=log.path.as_uri(), model=options.model)
-    writer = TraceWriter(selection, guard, trace, session, _changed_by(settings, root, checkpoints, env))
+    user = user_directory(env)
+    files = IntentFiles(root, home or root)
+    selection = IntentSelection(files, _memory(log))
+    leases = _leases(root, options.session_id, user)
+    guard = ScopeEnforcementHook(selection, _written_by(policy), leases)
+    trace = TraceFile(files.home, timestamp, user)
+    session = TracedSession(
+        id=options.session_id,
+        log_url=log.path.as_uri(),
+        model=options.model,
+        revision=lambda: head_revision(Path(os.path.realpath(root))),
+    )
+    watching = _watching(settings, root, checkpoints, files.home, env)
+    writer = TraceWriterHook(selection, guard, trace, session, watching)
+    context = ContextInjectorHook(selection, lambda id: history_of(trace, id))
+    desk = IntentDesk(
+        selection=selection, context=context, leases=leases, overlap=Overlap(settings.values.intent_overlap)
+    )
     return SessionIntents(
-        tools=(select_tool(selection, trace),), hooks=SessionHooks(before=(guard, writer), after=(writer,))
+        tools=(select_tool(desk),),
+        hooks=SessionHooks(before=(guard, writer), after=(writer, context), context=context),
+        selection=selection,
+        leases=leases,
     )
 
 
-def _looks_only(policy: SessionPolicy) -> Callable[[AnyTool, Touches], bool]:
-    """Whether a command changes nothing: then it may also run in plan mode."""
-
-    def looks_only(tool: AnyTool, touches: Touches) -> bool:
-        if touches.command is None:
-            return False
-        subject = Subject(tool=tool.name, label=tool.label, effects=tool.effects, touches=touches, mode="code")
-        return policy.judge(subject, PermissionMode.PLAN, ()).decision is Decision.ALLOW
-
-    return looks_only
+def timestamp() -> str:
+    """Now, as records have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _changed_by(
-    settings: Settings, root: Path, checkpoints: CallCheckpoints | None, env: Mapping[str, str]
-) -> "ChangedByCall":
-    """What a call changed: the workspace now against the checkpoint from before it."""
+def _home_of_intents(root: Path) -> Path | None:
+    """The directory whose `.orchestration/` counts: the workspace's own, or that of the checkout it is a worktree of.
+
+    A file of intents that is not committed is not in the worktrees; that must not open them.
+    """
+    if os.path.lexists(root / ".orchestration" / "active_intents.yaml"):
+        return root
+    if not (root / ".git").is_file():
+        return None
+    from robota.workspace.git.git_directories import find_git_directories
+
+    found = find_git_directories(Path(os.path.realpath(root)))
+    main = None if found is None or found.common.name != ".git" else found.common.parent
+    has_intents = main is not None and os.path.lexists(main / ".orchestration" / "active_intents.yaml")
+    return main if has_intents else None
+
+
+def _memory(log: SessionLog) -> "SelectionMemory":
+    from robota.intents.selection import SelectionMemory
+    from robota.intents.selection_record import IntentRecord, last_selection
+    from robota.log.errors import LogError
+
+    def note(task_id: str, intent_id: str | None) -> None:
+        with suppress(LogError):
+            log.append(IntentRecord(task_id=task_id, intent_id=intent_id))
+
+    return SelectionMemory(recall=lambda task_id: last_selection(log.path, task_id), note=note)
+
+
+def _leases(root: Path, session_id: str, user: Path) -> "LeaseBook":
+    """Those of all worktrees of a repository lie together."""
+    from robota.intents.leases import LeaseBook
+    from robota.workspace.git.git_directories import find_git_directories
+
+    real = Path(os.path.realpath(root))
+    found = find_git_directories(real)
+    key = sha256(os.fsencode(real if found is None else found.common)).hexdigest()[:32]
+    return LeaseBook(user / "leases" / key, session_id, real, timestamp)
+
+
+def _written_by(policy: SessionPolicy) -> "WrittenBy":
+    def written_by(tool: AnyTool, touches: Touches) -> Sequence[str] | None:
+        return policy.written_by(
+            Subject(tool=tool.name, label=tool.label, effects=tool.effects, touches=touches, mode="code")
+        )
+
+    return written_by
+
+
+def _watching(
+    settings: Settings, root: Path, checkpoints: CallCheckpoints | None, home: Path, env: Mapping[str, str]
+) -> "Watching":
+    from robota.intents.trace_writer import Watching
+    from robota.intents.upkeep.criteria import CriterionRun, CriterionRuns
+    from robota.intents.upkeep.lessons import Lesson, note_lesson
+    from robota.workspace.text.syntax import shape_of
+
+    async def changed_by(call_id: str) -> "Sequence[ChangedFile] | None":
+        before = None if checkpoints is None else checkpoints.before_calls.get(call_id)
+        return None if before is None else await asyncio.to_thread(_changed, settings, root, before, env)
+
+    def ran(intent: "Intent", command: str, result: ToolResult) -> None:
+        run = CriterionRun(passed=not result.is_error, at=timestamp(), why=result.content[-500:] * result.is_error)
+        with suppress(OSError):
+            CriterionRuns(home, user_directory(env)).note(intent.id, command, run)
+
+    def learnt(intent: "Intent", lesson: str) -> None:
+        with suppress(OSError):
+            note_lesson(home, Lesson(intent_id=intent.id, kind="SCOPE_VIOLATION", text=lesson))
+
+    return Watching(changed_by=changed_by, shape_of=shape_of, ran=ran, learnt=learnt)
+
+
+def _changed(settings: Settings, root: Path, before: str, env: Mapping[str, str]) -> "list[ChangedFile]":
+    """What differs between the workspace now and the checkpoint from before a call."""
     from robota.intents.intent_files import DIRECTORY
     from robota.intents.trace_writer import ChangedFile
 
-    def compare(before: str) -> list[ChangedFile]:
-        with checkpoint_store(settings.values.checkpoints, root, env).opened() as store:
-            now = store.capture()
-            return [
-                ChangedFile(path=change.path, before=store.content(change.before), after=store.content(change.after))
-                for change in store.changes(store.completed(before), store.completed(now.id))
-                if not change.path.startswith(f"{DIRECTORY}/")
-            ]
-
-    async def changed_by(call_id: str) -> Sequence[ChangedFile] | None:
-        before = None if checkpoints is None else checkpoints.before_calls.get(call_id)
-        return None if before is None else await asyncio.to_thread(compare, before)
-
-    return changed_by
+    with checkpoint_store(settings.values.checkpoints, root, env).opened() as store:
+        now = store.capture()
+        return [
+            ChangedFile(path=change.path, before=store.content(change.before), after=store.content(change.after))
+            for change in store.changes(store.completed(before), store.completed(now.id))
+            if not change.path.startswith(f"{DIRECTORY}/")
+        ]

@@ -278,7 +278,13 @@ def _opened(
     services = SessionServices(
         log=new.log,
         model=choices.model,
-        tools=session_tools(choices.servers, intents.tools, has_skills=knowledge is not None, has_memory=may_propose),
+        tools=session_tools(
+            choices.servers,
+            intents.tools,
+            intents.declaring,
+            has_skills=knowledge is not None,
+            has_memory=may_propose,
+        ),
         policy=choices.policy,
         modes=choices.modes,
         hooks=intents.around(hooks),

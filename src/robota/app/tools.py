@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 def session_tools(
     servers: "McpServers | None",
     more: Sequence[AnyTool] = (),
+    changed: Callable[[Sequence[AnyTool]], Sequence[AnyTool]] = lambda tools: tools,
     *,
     has_skills: bool = False,
     has_memory: bool = False,
 ) -> "SessionTools":
-    """The built-in tools, those for skills and memory where there are any, and `more`; `servers` bring others later."""
+    """The built-in tools, those for skills and memory where there are any, and `more`; `servers` bring others later.
+
+    `changed` gives these tools as the session needs them.
+    """
     tools = list(builtin_tools())
     if has_skills:
         from robota.tools.task import skill
@@ -29,7 +33,7 @@ def session_tools(
         from robota.tools.task import remember
 
         tools.append(remember.TOOL)
-    return SessionTools((*tools, *more), servers)
+    return SessionTools(changed((*tools, *more)), servers)
 
 
 class SessionTools:

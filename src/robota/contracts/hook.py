@@ -75,6 +75,18 @@ class PostToolHook(Protocol):
     async def after_tool(self, completed: CompletedCall, context: HookContext) -> ToolResult | Halt: ...
 
 
+class ContextKeeper(Protocol):
+    """What hooks want the model to know besides the results of calls. Both may be empty."""
+
+    def prompt_section(self) -> str:
+        """A part of the system prompt of every task."""
+        ...
+
+    def after_shortening(self, task_id: str) -> str:
+        """What is told again when the beginning of a task's conversation is taken out."""
+        ...
+
+
 class Checkpoint(Protocol):
     """Saves the workspace before a call that can change it, and once more when the person is next.
 
@@ -155,3 +167,4 @@ class SessionHooks(msgspec.Struct, frozen=True, kw_only=True):
     before: Sequence[PreToolHook] = ()
     after: Sequence[PostToolHook] = ()
     lifecycle: LifecycleHooks | None = None
+    context: ContextKeeper | None = None

@@ -15,6 +15,7 @@ LONGEST_ID: Final = 64
 LONGEST_TEXT: Final = 4_000
 MOST_INTENTS: Final = 500
 ROOT_KEY: Final = "active_intents"
+RUN: Final = "run"
 
 
 class IntentStatus(StrEnum):
@@ -49,6 +50,17 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     constraints: tuple[str, ...] = ()
     acceptance_criteria: tuple[str, ...] = ()
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The acceptance criteria that can be run."""
+        return tuple(filter(None, map(command_of, self.acceptance_criteria)))
+
+
+def command_of(criterion: str) -> str | None:
+    """The command of a criterion that can be run: `run: pytest -q`."""
+    head, colon, command = criterion.partition(":")
+    return command.strip() or None if colon and head.strip().casefold() == RUN else None
 
 
 class IntentProblem(Exception):
@@ -96,7 +108,7 @@ def _intent(entry: Any, number: int) -> Intent:
         scope=scope,
         description=_text(entry, "description", id),
         constraints=_texts(entry, "constraints", id) or (),
-        acceptance_criteria=_texts(entry, "acceptance_criteria", id) or (),
+        acceptance_criteria=_criteria(entry, id),
     )
 
 
@@ -125,6 +137,20 @@ def _texts(entry: dict[Any, Any], key: str, id: str) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not all(isinstance(each, str) and len(each) <= LONGEST_TEXT for each in value):
         raise IntentProblem(f"{key} of {id} is not a list of texts")
     return tuple(value)
+
+
+def _criteria(entry: dict[Any, Any], id: str) -> tuple[str, ...]:
+    """`- run: pytest -q` without quotes is a mapping for YAML; people mean the text."""
+    listed = entry.get("acceptance_criteria")
+    if isinstance(listed, list):
+        written = [_of_mapping(each) if isinstance(each, dict) else each for each in listed]
+        entry = {**entry, "acceptance_criteria": written}
+    return _texts(entry, "acceptance_criteria", id) or ()
+
+
+def _of_mapping(criterion: dict[Any, Any]) -> Any:
+    command = criterion.get(RUN)
+    return f"{RUN}: {command}" if len(criterion) == 1 and isinstance(command, str) else criterion
 
 
 def selectable(intents: Sequence[Intent]) -> tuple[Intent, ...]:

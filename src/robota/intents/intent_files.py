@@ -14,6 +14,7 @@ DIRECTORY: Final = ".orchestration"
 INTENTS: Final = f"{DIRECTORY}/active_intents.yaml"
 NEVER_TOUCHED: Final = f"{DIRECTORY}/.intentignore"
 LESSONS: Final = f"{DIRECTORY}/AGENT.md"
+MAP: Final = f"{DIRECTORY}/intent_map.md"
 MOST_BYTES: Final = 1_000_000
 PLACE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -21,13 +22,19 @@ PLACE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class IntentFiles:
     """What stands in the files now. Nothing is remembered that the files no longer say."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, home: Path | None = None) -> None:
+        """`home` is where the files lie, if that is not the workspace itself but the checkout it is a worktree of."""
         self.root = root
+        self.home = home or root
         self._read: dict[str, tuple[tuple[int, ...], str]] = {}
+        self._parsed: tuple[str, tuple[Intent, ...]] | None = None
 
     def intents(self) -> tuple[Intent, ...]:
         """All intents, or `IntentProblem` if the file is gone or wrong."""
-        return read_intents(self.text(INTENTS))
+        text = self.text(INTENTS)
+        if self._parsed is None or self._parsed[0] is not text:
+            self._parsed = (text, read_intents(text))
+        return self._parsed[1]
 
     def intent(self, id: str) -> Intent | None:
         """The intent with that id, if the file has it."""
@@ -35,14 +42,24 @@ class IntentFiles:
 
     def is_never_touched(self, path: str) -> bool:
         """Whether `.intentignore` keeps the path from every intent. It only ever denies."""
+        lines = self._ignored_lines()
         try:
-            text = self.text(NEVER_TOUCHED)
-        except FileNotFoundError:
-            return False
-        try:
-            return matches(GitIgnore(text.splitlines()), path)
+            # Some file systems take a name in other letters for the same.
+            return matches(GitIgnore(lines), path) or matches(
+                GitIgnore([line.casefold() for line in lines]), path.casefold()
+            )
         except ValueError as problem:
             raise IntentProblem(f"{NEVER_TOUCHED} cannot be used: {problem}") from problem
+
+    def is_never_selected(self, id: str) -> bool:
+        """Whether `.intentignore` lists the intent itself."""
+        return id in (line.strip() for line in self._ignored_lines())
+
+    def _ignored_lines(self) -> list[str]:
+        try:
+            return self.text(NEVER_TOUCHED).splitlines()
+        except FileNotFoundError:
+            return []
 
     def lessons(self) -> str:
         """What was learnt in earlier work, as the file has it; nothing if there is none."""
@@ -53,7 +70,7 @@ class IntentFiles:
 
     def text(self, name: str) -> str:
         """One file as text. It is read again only if it changed; a link is not followed."""
-        path = self.root / name
+        path = self.home / name
         try:
             found = path.lstat()
         except FileNotFoundError:

@@ -12,8 +12,11 @@ class RefusalKind(StrEnum):
     SCOPE_VIOLATION = "scope_violation"
     UNKNOWN_TARGETS = "unknown_targets"
     INTENT_MISMATCH = "intent_mismatch"
+    INVALID_METADATA = "invalid_metadata"
+    STALE_FILE = "stale_file"
     MISSING_INTENT = "missing_intent"
     INVALID_INTENT = "invalid_intent"
+    SCOPE_HELD = "scope_held"
 
     @property
     def code(self) -> str:
@@ -24,8 +27,11 @@ CODES = {
     RefusalKind.SCOPE_VIOLATION: "REQ-001",
     RefusalKind.UNKNOWN_TARGETS: "REQ-002",
     RefusalKind.INTENT_MISMATCH: "REQ-004",
+    RefusalKind.INVALID_METADATA: "REQ-005",
+    RefusalKind.STALE_FILE: "REQ-007",
     RefusalKind.MISSING_INTENT: "HOOK-INT-001",
     RefusalKind.INVALID_INTENT: "HOOK-INT-002",
+    RefusalKind.SCOPE_HELD: "LEASE-001",
 }
 
 

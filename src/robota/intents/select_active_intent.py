@@ -1,6 +1,10 @@
 """The tool that a model calls before it changes anything: choose the intent to work on."""
 
-from typing import Annotated
+import asyncio
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Final
+from xml.sax.saxutils import escape
 
 import msgspec
 
@@ -16,38 +20,77 @@ from robota.contracts.tool import (
     Touches,
     titled,
 )
-from robota.intents.intent_context import intent_context
+from robota.intents.context_injector import TOOL, ContextInjectorHook
+from robota.intents.intent import Intent
+from robota.intents.leases import Lease, LeaseBook
+from robota.intents.refusal import RefusalKind, refusal
 from robota.intents.selection import IntentRefused, IntentSelection
-from robota.intents.trace_file import TraceFile, history_of
 
-NAME = "select_active_intent"
-DESCRIPTION = """Choose the intent that your work belongs to, before you change anything.
+DESCRIPTION: Final = """Choose the intent that your work belongs to, before you change anything.
 
 This project says in .orchestration/active_intents.yaml what may be worked on. Calls that write files or run commands
 are refused until you have chosen an intent that is IN_PROGRESS. The result tells which files the intent owns, what to
 keep to and when it is done. If you do not know the ids, call it with a guess: the error lists those to choose from."""
+LOOK_AGAIN_S: Final = 0.5
+
+
+class Overlap(StrEnum):
+    """What becomes of an intent that shares files with one that another session of the same checkout works on."""
+
+    SPLIT = "split"  # it is selected, and the files of the other one are refused while it works
+    WAIT = "wait"  # it is selected when the other one is done
+    REFUSE = "refuse"  # it is not selected
 
 
 class SelectIntentParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     intent_id: Annotated[str, msgspec.Meta(description="The id of the intent, for example `INT-001`.")]
 
 
-def select_tool(selection: IntentSelection, trace: TraceFile) -> AnyTool:
+class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
+    """What selecting needs."""
+
+    selection: IntentSelection
+    context: ContextInjectorHook
+    leases: LeaseBook
+    overlap: Overlap = Overlap.SPLIT
+
+    async def select(self, id: str, context: ToolContext) -> ToolResult:
+        """Make it the active intent, as far as others leave room for it."""
+        try:
+            intent = self.selection.candidate(id)
+            in_the_way = await self._cleared(intent, context)
+            if in_the_way and self.overlap is Overlap.REFUSE:
+                return ToolResult(content=_held(intent, in_the_way), is_error=True)
+            intent = self.selection.select(id)
+        except IntentRefused as refused:
+            return ToolResult(content=str(refused), is_error=True)
+        self.leases.take(intent)
+        return ToolResult(content=f"{self.context.context_of(intent)}{_told(self.leases, intent)}")
+
+    async def _cleared(self, intent: Intent, context: ToolContext) -> Sequence[Lease]:
+        """Who is in the way, when everybody has gone who is waited for."""
+        told = False
+        while True:
+            leases = [each for each in self.leases.overlapping(intent) if self.leases.is_in_the_way(each)]
+            if not leases or self.overlap is not Overlap.WAIT:
+                return leases
+            if not told:
+                context.show(f"{intent.id} waits for {leases[0].told}.\n")
+                told = True
+            await asyncio.sleep(LOOK_AGAIN_S)
+
+
+def select_tool(desk: IntentDesk) -> AnyTool:
     """The tool for one session."""
 
     async def prepare(params: SelectIntentParams, context: ToolContext) -> Prepared:
         async def run() -> ToolResult:
-            try:
-                intent = selection.select(params.intent_id.strip())
-            except IntentRefused as refused:
-                return ToolResult(content=str(refused), is_error=True)
-            lessons = selection.files.lessons()
-            return ToolResult(content=intent_context(intent, history_of(trace, intent.id), lessons))
+            return await desk.select(params.intent_id.strip(), context)
 
         return Prepared(preview=Preview(ask="tool", text=_shown(params)), run=run)
 
     return Tool(
-        name=NAME,
+        name=TOOL,
         label="Intent",
         group=ToolGroup.TASK,
         params=SelectIntentParams,
@@ -56,6 +99,27 @@ def select_tool(selection: IntentSelection, trace: TraceFile) -> AnyTool:
         touches=lambda params: Touches(),
         prepare=prepare,
         title=titled("Intent", "intent_id"),
+    )
+
+
+def _held(intent: Intent, leases: Sequence[Lease]) -> str:
+    what = f"{intent.id} shares files with what is held by {'; '.join(lease.told for lease in leases)}."
+    return refusal(RefusalKind.SCOPE_HELD, f"{what} Select another intent, or stop.", intent.id)
+
+
+def _told(leases: LeaseBook, intent: Intent) -> str:
+    """Who else works on files of the intent, so that the work can be split."""
+    found = leases.overlapping(intent)
+    if not found:
+        return ""
+    listed = "\n".join(
+        f"<lease>{escape(lease.told)}: {escape(', '.join(lease.owned_scope))}"
+        f"{'' if leases.is_in_the_way(lease) else ' (in another worktree)'}</lease>"
+        for lease in found
+    )
+    return (
+        f"\n<leases>\n{listed}\n</leases>\nOther sessions work on files of this intent. While one in this "
+        "directory does, calls that change its files are refused: change others first."
     )
 
 

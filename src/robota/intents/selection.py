@@ -1,7 +1,11 @@
 """Which intent the agent works on, and whether it still may."""
 
+from collections.abc import Callable
+
+import msgspec
+
 from robota.intents.intent import Intent, IntentProblem, IntentStatus, selectable
-from robota.intents.intent_files import INTENTS, IntentFiles
+from robota.intents.intent_files import INTENTS, NEVER_TOUCHED, IntentFiles
 from robota.intents.refusal import RefusalKind, refusal
 
 
@@ -9,33 +13,58 @@ class IntentRefused(Exception):
     """There is no intent to work on. The message is for the model."""
 
 
+def _nothing_noted(task_id: str, intent_id: str | None) -> None:
+    pass
+
+
+class SelectionMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Where selections outlive the process: `recall` is asked about a task that this process has not seen yet."""
+
+    recall: Callable[[str], str | None] = lambda task_id: None
+    note: Callable[[str, str | None], None] = _nothing_noted
+
+
 class IntentSelection:
     """The active intent of a session. It belongs to one task of the person's and the subtasks of that task."""
 
-    def __init__(self, files: IntentFiles) -> None:
+    def __init__(self, files: IntentFiles, memory: SelectionMemory | None = None) -> None:
         self.files = files
+        self._memory = memory or SelectionMemory()
         self._selected: str | None = None
         self._task = ""
         self._is_subtask = False
+
+    @property
+    def selected(self) -> str | None:
+        """The id that was selected, whether or not it still may be worked on."""
+        return self._selected
 
     def enter(self, task_id: str, *, is_subtask: bool) -> None:
         """A call of that task comes next. A new task of the person's begins without an intent."""
         self._is_subtask = is_subtask
         if not is_subtask and task_id != self._task:
             self._task = task_id
-            self._selected = None
+            self._selected = self._memory.recall(task_id)
 
     def select(self, id: str) -> Intent:
         """Make an intent the active one, or raise `IntentRefused`."""
+        chosen = self.candidate(id)
+        self._keep(id)
+        return chosen
+
+    def candidate(self, id: str) -> Intent:
+        """The intent with that id, if it may be selected now. Nothing is changed yet."""
         intents = self._intents(id)
         chosen = next((intent for intent in intents if intent.id == id), None)
         if chosen is None or chosen.status is not IntentStatus.IN_PROGRESS:
             what = f"There is no intent {id}." if chosen is None else f"{id} is {chosen.status}, not IN_PROGRESS."
             raise IntentRefused(self._told(RefusalKind.INVALID_INTENT, what, id, intents))
+        if self._is_ignored(id):
+            what = f"{NEVER_TOUCHED} lists {id}, so nothing may be changed for it."
+            raise IntentRefused(self._told(RefusalKind.INVALID_INTENT, what, id, intents))
         if self._is_subtask and self._selected not in (None, id):
             what = f"A subtask works on the intent of its task, which is {self._selected}."
             raise IntentRefused(self._told(RefusalKind.INTENT_MISMATCH, what, id, intents))
-        self._selected = id
         return chosen
 
     def active(self) -> Intent:
@@ -45,11 +74,17 @@ class IntentSelection:
             what = "No intent is selected. Call select_active_intent before you change anything."
             raise IntentRefused(self._told(RefusalKind.MISSING_INTENT, what, None, intents))
         active = next((intent for intent in selectable(intents) if intent.id == self._selected), None)
-        if active is None:
-            gone, self._selected = self._selected, None
-            what = f"{gone} is no longer IN_PROGRESS, so nothing may be changed for it. Select another intent, or stop."
+        if active is None or self._is_ignored(active.id):
+            gone = self._selected
+            self._keep(None)
+            why = f"{gone} is no longer IN_PROGRESS or was withdrawn, so nothing may be changed for it."
+            what = f"{why} Select another intent, or stop."
             raise IntentRefused(self._told(RefusalKind.INVALID_INTENT, what, gone, intents))
         return active
+
+    def _keep(self, id: str | None) -> None:
+        self._selected = id
+        self._memory.note(self._task, id)
 
     def _intents(self, id: str | None) -> tuple[Intent, ...]:
         try:
@@ -58,6 +93,13 @@ class IntentSelection:
             what = f"{INTENTS} cannot be used: {problem}. Nothing may be changed until a person has put it right."
             raise IntentRefused(refusal(RefusalKind.INVALID_INTENT, what, id)) from problem
 
+    def _is_ignored(self, id: str) -> bool:
+        try:
+            return self.files.is_never_selected(id)
+        except IntentProblem:
+            return True
+
     def _told(self, kind: RefusalKind, what: str, id: str | None, intents: tuple[Intent, ...]) -> str:
-        valid = [{"id": intent.id, "name": intent.name} for intent in selectable(intents)]
+        free = (intent for intent in selectable(intents) if not self._is_ignored(intent.id))
+        valid = [{"id": intent.id, "name": intent.name} for intent in free]
         return refusal(kind, what, id, valid_intents=valid)

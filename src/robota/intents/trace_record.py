@@ -1,26 +1,38 @@
 """One line of `agent_trace.jsonl`: a record of Agent Trace 0.1.0, with what is ours under `metadata`."""
 
+from difflib import SequenceMatcher
 from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
+from robota.intents.mutation_class import ClassifiedChange
 from robota.version import VERSION
 
 TRACE_VERSION: Final = "0.1.0"
 VENDOR: Final = "dev.robota"
 FIRST: Final = "sha256:" + "0" * 64
+# Larger pieces are not compared line by line: that takes time that grows with the square of them.
+MOST_COMPARED: Final = 2_000
+MOST_RANGES: Final = 100
+
+
+class TracedLines(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines of a file as a call left them, counted from 1, and the hash of what stands there."""
+
+    start_line: int
+    end_line: int
+    content_hash: str
 
 
 class TracedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a call changed. The hashes are None where it did not exist; lines count from 1."""
+    """A file that a call changed. The hashes are None where it did not exist."""
 
     path: str
     before_hash: str | None
     after_hash: str | None
-    start_line: int = 0
-    end_line: int = 0
-    range_hash: str | None = None
+    lines: tuple[TracedLines, ...] = ()
+    kind: ClassifiedChange | None = None
 
     @property
     def operation(self) -> str:
@@ -30,7 +42,7 @@ class TracedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """Who made a change: the session, the model, the call and the intent; and who approved it."""
+    """Who made a change: the session, the model, the call and the intent; at which commit, and who approved it."""
 
     session_id: str
     log_url: str
@@ -40,6 +52,7 @@ class TraceOrigin(msgspec.Struct, frozen=True, kw_only=True):
     intent_id: str
     approval: str  # in_scope or user
     is_in_scope: bool = True
+    revision: str | None = None
 
 
 class TraceLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,17 +64,18 @@ class TraceLink(msgspec.Struct, frozen=True, kw_only=True):
 
 def trace_record(id: str, timestamp: str, change: TracedChange, origin: TraceOrigin, link: TraceLink) -> dict[str, Any]:
     """The record of one change."""
-    ranges = [{"start_line": change.start_line, "end_line": change.end_line, "content_hash": change.range_hash}]
     conversation = {
         "url": origin.log_url,
         "contributor": {"type": "ai", "model_id": origin.model[:250]},
-        "ranges": ranges if change.start_line else [],
+        "ranges": [msgspec.to_builtins(lines) for lines in change.lines],
         "related": [{"type": "specification", "url": f"urn:intent:{origin.intent_id}"}],
     }
+    vcs = {} if origin.revision is None else {"vcs": {"type": "git", "revision": origin.revision}}
     return {
         "version": TRACE_VERSION,
         "id": id,
         "timestamp": timestamp,
+        **vcs,
         "tool": {"name": "robota", "version": VERSION},
         "files": [{"path": change.path, "conversations": [conversation]}],
         "metadata": {
@@ -73,12 +87,21 @@ def trace_record(id: str, timestamp: str, change: TracedChange, origin: TraceOri
                 "op": change.operation,
                 "before_hash": change.before_hash,
                 "after_hash": change.after_hash,
+                **({} if change.kind is None else _kind_of(change.kind)),
                 "approval": origin.approval,
                 "in_scope": origin.is_in_scope,
                 "number": link.number,
                 "prev_record_hash": link.previous,
             }
         },
+    }
+
+
+def _kind_of(kind: ClassifiedChange) -> dict[str, Any]:
+    return {
+        "mutation_class": kind.checked,
+        "declared_class": kind.declared,
+        "classifier": "syntax tree" if kind.is_known else "default",
     }
 
 
@@ -104,7 +127,7 @@ def content_hash(data: bytes) -> str:
 
 
 def changed_between(path: str, before: bytes | None, after: bytes | None) -> TracedChange | None:
-    """What happened to a file: the lines from the first to the last that differ; None if nothing did."""
+    """What happened to a file, and to which lines of it; None if nothing did."""
     if before == after:
         return None
     hashes = [None if data is None else content_hash(data) for data in (before, after)]
@@ -112,16 +135,30 @@ def changed_between(path: str, before: bytes | None, after: bytes | None) -> Tra
     if not after:
         return change
     old, new = (before or b"").splitlines(keepends=True), after.splitlines(keepends=True)
-    first = 0
-    while first < min(len(old), len(new)) and old[first] == new[first]:
+    spans = _changed_lines(old, new)
+    if len(spans) > MOST_RANGES:
+        spans = [(spans[0][0], spans[-1][1])]
+    return msgspec.structs.replace(change, lines=tuple(_lines(new, start, end) for start, end in spans))
+
+
+def _lines(new: list[bytes], start: int, end: int) -> TracedLines:
+    """Where lines were only taken out, the record points at the line that now stands there."""
+    first = min(start, len(new) - 1)
+    last = max(end, first + 1)
+    hashed = content_hash(b"".join(new[first:last]))
+    return TracedLines(start_line=first + 1, end_line=last, content_hash=hashed)
+
+
+def _changed_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
+    """The pieces of `new` that are not in `old`, as places from 0 on, the end not included."""
+    first, most = 0, min(len(old), len(new))
+    while first < most and old[first] == new[first]:
         first += 1
-    end = 0
-    while end < min(len(old), len(new)) - first and old[-1 - end] == new[-1 - end]:
-        end += 1
-    # Where lines were only taken out, the record points at the line that now stands there.
-    last = max(len(new) - end, first + 1)
-    start = min(first + 1, len(new))
-    last = min(last, len(new))
-    return msgspec.structs.replace(
-        change, start_line=start, end_line=last, range_hash=content_hash(b"".join(new[start - 1 : last]))
-    )
+    same = 0
+    while same < most - first and old[-1 - same] == new[-1 - same]:
+        same += 1
+    middle = old[first : len(old) - same], new[first : len(new) - same]
+    if max(map(len, middle)) > MOST_COMPARED or not all(middle):
+        return [(first, len(new) - same)]
+    blocks = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
+    return [(first + start, first + end) for kind, _, _, start, end in blocks if kind != "equal"]

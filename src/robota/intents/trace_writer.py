@@ -1,29 +1,35 @@
 """After a call has changed files: a record of each in the trace, or no further changes."""
 
+import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed
-from robota.contracts.tool import AnyTool, BadArguments, ToolCall, ToolResult
+from robota.contracts.tool import AnyTool, BadArguments, ToolCall, ToolResult, Touches
+from robota.intents.declaring_tools import BadDeclaration, declared_class
 from robota.intents.intent import Intent
-from robota.intents.scope_guard import ScopeGuard
+from robota.intents.intent_files import DIRECTORY, LESSONS, MAP
+from robota.intents.mutation_class import MutationClass, ShapeOf, classify
+from robota.intents.scope_enforcement import ScopeEnforcementHook
 from robota.intents.selection import IntentRefused, IntentSelection
 from robota.intents.trace_file import TRACE, TraceFile, TraceProblem
-from robota.intents.trace_record import TraceOrigin, changed_between
+from robota.intents.trace_record import TracedChange, TraceOrigin, changed_between
 
-MOST_BYTES = 20_000_000
-MOST_TOLD = 5
+MOST_TOLD: Final = 5
+WRITTEN: Final = frozenset({TRACE, LESSONS, MAP})
 
 
 class TracedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """What records say of the session that they come from."""
+    """What records say of the session that they come from, and of the commit that it works on."""
 
     id: str
     log_url: str
     model: str
+    revision: Callable[[], str | None] = lambda: None
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,8 +40,18 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
     after: bytes | None
 
 
-# What a call changed in the workspace, found by comparing it with its checkpoint; None if that cannot be said.
-ChangedByCall = Callable[[str], Awaitable[Sequence[ChangedFile] | None]]
+class Watching(msgspec.Struct, frozen=True, kw_only=True):
+    """What the writer needs of others.
+
+    `changed_by` says what a call changed in the workspace, found by comparing it with its checkpoint; None if that
+    cannot be said. `ran` is told of commands that an intent wants to be run, with what came of them.
+    """
+
+    changed_by: Callable[[str], Awaitable[Sequence[ChangedFile] | None]]
+    shape_of: ShapeOf
+    ran: Callable[[Intent, str, ToolResult], None] = lambda intent, command, result: None
+    # An outcome that later sessions should know of.
+    learnt: Callable[[Intent, str], None] = lambda intent, lesson: None
 
 
 class _Before(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,10 +59,13 @@ class _Before(msgspec.Struct, frozen=True, kw_only=True):
 
     intent: Intent
     contents: dict[str, bytes | None]
-    is_command: bool
+    command: str | None
+    is_opaque: bool
+    declared: MutationClass | None
+    kept_by_people: Mapping[str, tuple[int, int]]
 
 
-class TraceWriter:
+class TraceWriterHook:
     """A hook around calls: it finds out what a call changed, and records it.
 
     A call that names its files is judged by these; of a command the whole workspace is compared with its checkpoint.
@@ -55,16 +74,16 @@ class TraceWriter:
     def __init__(
         self,
         selection: IntentSelection,
-        guard: ScopeGuard,
+        guard: ScopeEnforcementHook,
         trace: TraceFile,
         session: TracedSession,
-        changed_by: ChangedByCall,
+        watching: Watching,
     ) -> None:
         self._selection = selection
         self._guard = guard
         self._trace = trace
         self._session = session
-        self._changed_by = changed_by
+        self._watching = watching
         self._root = selection.files.root
         self._before: dict[str, _Before] = {}
         self._trouble: str | None = None
@@ -77,32 +96,73 @@ class TraceWriter:
         try:
             touches = tool.touches(tool.decode(call.input))
             intent = self._selection.active()
+            declared = declared_class(call.input, intent.id)
         except (BadArguments, IntentRefused):  # the guard has said no, or lets it pass as one that changes nothing
             return Proceed()
-        contents = {path: _content(self._root / path) for path in touches.paths}
-        self._before[call.id] = _Before(intent=intent, contents=contents, is_command=not touches.paths)
+        except BadDeclaration as problem:
+            return BlockCall(reason=str(problem))
+        self._before[call.id] = await asyncio.to_thread(self._noted, touches, intent, declared)
         return Proceed()
+
+    def _noted(self, touches: Touches, intent: Intent, declared: MutationClass | None) -> _Before:
+        is_opaque = touches.command is not None or not touches.paths
+        return _Before(
+            intent=intent,
+            contents={} if is_opaque else {path: _content(self._root / path) for path in touches.paths},
+            command=touches.command,
+            is_opaque=is_opaque,
+            declared=declared,
+            kept_by_people=_kept_by_people(self._selection.files.home) if is_opaque else {},
+        )
 
     async def after_tool(self, completed: CompletedCall, context: HookContext) -> ToolResult:
         before = self._before.pop(completed.call.id, None)
         if before is None:
             return completed.result
-        changed = await self._changed_by(completed.call.id) if before.is_command else self._named(before)
+        result = completed.result
+        if before.command is not None and before.command.strip() in before.intent.commands:
+            self._watching.ran(before.intent, before.command.strip(), result)
+        if before.is_opaque:
+            changed = await self._watching.changed_by(completed.call.id)
+        else:
+            changed = await asyncio.to_thread(self._named, before)
         if changed is None:
             label = completed.tool.label
             context.tell(f"What {label} changed is not in {TRACE}: there is no checkpoint to compare with.")
-            return completed.result
+            return result
+        warnings = await asyncio.to_thread(self._record, changed, before, completed, context)
+        if before.is_opaque:
+            warnings += self._outside(changed, before, context)
+        return _with(result, warnings)
+
+    def _record(
+        self, changed: Sequence[ChangedFile], before: _Before, completed: CompletedCall, context: HookContext
+    ) -> list[str]:
+        """Write the records; what the model should be told of them."""
+        warnings: list[str] = []
+        revision = self._session.revision()
         try:
             for file in changed:
-                change = changed_between(file.path, file.before, file.after)
-                if change is not None:
-                    self._trace.append(change, self._origin(completed, before.intent, file.path))
+                change = self._classified(file, before.declared)
+                if change is None:
+                    continue
+                if change.kind is not None and change.kind.differs:
+                    warnings.append(
+                        f"{file.path} was declared {change.kind.declared}, but its syntax tree says "
+                        f"{change.kind.checked}. It is recorded as {change.kind.checked}."
+                    )
+                self._trace.append(change, self._origin(completed, before.intent, file.path, revision))
         except TraceProblem as problem:
             self._trouble = str(problem)
             context.tell(f"{problem}. Nothing more is changed in this session until it is started again.")
-        if before.is_command:
-            _tell_outside(changed, before.intent, context)
-        return completed.result
+        return warnings
+
+    def _classified(self, file: ChangedFile, declared: MutationClass | None) -> TracedChange | None:
+        change = changed_between(file.path, file.before, file.after)
+        if change is None:
+            return None
+        kind = classify(file.path, file.before, file.after, declared, self._watching.shape_of)
+        return msgspec.structs.replace(change, kind=kind)
 
     def _named(self, before: _Before) -> list[ChangedFile]:
         return [
@@ -113,7 +173,7 @@ class TraceWriter:
     def _place(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(self._root / path), os.path.realpath(self._root))
 
-    def _origin(self, completed: CompletedCall, intent: Intent, path: str) -> TraceOrigin:
+    def _origin(self, completed: CompletedCall, intent: Intent, path: str, revision: str | None) -> TraceOrigin:
         return TraceOrigin(
             session_id=self._session.id,
             log_url=self._session.log_url,
@@ -123,20 +183,59 @@ class TraceWriter:
             intent_id=intent.id,
             approval="user" if self._guard.needed_a_person(completed.call.id) else "in_scope",
             is_in_scope=intent.scope.covers(path),
+            revision=revision,
         )
 
+    def _outside(self, changed: Sequence[ChangedFile], before: _Before, context: HookContext) -> list[str]:
+        """A command ran whose changes nobody could know before: those that it should not have made are told."""
+        told: list[str] = []
+        intent = before.intent
+        outside = [file.path for file in changed if not intent.scope.covers(file.path)]
+        if outside:
+            what = f"The command changed files that {intent.id} does not own: {_some(outside)}."
+            context.tell(f"{what} /rewind takes that back.")
+            self._watching.learnt(intent, f"A command changed files out of scope: {_some(outside)}")
+            told.append(f"{what} Put them back, unless the user wanted that.")
+        steered = sorted(_differing(before.kept_by_people, _kept_by_people(self._selection.files.home)))
+        if steered:
+            what = f"{_some(steered)} changed while the command ran, and only people may change that."
+            context.tell(f"{what} Look at it with git diff before you go on.")
+            told.append(what)
+        return told
 
-def _tell_outside(changed: Sequence[ChangedFile], intent: Intent, context: HookContext) -> None:
-    """A person let the command run without knowing what it would change."""
-    outside = [file.path for file in changed if not intent.scope.covers(file.path)]
-    if outside:
-        named = ", ".join(outside[:MOST_TOLD]) + (" …" if len(outside) > MOST_TOLD else "")
-        context.tell(f"The command changed files that {intent.id} does not own: {named}. /rewind takes that back.")
+
+def _with(result: ToolResult, warnings: Sequence[str]) -> ToolResult:
+    if not warnings:
+        return result
+    return msgspec.structs.replace(result, content="\n".join((result.content, *(f"[intents] {w}" for w in warnings))))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_TOLD]) + (" …" if len(names) > MOST_TOLD else "")
+
+
+def _kept_by_people(root: Path) -> dict[str, tuple[int, int]]:
+    """The files of the layer itself, but for those that this program writes."""
+    found: dict[str, tuple[int, int]] = {}
+    try:
+        with os.scandir(root / DIRECTORY) as entries:
+            for entry in entries:
+                name = f"{DIRECTORY}/{entry.name}"
+                if name not in WRITTEN and not name.endswith(".new"):
+                    state = entry.stat(follow_symlinks=False)
+                    found[name] = (state.st_mtime_ns, state.st_size)
+    except OSError:
+        pass
+    return found
+
+
+def _differing(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> set[str]:
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of a plain file; None if there is none or it is too big to be compared."""
+    """The bytes of a plain file; None if there is none."""
     try:
-        return path.read_bytes() if path.is_file() and path.stat().st_size <= MOST_BYTES else None
+        return path.read_bytes() if path.is_file() else None
     except OSError:
         return None

@@ -73,6 +73,17 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
             return ask_to_leave_sandbox(verdict, mode)
         return _ask_to_open(verdict, subject.touches.opened, context) if subject.touches.opened else verdict
 
+    def written_by(self, subject: Subject) -> tuple[str, ...] | None:
+        """The files that a command writes, none if it only looks; None if nobody can tell."""
+        if subject.touches.command is None:
+            return None
+        if self.judge(subject, PermissionMode.PLAN, ()).decision is Decision.ALLOW:
+            return ()
+        from robota.policy.shell.decide_command import files_written
+
+        context = PolicyContext(mode=PermissionMode.PLAN, resolver=self.resolver, trusted=self.trusted)
+        return files_written(subject, subject.touches.command, context)
+
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
         """The denial that takes the place of a question when nobody is there to answer it."""
         # Only where a question would have been asked.

@@ -11,6 +11,7 @@ from robota.protocol.appearance import ThemeName
 from robota.protocol.permission_mode import PermissionMode
 
 CompletionName = Literal["implicit", "explicit"]
+IntentOverlap = Literal["split", "wait", "refuse"]
 Rules = tuple[str, ...]
 
 
@@ -149,6 +150,10 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     require_intent: Annotated[
         bool, Meta(description="Whether nothing may be changed without an intent, also where a workspace has none.")
     ] = False
+    intent_overlap: Annotated[
+        IntentOverlap,
+        Meta(description="What becomes of an intent whose files another session works on: split, wait or refuse."),
+    ] = "split"
     theme: Annotated[ThemeName | None, Meta(description="Colours of the terminal UI.")] = None
     statusline: StatusLineSettings = StatusLineSettings()
     update_check: UpdateCheck = UpdateCheck()

@@ -202,6 +202,9 @@ class Reducer:
     def _stand_in(self, span: Span, told: str, room: int) -> UserTurn:
         """The turn that takes the place of a span."""
         self._files.note(self._history.turns)
+        hooks = self._runtime.services.hooks.context
+        again = "" if hooks is None else hooks.after_shortening(self._runtime.task_id)
+        told = f"{told}\n\n{again}" if again else told
         return kept_turn(words_of(span.turns), words_room(room), told, self._todos(), self._files)
 
     def _sizes(self, before: int) -> Sizes:

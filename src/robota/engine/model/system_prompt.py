@@ -54,8 +54,17 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     skills = "" if services.knowledge is None else services.knowledge.prompt_section
     told = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
     remembered = "" if services.memory is None else services.memory.prompt_section(runtime.task_id)
-    style = _style(options)
-    parts = (base, style, told, remembered, skills, call_format.instructions(specs), options.append_system_prompt or "")
+    hooked = "" if services.hooks.context is None else services.hooks.context.prompt_section()
+    parts = (
+        base,
+        _style(options),
+        hooked,
+        told,
+        remembered,
+        skills,
+        call_format.instructions(specs),
+        options.append_system_prompt or "",
+    )
     return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
 
 

@@ -64,6 +64,23 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
         return _beyond_limits("It names more files than can be looked up; do it in smaller steps.")
 
 
+def files_written(subject: Subject, command: str, context: PolicyContext) -> tuple[str, ...] | None:
+    """The places that a command writes; None if nobody can tell, as of one that runs programs which may do anything."""
+    # Few sessions ask.
+    from robota.policy.shell.written_files import written_files
+
+    script = read_script(command)
+    if not isinstance(script, Plain):
+        return None
+    resolver = measured(context.resolver)
+    context = msgspec.structs.replace(context, resolver=resolver)
+    try:
+        parts = _parts(subject, script, context, resolver)
+    except TooMuchWork:
+        return None
+    return None if parts is None else written_files(parts, resolver, trusted=context.trusted)
+
+
 def _beyond_limits(reason: str) -> Verdict:
     return msgspec.structs.replace(deny(f"The command cannot be judged. {reason}"), steps=("hard limits",))
 

@@ -49,6 +49,12 @@ def check(path: str, before: bytes | None, after: Content) -> "SyntaxBreak | Non
     return found
 
 
+def shape_of(path: str, data: bytes) -> str | None:
+    """What a file means, however it is written, as a digest; None if nobody can tell."""
+    language = BY_SUFFIX.get(PurePath(path).suffix.lower())
+    return None if language is None or len(data) > MAX_BYTES else _worker().shape(language, data)
+
+
 @cache
 def _worker() -> "SyntaxWorker":
     """The process is shared by all sessions of ours, and started when a text is given to it."""

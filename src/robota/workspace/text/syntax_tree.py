@@ -1,4 +1,4 @@
-"""The first syntax error of a text, found by tree-sitter: the program that `syntax_worker` runs.
+"""The first syntax error of a text, or its shape, found by tree-sitter: the program that `syntax_worker` runs.
 
 It is not to be imported by anything else: there are texts that crash it.
 """
@@ -17,7 +17,15 @@ from tree_sitter import Language, Node, Parser, Point
 
 from robota.workspace.problems import BinaryContent
 from robota.workspace.text.encoding import decode
-from robota.workspace.text.syntax_worker import MEMORY_BYTES, Finding, NotParsed, SyntaxBreak, SyntaxRequest
+from robota.workspace.text.syntax_worker import (
+    MEMORY_BYTES,
+    Finding,
+    NotParsed,
+    SyntaxBreak,
+    SyntaxRequest,
+    TreeShape,
+)
+from robota.workspace.text.tree_shape import shape_of_python, shape_of_tree
 
 MAX_SECONDS = 0.5
 PIECE = 4096
@@ -48,6 +56,21 @@ def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) ->
     if root.has_error:
         return _break(language, text, _first_faulty(root))
     return _indentation_error(text) if language == "python" else None
+
+
+def shape(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> TreeShape | NotParsed:
+    """What a text means, however it is written. A text with errors means nothing."""
+    grammar = _grammar(language)
+    try:
+        text = decode(data).content.replace("\r\n", "\n").replace("\r", "\n")
+    except BinaryContent:
+        return NotParsed()
+    if language == "python" and len(text) <= MAX_COMPILED:
+        digest = shape_of_python(text)
+    else:
+        root = None if grammar is None else _parsed(grammar, _in_ascii(text), max_seconds)
+        digest = None if root is None or root.has_error else shape_of_tree(root, text)
+    return NotParsed() if digest is None else TreeShape(digest)
 
 
 @cache
@@ -137,7 +160,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while line := sys.stdin.buffer.readline():
         request = msgspec.json.decode(line, type=SyntaxRequest)
-        found = first_error(request.language, sys.stdin.buffer.read(request.size))
+        data = sys.stdin.buffer.read(request.size)
+        found = shape(request.language, data) if request.wants_shape else first_error(request.language, data)
         sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
         sys.stdout.buffer.flush()
 

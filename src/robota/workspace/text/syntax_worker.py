@@ -35,6 +35,12 @@ class NotParsed(msgspec.Struct, frozen=True, tag=True):
     """The text was not checked: no grammar, no text, or it would take too long."""
 
 
+class TreeShape(msgspec.Struct, frozen=True, tag=True):
+    """What the text means, however it is written: two texts with the same digest do the same."""
+
+    digest: str
+
+
 Finding = SyntaxBreak | NotParsed | None
 
 
@@ -48,22 +54,31 @@ class SyntaxWorker:
 
     def first_error(self, language: str, data: bytes) -> Finding:
         """The first error in a text, None if there is none. A process that dies of it has not parsed it."""
+        found = self._answer(SyntaxRequest(language=language, size=len(data)), data)
+        return NotParsed() if isinstance(found, TreeShape) else found
+
+    def shape(self, language: str, data: bytes) -> str | None:
+        """The digest of what a text means; None if it cannot be told, as for one with errors."""
+        found = self._answer(SyntaxRequest(language=language, size=len(data), wants_shape=True), data)
+        return found.digest if isinstance(found, TreeShape) else None
+
+    def _answer(self, request: "SyntaxRequest", data: bytes) -> Finding | TreeShape:
         with self._lock:
             try:
-                return self._asked(language, data)
+                return self._asked(request, data)
             except (OSError, ValueError, msgspec.DecodeError):
                 self._end()
                 return NotParsed()
 
-    def _asked(self, language: str, data: bytes) -> Finding:
+    def _asked(self, request: "SyntaxRequest", data: bytes) -> Finding | TreeShape:
         process = self._process
         if process is None or process.poll() is not None:
             process = self._process = _started(self._program)
         assert process.stdin is not None and process.stdout is not None
-        request = msgspec.json.encode(SyntaxRequest(language=language, size=len(data)))
         deadline = time.monotonic() + ANSWER_S
-        _send(process.stdin.fileno(), request + b"\n" + data, deadline)
-        found: Finding = msgspec.json.decode(_line(process.stdout.fileno(), deadline), type=Finding)
+        _send(process.stdin.fileno(), msgspec.json.encode(request) + b"\n" + data, deadline)
+        answer = _line(process.stdout.fileno(), deadline)
+        found: Finding | TreeShape = msgspec.json.decode(answer, type=Finding | TreeShape)
         return found
 
     def _end(self) -> None:
@@ -79,6 +94,7 @@ class SyntaxRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     language: str
     size: int
+    wants_shape: bool = False
 
 
 def _started(program: Sequence[str]) -> "subprocess.Popen[bytes]":

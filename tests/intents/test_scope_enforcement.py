@@ -148,11 +148,14 @@ def test_a_link_in_scope_does_not_lead_out_of_it(workspace: Path) -> None:
 def test_intentignore_only_ever_denies(workspace: Path) -> None:
     """I09: a repository that lists an intent there opens nothing; a path that it lists is closed to every intent."""
     directory = intents(workspace)
-    (directory / ".intentignore").write_text("INT-001\nsrc/auth/keys/\n")
-    _, closed, outside = results(workspace, SELECT, write("src/auth/keys/a.py"), write("README.md"))
+    (directory / ".intentignore").write_text("INT-003\nsrc/auth/keys/\n")
+    other = call("select_active_intent", intent_id="INT-003")
+    ignored, _, closed, outside = results(workspace, other, SELECT, write("src/auth/KEYS/a.py"), write("README.md"))
+    assert "lists INT-003" in told(ignored)["message"]
+    assert [each["id"] for each in told(ignored)["valid_intents"]] == ["INT-001"]
     assert told(closed)["code"] == "REQ-001" and "only people" in told(closed)["message"]
     assert told(outside)["code"] == "REQ-001"
-    assert not (workspace / "src/auth/keys").exists()
+    assert not (workspace / "src/auth").exists()
 
 
 def test_a_command_that_may_change_anything_needs_a_person_and_one_that_looks_does_not(workspace: Path) -> None:
@@ -162,10 +165,10 @@ def test_a_command_that_may_change_anything_needs_a_person_and_one_that_looks_do
         workspace,
         SELECT,
         call("execute_command", command="ls"),
-        call("execute_command", command="touch src/auth/a.py"),
+        call("execute_command", command='python3 -c \'open("a", "w")\''),
     )
     assert "REQ" not in looked
-    assert told(refused)["code"] == "REQ-002" and not (workspace / "src/auth/a.py").exists()
+    assert told(refused)["code"] == "REQ-002" and not (workspace / "a").exists()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +225,7 @@ def test_what_other_designs_take_from_the_repository_has_no_effect(workspace: Pa
         '{"intent_id":"INT-001","tool":"write_to_file","decision":"yes"}\n'
     )
     _, file, command = results(workspace, SELECT, write("a.py"), call("execute_command", command="touch b"))
-    assert told(file)["code"] == "REQ-001" and told(command)["code"] == "REQ-002"
+    assert told(file)["code"] == told(command)["code"] == "REQ-001"
 
 
 def test_a_subtask_works_on_the_intent_of_its_task(workspace: Path) -> None:

@@ -1,0 +1,196 @@
+"""Who works on which files: every session that has selected an intent holds a lease on what that intent owns.
+
+A lease is a small file that its session keeps locked, beside those of the other sessions of the same repository. The
+lock ends with the process, however that ends, so a lease whose lock can be taken is that of a dead one.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.config.durable_file import only_writer
+from robota.intents.intent import Intent
+from robota.intents.scope import Scope, ScopeProblem
+
+SUFFIX: Final = ".lease"
+LARGEST: Final = 1_000_000
+MOST_FILES: Final = 5_000
+WILD: Final = frozenset("*?[")
+PROBE: Final = "robota-probe"
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session holds. Of two, the one with the lower number was there first."""
+
+    number: int
+    session_id: str
+    intent_id: str
+    owned_scope: tuple[str, ...]
+    root: str
+    pid: int
+    since: str
+
+    @property
+    def scope(self) -> Scope:
+        """Raises `ScopeProblem` if somebody has written into the file."""
+        return Scope(self.owned_scope)
+
+    @property
+    def told(self) -> str:
+        return (
+            f"session {self.session_id} (process {self.pid}, in {self.root}, since {self.since}) for {self.intent_id}"
+        )
+
+
+class LeaseBook:
+    """The leases of a repository, as one session sees them. `directory` is outside every workspace."""
+
+    def __init__(self, directory: Path, session_id: str, root: Path, timestamp: Callable[[], str]) -> None:
+        self._directory = directory
+        self._session_id = session_id
+        self._root = str(root)
+        self._timestamp = timestamp
+        self._held: FileIO | None = None
+        self._mine: Lease | None = None
+
+    def take(self, intent: Intent) -> Lease:
+        """Hold what the intent owns. What the session held before for another intent it holds no more."""
+        if (
+            self._mine is not None
+            and self._mine.intent_id == intent.id
+            and self._mine.owned_scope == intent.owned_scope
+        ):
+            return self._mine
+        with only_writer(self._directory):
+            mine = Lease(
+                number=max((lease.number for lease in self.others()), default=0) + 1,
+                session_id=self._session_id,
+                intent_id=intent.id,
+                owned_scope=intent.owned_scope,
+                root=self._root,
+                pid=os.getpid(),
+                since=self._timestamp(),
+            )
+            self.release()
+            # It gets its name when it is locked: nobody shall take it for that of a dead session before.
+            draft = self._directory / f"{self._session_id}.new"
+            held = draft.open("wb", buffering=0)
+            fcntl.flock(held, fcntl.LOCK_EX)
+            held.write(msgspec.json.encode(mine))
+            draft.replace(self._path)
+            self._held, self._mine = held, mine
+        return mine
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        if self._held is not None:
+            with suppress(OSError):
+                self._path.unlink()
+            self._held.close()
+        self._held = self._mine = None
+
+    def others(self) -> tuple[Lease, ...]:
+        """What other sessions hold that are alive, in the order in which they came. Those of dead ones are removed."""
+        found = (lease for path in self._files() if (lease := _living(path)) is not None)
+        return tuple(sorted(found, key=lambda lease: lease.number))
+
+    def holder(self, place: str) -> Lease | None:
+        """Who was there before this session, in the same checkout, and holds the file."""
+        return next((lease for lease in self._before() if _covers(lease, place)), None)
+
+    def overlapping(self, intent: Intent) -> tuple[Lease, ...]:
+        """Leases of others with which the intent shares files, also those in other worktrees."""
+        return tuple(lease for lease in self.others() if self._overlaps(intent, lease))
+
+    def is_in_the_way(self, lease: Lease) -> bool:
+        """Whether both work on the same files, and not on those of two worktrees."""
+        return lease.root == self._root
+
+    def _before(self) -> Iterator[Lease]:
+        mine = self._mine
+        for lease in self.others():
+            if self.is_in_the_way(lease) and (mine is None or lease.number < mine.number):
+                yield lease
+
+    @property
+    def _path(self) -> Path:
+        return self._directory / f"{self._session_id}{SUFFIX}"
+
+    def _files(self) -> Sequence[Path]:
+        try:
+            return sorted(path for path in self._directory.iterdir() if path.suffix == SUFFIX and path != self._path)
+        except OSError:
+            return ()
+
+    def _overlaps(self, intent: Intent, lease: Lease) -> bool:
+        try:
+            other = lease.scope
+        except ScopeProblem:
+            return True
+        return (
+            any(other.covers(_example(pattern)) for pattern in intent.owned_scope)
+            or any(intent.scope.covers(_example(pattern)) for pattern in lease.owned_scope)
+            or any(intent.scope.covers(place) and other.covers(place) for place in self._places(intent))
+        )
+
+    def _places(self, intent: Intent) -> Iterator[str]:
+        """Some files that there are where the intent works: patterns of different kinds may meet in them."""
+        count = 0
+        for start in {_fixed_part(pattern) for pattern in intent.owned_scope}:
+            for directory, _, names in os.walk(Path(self._root, start)):
+                for name in names:
+                    yield os.path.relpath(Path(directory, name), self._root)
+                    count += 1
+                if count > MOST_FILES:
+                    return
+
+
+def _covers(lease: Lease, place: str) -> bool:
+    try:
+        return lease.scope.covers(place)
+    except ScopeProblem:
+        return True
+
+
+def _living(path: Path) -> Lease | None:
+    """The lease in a file, if somebody holds it. One that nobody holds is removed."""
+    try:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _read(file.read(LARGEST))
+            path.unlink()
+    except OSError:
+        pass
+    return None
+
+
+def _read(data: bytes) -> Lease | None:
+    """None while its session is still writing it."""
+    try:
+        return msgspec.json.decode(data, type=Lease)
+    except msgspec.DecodeError:
+        return None
+
+
+def _fixed_part(pattern: str) -> str:
+    """The directories of a pattern before its first wildcard."""
+    fixed: list[str] = []
+    for name in pattern.split("/"):
+        if WILD & set(name):
+            break
+        fixed.append(name)
+    return "/".join(fixed)
+
+
+def _example(pattern: str) -> str:
+    """A path that the pattern fits, or nearly."""
+    names = (PROBE if "[" in name else name.replace("*", PROBE).replace("?", "x") for name in pattern.split("/"))
+    return "/".join(name for name in names if name)

@@ -1,0 +1,43 @@
+"""When each acceptance criterion that can be run was run last, and what came of it. Kept outside the workspace."""
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from robota.config.durable_file import only_writer, replace_file
+
+
+class CriterionRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run: `why` says what went wrong if it did not pass."""
+
+    passed: bool
+    at: str
+    why: str = ""
+
+
+# By intent, then by command.
+Runs = dict[str, dict[str, CriterionRun]]
+
+
+class CriterionRuns:
+    """The runs of a workspace. Nothing is decided by them: completing an intent runs its criteria anew."""
+
+    def __init__(self, root: Path, user_directory: Path) -> None:
+        self._directory = user_directory / "intents"
+        self._path = self._directory / f"{sha256(os.fsencode(root.resolve())).hexdigest()[:32]}.json"
+
+    def all(self) -> Runs:
+        """What is known; nothing if that cannot be read."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=Runs)
+        except (OSError, msgspec.DecodeError):
+            return {}
+
+    def note(self, intent_id: str, command: str, run: CriterionRun) -> None:
+        """Remember the newest run. Raises `OSError`."""
+        with only_writer(self._directory):
+            runs = self.all()
+            runs.setdefault(intent_id, {})[command] = run
+            replace_file(self._path, msgspec.json.encode(runs))

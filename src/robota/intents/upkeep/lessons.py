@@ -1,0 +1,72 @@
+"""Lessons in `.orchestration/AGENT.md`: what went wrong once, told to later sessions as quoted data."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.config.durable_file import only_writer, replace_file
+from robota.intents.intent_files import DIRECTORY, LESSONS
+from robota.text.visible import single_line
+
+BEGIN: Final = "<!-- lessons: kept by robota -->"
+END: Final = "<!-- end of lessons -->"
+MOST_LESSONS: Final = 200
+LONGEST: Final = 500
+LARGEST: Final = 1_000_000
+LINE: Final = re.compile(r"- \[(?P<intent>[A-Z0-9-]+) (?P<kind>[A-Z_]+) x(?P<times>\d{1,9})\] (?P<text>.*)")
+
+
+class Lesson(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was learnt. `kind` is a word such as TEST or SCOPE_VIOLATION."""
+
+    intent_id: str
+    kind: str
+    text: str
+    times: int = 1
+
+    @property
+    def line(self) -> str:
+        return f"- [{self.intent_id} {self.kind} x{self.times}] {self.text}"
+
+
+def note_lesson(root: Path, lesson: Lesson) -> None:
+    """Add a lesson, or count it once more. Raises `OSError`; people's own words in the file stay as they are."""
+    directory = root / DIRECTORY
+    path = root / LESSONS
+    with only_writer(directory):
+        if path.is_symlink():
+            raise OSError(f"{LESSONS} is a link")
+        text = path.read_text("utf-8", "replace") if path.exists() else "# Lessons for agents\n"
+        if len(text) > LARGEST:
+            raise OSError(f"{LESSONS} is too long")
+        replace_file(path, with_lesson(text, lesson).encode(), mode=0o644)
+
+
+def with_lesson(text: str, lesson: Lesson) -> str:
+    """The file with the lesson in it. The newest stand last; of too many the oldest go."""
+    lesson = msgspec.structs.replace(lesson, text=single_line(lesson.text, LONGEST))
+    lessons = {(each.intent_id, each.kind, each.text): each for each in lessons_in(text)}
+    known = lessons.pop((lesson.intent_id, lesson.kind, lesson.text), None)
+    if known is not None:
+        lesson = msgspec.structs.replace(lesson, times=known.times + 1)
+    kept = [*lessons.values(), lesson][-MOST_LESSONS:]
+    section = "\n".join((BEGIN, *(each.line for each in kept), END))
+    head, begin, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    if not begin:
+        return f"{text.rstrip()}\n\n{section}\n"
+    return f"{head}{section}{tail}"
+
+
+def lessons_in(text: str) -> Sequence[Lesson]:
+    """The lessons of a file that this program wrote there."""
+    section = text.partition(BEGIN)[2].partition(END)[0]
+    found = (LINE.fullmatch(line) for line in section.splitlines())
+    return [
+        Lesson(intent_id=each["intent"], kind=each["kind"], text=each["text"], times=int(each["times"]))
+        for each in found
+        if each is not None
+    ]

@@ -1,0 +1,151 @@
+"""Which files a shell command writes, if it is made of programs that write what they are told to and nothing else."""
+
+import posixpath
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from robota.policy.protected.path_resolver import PathResolver, TooMuchWork
+from robota.policy.shell.command_part import CommandPart
+from robota.policy.shell.readonly import only_looks
+from robota.workspace.shell.script import Argv, SimpleCommand
+
+SED_FLAGS: Final = ("-i", "--in-place")
+GIT_RESTORING: Final = (("git", "checkout", "--"), ("git", "restore", "--"), ("git", "restore"))
+# What comes after these may be written through a link that they brought.
+BRINGS_LINKS: Final = frozenset({"cp", "mv", "git"})
+
+
+class Operands(Enum):
+    """Which of the words behind the flags are written."""
+
+    ALL = "all"
+    ALL_BUT_FIRST = "all but the first"
+    LAST = "the last"
+    MOVED = "all, the last of them being where the others go"
+
+
+class KnownWriter(msgspec.Struct, frozen=True):
+    """A program, the flags that change nothing about that, and the operands that it writes."""
+
+    flags: frozenset[str]
+    operands: Operands = Operands.ALL
+
+
+def _writer(flags: str, operands: Operands = Operands.ALL) -> KnownWriter:
+    return KnownWriter(frozenset(flags.split()), operands)
+
+
+WRITERS: Final = {
+    "touch": _writer("-a -m -c --no-create"),
+    "mkdir": _writer("-p -v -pv --parents --verbose"),
+    "rmdir": _writer("-p -v"),
+    "rm": _writer("-f -i -r -R -v -d -rf -fr -rv -fv -rfv --force --recursive --verbose"),
+    "unlink": _writer(""),
+    "tee": _writer("-a --append"),
+    "chmod": _writer("-v -c -f", Operands.ALL_BUT_FIRST),
+    "cp": _writer("-f -i -n -p -v -fv -pv", Operands.LAST),
+    "mv": _writer("-f -i -n -v -fv", Operands.MOVED),
+}
+
+
+class NotKnown(Exception):
+    """Nobody can tell what the command writes."""
+
+
+def written_files(parts: Sequence[CommandPart], resolver: PathResolver, *, trusted: bool) -> tuple[str, ...] | None:
+    """Every place that is written, from the workspace on where it lies in it; None if nobody can tell."""
+    places: dict[str, None] = {}
+    has_links = False
+    try:
+        for part in parts:
+            words = (*part.written, *_written_by_program(part, resolver, trusted=trusted))
+            if words and has_links:
+                return None
+            has_links = has_links or (part.inner[0] in BRINGS_LINKS and part.looks is None)
+            for _, location in part.locations(words, resolver):
+                places[resolver.inside(location) or location] = None
+    except (NotKnown, TooMuchWork):
+        return None
+    return tuple(places)
+
+
+def _written_by_program(part: CommandPart, resolver: PathResolver, *, trusted: bool) -> tuple[str, ...]:
+    if part.looks is not None:
+        if part.looks.git is not None and not trusted:
+            raise NotKnown
+        return ()
+    argv = part.command.argv
+    if argv[0] == "cd" and len(argv) == 2:
+        return ()
+    if part.unwrapped.wrappers or any(argv[place].startswith(("-", "*", "?", "[")) for place in part.command.globs):
+        # What a pattern becomes could look like a flag.
+        raise NotKnown
+    if argv[0] == "sed":
+        return _edited_by_sed(part.command)
+    if argv[0] == "git":
+        return _restored_by_git(argv)
+    known = WRITERS.get(argv[0])
+    if known is None:
+        raise NotKnown
+    return _operands(known, _behind_flags(argv[1:], known.flags), part, resolver)
+
+
+def _behind_flags(words: Argv, flags: frozenset[str]) -> Argv:
+    operands: list[str] = []
+    for place, word in enumerate(words):
+        if word == "--":
+            return (*operands, *words[place + 1 :])
+        if word.startswith("-") and word not in flags:
+            raise NotKnown
+        if not word.startswith("-"):
+            operands.append(word)
+    return tuple(operands)
+
+
+def _operands(known: KnownWriter, operands: Argv, part: CommandPart, resolver: PathResolver) -> Argv:
+    match known.operands:
+        case Operands.ALL:
+            return operands
+        case Operands.ALL_BUT_FIRST:
+            return operands[1:]
+        case Operands.LAST:
+            return _destinations(operands, part, resolver)
+        case Operands.MOVED:
+            return (*operands[:-1], *_destinations(operands, part, resolver))
+
+
+def _destinations(operands: Argv, part: CommandPart, resolver: PathResolver) -> Argv:
+    """Where copies come to lie: in the last operand if that is a directory, else at it."""
+    if len(operands) < 2 or part.command.globs:
+        raise NotKnown
+    *sources, target = operands
+    names = (posixpath.basename(posixpath.normpath(source)) for source in sources)
+    within = tuple(posixpath.join(target, name) for name in names)
+    if any(posixpath.basename(posixpath.normpath(source)) in {"", ".", ".."} for source in sources):
+        raise NotKnown
+    is_directory = any(resolver.may_be_directory(target, each) for each in part.directories)
+    return within if is_directory else (target,)
+
+
+def _edited_by_sed(command: SimpleCommand) -> Argv:
+    """The files of `sed -i`, if its program only prints and replaces: others can write any file."""
+    if not any(word in SED_FLAGS for word in command.argv):
+        raise NotKnown
+    argv = tuple(word for word in command.argv if word not in SED_FLAGS)
+    looks = None if command.globs else only_looks(msgspec.structs.replace(command, argv=argv), argv)
+    if looks is None:
+        raise NotKnown
+    return looks.paths
+
+
+def _restored_by_git(argv: Argv) -> Argv:
+    """Files that are put back as they were: only where they are named, and nothing else is."""
+    for head in GIT_RESTORING:
+        if argv[: len(head)] == head and len(argv) > len(head):
+            paths = argv[len(head) :]
+            if not any(path.startswith(("-", ":")) for path in paths):
+                return paths
+    raise NotKnown

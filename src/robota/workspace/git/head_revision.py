@@ -1,0 +1,46 @@
+"""The commit that a checkout stands at, read from git's files: no process is started for it."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.git.git_directories import find_git_directories, read_small
+
+REVISION: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+REF: Final = re.compile(r"ref: (refs/[^\s:?*\\^~]+)")
+MOST_REFS: Final = 8 * 1024 * 1024
+
+
+def head_revision(root: Path) -> str | None:
+    """The commit of HEAD; None where there is none, or no repository that is surely the workspace's own."""
+    directories = find_git_directories(root)
+    if directories is None:
+        return None
+    try:
+        head = read_small(directories.own / "HEAD").strip()
+        ref = REF.fullmatch(head)
+        if ref is None:
+            return head if REVISION.fullmatch(head) else None
+        return _loose(directories.common, ref[1]) or _packed(directories.common, ref[1])
+    except (OSError, ValueError):
+        return None
+
+
+def _loose(common: Path, ref: str) -> str | None:
+    if ".." in ref.split("/"):
+        return None
+    try:
+        found = read_small(common / ref).strip()
+    except OSError:
+        return None
+    return found if REVISION.fullmatch(found) else None
+
+
+def _packed(common: Path, ref: str) -> str | None:
+    with (common / "packed-refs").open("rb") as file:
+        lines = file.read(MOST_REFS).decode("utf-8", "replace").splitlines()
+    for line in lines:
+        revision, _, name = line.partition(" ")
+        if name == ref and REVISION.fullmatch(revision):
+            return revision
+    return None
