@@ -40,7 +40,8 @@ def edit(lines: list[bytes]) -> list[bytes]:
     [
         (edit, "edited", 4),  # I28
         (lambda lines: lines[:2] + lines[3:], "dropped", 3),
-        (lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]], "moved", 4),
+        (lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]], "moved", 3),
+        (lambda lines: [*lines, lines[2]], "moved", 7),
         (lambda lines: lines[:-1], "cut", 5),
         (lambda lines: [*lines[:-1], lines[-1].replace(b"a.py", b"b.py")], "cut", 6),
         (lambda lines: [*lines[:3], lines[3] + lines[4], lines[5]], "unreadable", 4),
@@ -65,6 +66,25 @@ def test_lines_of_other_tools_are_counted_and_break_no_chain(robota: Robota, tra
     TraceFile(robota.workspace, lambda: "now", robota.home / ".robota").append(CHANGE, ORIGIN)
     done = robota("trace", "verify")
     assert (done.code, done.stdout) == (0, "The trace is as it was written: 7 records, 1 lines of other tools.\n")
+
+
+def test_traces_of_two_worktrees_that_git_put_together_are_whole(robota: Robota, trace: Path, tmp_path: Path) -> None:
+    """Each went on from the same record; a line that is then lost is noticed all the same."""
+    base = trace.read_bytes()
+    other = tmp_path / "other"
+    (other / ".orchestration").mkdir(parents=True)
+    (other / ".orchestration/agent_trace.jsonl").write_bytes(base)
+    for root in (robota.workspace, other):
+        for _ in range(2):
+            TraceFile(root, lambda: "now", robota.home / ".robota").append(CHANGE, ORIGIN)
+    theirs = (other / ".orchestration/agent_trace.jsonl").read_bytes().removeprefix(base)
+    trace.write_bytes(trace.read_bytes() + theirs)
+    TraceFile(robota.workspace, lambda: "now", robota.home / ".robota").append(CHANGE, ORIGIN)
+    done = robota("trace", "verify", "--json")
+    assert done.code == 0 and json.loads(done.stdout)["merged"] == 1
+    lines = trace.read_bytes().splitlines(keepends=True)
+    trace.write_bytes(b"".join(lines[: RECORDS + 2] + lines[RECORDS + 3 :]))
+    assert robota("trace", "verify").code == 1
 
 
 def test_no_trace_is_said_plainly(robota: Robota) -> None:

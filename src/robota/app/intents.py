@@ -98,7 +98,7 @@ def session_intents(
     """Nothing, unless the workspace has a file of intents or the person wants one everywhere."""
     required = settings.values.require_intent
     # Asked at every start: most workspaces have none, and then nothing is loaded.
-    home = _home_of_intents(root)
+    home = home_of_intents(root)
     if not required and home is None:
         return SessionIntents()
     from robota.intents.context_injector import ContextInjectorHook
@@ -113,7 +113,7 @@ def session_intents(
     user = user_directory(env)
     files = IntentFiles(root, home or root)
     selection = IntentSelection(files, _memory(log))
-    leases = _leases(root, options.session_id, user)
+    leases = session_leases(root, options.session_id, user)
     guard = ScopeEnforcementHook(selection, _written_by(policy), leases)
     trace = TraceFile(files.home, timestamp, user)
     session = TracedSession(
@@ -141,7 +141,7 @@ def timestamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _home_of_intents(root: Path) -> Path | None:
+def home_of_intents(root: Path) -> Path | None:
     """The directory whose `.orchestration/` counts: the workspace's own, or that of the checkout it is a worktree of.
 
     A file of intents that is not committed is not in the worktrees; that must not open them.
@@ -170,7 +170,7 @@ def _memory(log: SessionLog) -> "SelectionMemory":
     return SelectionMemory(recall=lambda task_id: last_selection(log.path, task_id), note=note)
 
 
-def _leases(root: Path, session_id: str, user: Path) -> "LeaseBook":
+def session_leases(root: Path, session_id: str, user: Path) -> "LeaseBook":
     """Those of all worktrees of a repository lie together."""
     from robota.intents.leases import LeaseBook
     from robota.workspace.git.git_directories import find_git_directories

@@ -13,6 +13,7 @@ from robota.policy.rules.sources import RuleSet
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
+    from robota.commands.intent_upkeep import IntentUpkeep
     from robota.commands.memory_actions import MemoryActions
     from robota.extensions.plugins.active import ActivePlugin
     from robota.knowledge.output_styles import OutputStyle
@@ -31,6 +32,7 @@ class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
     export: Callable[[ExportRequest], Awaitable[str]]
     examine: Callable[[], Awaitable[View]]
     memory: "Callable[[], MemoryActions]"
+    intents: "Callable[[], IntentUpkeep]"
 
 
 class CommandHost(msgspec.Struct, frozen=True, kw_only=True):

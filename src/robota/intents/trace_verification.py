@@ -28,10 +28,15 @@ class TraceFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifiedTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in a trace. `foreign` lines are those of other tools, which have no chain."""
+    """What was found in a trace. `foreign` lines are those of other tools, which have no chain.
+
+    `merged` is how often records follow an earlier one than the line before them: two worktrees wrote their own trace,
+    and git put both into one.
+    """
 
     records: int = 0
     foreign: int = 0
+    merged: int = 0
     head: str = FIRST
     findings: tuple[TraceFinding, ...] = ()
 
@@ -41,56 +46,84 @@ def verify_trace(lines: Iterable[bytes], newest: str | None = None) -> VerifiedT
 
     `newest` is the hash of the last line that this machine wrote, if it is known: others may have added to it.
     """
-    chain = _Chain(newest)
+    chain = _Chain()
     findings = [finding for number, line in enumerate(lines, 1) for finding in chain.follow(number, line.rstrip(b"\n"))]
-    if not chain.has_newest:
+    findings += [chain.explained(orphan) for orphan in chain.orphans]
+    if newest is not None and newest not in chain.numbers:
         text = "the newest record that this machine wrote is not in the file: its end was cut off or changed"
         findings.append(TraceFinding(line=chain.lines, fault=TraceFault.CUT, text=text))
-    return VerifiedTrace(records=chain.records, foreign=chain.foreign, head=chain.previous, findings=tuple(findings))
+    return VerifiedTrace(
+        records=chain.records,
+        foreign=chain.foreign,
+        merged=chain.merged,
+        head=chain.previous,
+        findings=tuple(sorted(findings, key=lambda finding: finding.line)),
+    )
+
+
+class _Orphan(msgspec.Struct, frozen=True, kw_only=True):
+    """A record that does not follow any line before it; `last` is the number of the record that it stands behind."""
+
+    line: int
+    number: int
+    previous: str
+    last: int
 
 
 class _Chain:
-    """How far the trace has been followed: the hash of the last line, and the number of the last record of ours."""
+    """How far the trace has been followed. `numbers` has the hash of each line, and the records up to it."""
 
-    def __init__(self, newest: str | None) -> None:
-        self._newest = newest
-        self.has_newest = newest is None
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {FIRST: 0}
+        self.orphans: list[_Orphan] = []
         self.lines = 0
         self.previous = FIRST
         self.last = 0
         self.records = 0
         self.foreign = 0
+        self.merged = 0
 
     def follow(self, line: int, data: bytes) -> Iterator[TraceFinding]:
         """Go on by one line."""
-        record = decoded(data) if data else {}
-        if record is None:
+        self.lines = line
+        if not data:
+            return
+        record = decoded(data)
+        digest = content_hash(data)
+        if digest in self.numbers:
+            yield TraceFinding(line=line, fault=TraceFault.MOVED, text="this record stands in the trace twice")
+        elif record is None:
             text = "this is no record; a writer may have been killed here"
             yield TraceFinding(line=line, fault=TraceFault.UNREADABLE, text=text)
         elif ours := ours_of(record):
             yield from self._judge(line, ours)
             self.records += 1
         else:
-            self.foreign += bool(data)
-        self.lines = line
-        if data:
-            self.previous = content_hash(data)
-            self.has_newest |= self.previous == self._newest
+            self.foreign += 1
+        self.previous = digest
+        self.numbers[digest] = self.last
 
     def _judge(self, line: int, ours: dict[str, Any]) -> Iterator[TraceFinding]:
         number, previous = ours.get("number"), ours.get("prev_record_hash")
-        expected, self.last = self.last + 1, number if isinstance(number, int) else self.last + 1
-        if number != expected and isinstance(number, int) and number > expected:
-            yield TraceFinding(
-                line=line, fault=TraceFault.DROPPED, text=f"record {expected} is missing; this is number {number}"
-            )
-        elif number != expected:
-            yield TraceFinding(
-                line=line, fault=TraceFault.MOVED, text=f"this is number {number}, where {expected} belongs"
-            )
-        elif previous != self.previous:
-            yield TraceFinding(
-                line=line,
-                fault=TraceFault.EDITED,
-                text="the line before this one is not what it was when this was written",
-            )
+        if not isinstance(number, int) or not isinstance(previous, str):
+            yield TraceFinding(line=line, fault=TraceFault.EDITED, text="this record has no number or no predecessor")
+            return
+        before = self.numbers.get(previous)
+        if before is None:
+            self.orphans.append(_Orphan(line=line, number=number, previous=previous, last=self.last))
+        elif number != before + 1:
+            text = f"this is number {number}, where {before + 1} belongs"
+            yield TraceFinding(line=line, fault=TraceFault.EDITED, text=text)
+        else:
+            self.merged += previous != self.previous
+        self.last = number
+
+    def explained(self, orphan: _Orphan) -> TraceFinding:
+        """What became of the line that a record follows: it may stand elsewhere, be gone, or be another one now."""
+        if orphan.previous in self.numbers:
+            text, fault = "the record that this one follows stands behind it", TraceFault.MOVED
+        elif orphan.number > orphan.last + 1:
+            text, fault = f"record {orphan.last + 1} is missing; this is number {orphan.number}", TraceFault.DROPPED
+        else:
+            text, fault = "the line before this one is not what it was when this was written", TraceFault.EDITED
+        return TraceFinding(line=orphan.line, fault=fault, text=text)

@@ -10,6 +10,7 @@ from robota.commands.host import ExportRequest, ProgramActions
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
+    from robota.commands.intent_upkeep import IntentUpkeep
     from robota.commands.memory_actions import MemoryActions
 
 
@@ -30,7 +31,12 @@ def command_actions(opened: OpenSession) -> ProgramActions:
 
         return memory_actions_of_session(opened, os.environ)
 
-    return ProgramActions(export=export, examine=examine, memory=memory)
+    def intents() -> "IntentUpkeep":
+        from robota.app.intent_upkeep import upkeep_of_session
+
+        return upkeep_of_session(opened, os.environ)
+
+    return ProgramActions(export=export, examine=examine, memory=memory, intents=intents)
 
 
 def _exported(opened: OpenSession, request: ExportRequest) -> str:

@@ -8,6 +8,7 @@ from robota.commands.builtin.conversation import conversation_commands
 from robota.commands.builtin.copying import copy_commands
 from robota.commands.builtin.extensions import extension_commands
 from robota.commands.builtin.init import init_commands
+from robota.commands.builtin.intents import intent_commands
 from robota.commands.builtin.memory import memory_commands
 from robota.commands.builtin.models import model_commands
 from robota.commands.builtin.modes import mode_commands
@@ -43,6 +44,7 @@ class BuiltinCommands:
             *extension_commands(session, host),
             *plugin_commands(host),
             *memory_commands(host),
+            *intent_commands(host),
             *appearance_commands(host),
             *output_style_commands(host),
             *init_commands(session),

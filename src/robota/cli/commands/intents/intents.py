@@ -1,91 +1,149 @@
-"""`robota intents`: what agents may work on in this repository."""
+"""`robota intents`: what agents may work on in this repository, with the orders of `/intents`."""
 
+import argparse
+import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from robota.app.intent_upkeep import intent_upkeep
 from robota.cli.command_parser import CommandParser
-from robota.cli.output import print_columns, print_json
-from robota.intents.intent import Intent, IntentProblem
-from robota.intents.intent_files import INTENTS, IntentFiles, has_intents
-from robota.text.visible import single_line
+from robota.cli.output import print_json
+from robota.cli.questions import Cancelled, at_terminal, confirm
+from robota.clients.render.command_text import command_text
+from robota.commands.builtin.intents import INFO
+from robota.commands.intent_orders import (
+    CompleteIntent,
+    CreateIntent,
+    DrawMap,
+    IntentOrder,
+    ListIntents,
+    ReportDrift,
+    ShowIntent,
+    StartIntent,
+)
+from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions
+from robota.intents.intent import IntentProblem, IntentStatus
+from robota.intents.intent_files import INTENTS, has_intents
+from robota.intents.upkeep.intent_text import NewIntent
+from robota.log.errors import LogError
+from robota.protocol.slash_commands import CommandShown
+from robota.text.visible import single_line, visible
+
+if TYPE_CHECKING:
+    from robota.commands.intent_upkeep import IntentUpkeep
 
 DONE: Final = 0
 FAILED: Final = 1
 CONFIGURATION: Final = 3
-HEADINGS: Final = ("ID", "STATUS", "OWNS", "NAME")
 LONGEST: Final = 300
+HELP: Final = {each.name: each.description for each in INFO.subcommands}
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota intents …`; the arguments begin after `intents`."""
     options = parser().read(argv)
-    root = Path.cwd()
-    if not has_intents(root):
-        print(f"robota: There are no intents here: no {INTENTS}. docs/intents.md shows one.", file=sys.stderr)
-        return FAILED
+    launch = LaunchOptions(cwd=options.cwd, allowed_tools=tuple(getattr(options, "allowed_tools", ())))
     try:
-        intents = IntentFiles(root).intents()
+        upkeep = intent_upkeep(launch, os.environ)
+        if not isinstance(order := _order(options), CreateIntent) and not has_intents(upkeep.files.home):
+            return _fail(f"There are no intents here: no {INTENTS}. `robota intents new` makes one", FAILED)
+        if isinstance(order, CompleteIntent):
+            upkeep = _allowed(upkeep, launch, order.id, is_sure=options.yes)
+        answer = asyncio.run(upkeep.carry_out(order))
     except IntentProblem as problem:
-        print(f"robota: {INTENTS} cannot be used: {single_line(str(problem), LONGEST)}.", file=sys.stderr)
-        print("Until it is put right, agents may change nothing here.", file=sys.stderr)
-        return CONFIGURATION
-    if options.action == "show":
-        return _show(intents, options.id, as_json=options.json)
+        return _fail_for(problem)
+    except OSError as error:
+        return _fail(f"{error.strerror or error}", FAILED)
+    except (ConfigError, LogError) as error:
+        return _fail(str(error).rstrip("."), CONFIGURATION)
+    except Cancelled:
+        return _fail("Nothing was run", FAILED)
     if options.json:
-        print_json([_as_json(intent) for intent in intents])
+        print_json(answer.data)
     else:
-        print_columns([HEADINGS, *(_row(intent) for intent in intents)])
-    return DONE
+        print(command_text(CommandShown(view=answer.view)))
+    return DONE if answer.is_well else FAILED
 
 
 def parser() -> CommandParser:
     """What may stand behind `robota intents`."""
+    shared = CommandParser(add_help=False)
+    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser = CommandParser(prog="robota intents", description="What agents may work on in this repository.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="all intents")
-    listing.add_argument("--json", action="store_true", help="print JSON instead of text")
-    show = actions.add_parser("show", help="one intent: what it owns, what to keep to, when it is done")
-    show.add_argument("id", metavar="ID")
-    show.add_argument("--json", action="store_true", help="print JSON instead of text")
+    by_name = {name: actions.add_parser(name, parents=[shared], help=about) for name, about in HELP.items()}
+    for name in ("show", "start", "complete"):
+        by_name[name].add_argument("id", metavar="ID", help="such as INT-001")
+    by_name["status"].add_argument("id", nargs="?", default="", metavar="ID", help="only this one")
+    new = by_name["new"]
+    new.add_argument("name", metavar="NAME", help="what it is about")
+    new.add_argument("--owns", action="append", default=[], metavar="PATTERN", help="files that belong to it")
+    new.add_argument("--keep-to", action="append", default=[], metavar="TEXT", help="a constraint")
+    new.add_argument("--done-when", action="append", default=[], metavar="TEXT", help="a criterion; `run: COMMAND`")
+    new.add_argument("--start", action="store_true", help="let agents work on it at once")
+    complete = by_name["complete"]
+    complete.add_argument("--yes", action="store_true", help="run its criteria without asking")
+    complete.add_argument(
+        "--allowed-tools", "--allowedTools", action="append", default=[], metavar="RULES", help="as for robota -p"
+    )
     return parser
 
 
-def _row(intent: Intent) -> tuple[str, ...]:
-    owned = f"{len(intent.owned_scope)} pattern{'' if len(intent.owned_scope) == 1 else 's'}"
-    return intent.id, intent.status, owned, single_line(intent.name, LONGEST)
+def _order(options: argparse.Namespace) -> IntentOrder:
+    match options.action:
+        case "show":
+            return ShowIntent(options.id)
+        case "start":
+            return StartIntent(options.id)
+        case "complete":
+            return CompleteIntent(options.id)
+        case "status":
+            return ReportDrift(options.id)
+        case "map":
+            return DrawMap()
+        case "new":
+            return CreateIntent(
+                NewIntent(
+                    name=options.name,
+                    owned_scope=tuple(options.owns),
+                    constraints=tuple(options.keep_to),
+                    acceptance_criteria=tuple(options.done_when),
+                    status=IntentStatus.IN_PROGRESS if options.start else IntentStatus.PENDING,
+                )
+            )
+        case _:
+            return ListIntents()
 
 
-def _show(intents: Sequence[Intent], id: str, *, as_json: bool) -> int:
-    intent = next((each for each in intents if each.id == id), None)
-    if intent is None:
-        known = ", ".join(each.id for each in intents) or "none"
-        print(f"robota: There is no intent {single_line(id, 80)}. There is: {known}.", file=sys.stderr)
-        return FAILED
-    if as_json:
-        print_json(_as_json(intent))
-        return DONE
-    print(f"{intent.id}  {intent.status}  {single_line(intent.name, LONGEST)}")
-    if intent.description:
-        print(f"  {single_line(intent.description, LONGEST)}")
-    for title, texts in (
-        ("owns", intent.owned_scope),
-        ("keep to", intent.constraints),
-        ("done when", intent.acceptance_criteria),
-    ):
-        for text in texts:
-            print(f"  {title}: {single_line(text, LONGEST)}")
-    return DONE
+def _allowed(upkeep: "IntentUpkeep", launch: LaunchOptions, id: str, *, is_sure: bool) -> "IntentUpkeep":
+    """A person who has seen the commands, or says that they know them, allows exactly these."""
+    commands = upkeep.find(id).commands
+    if not commands or (not is_sure and not at_terminal()):
+        return upkeep
+    if not is_sure:
+        print(f"{id} is done when these succeed:", *(f"  {visible(command)}" for command in commands), sep="\n")
+        if not confirm("Run them?", default=True):
+            raise Cancelled
+    rules = tuple(f"Bash({command})" for command in commands)
+    return intent_upkeep(msgspec.structs.replace(launch, allowed_tools=(*launch.allowed_tools, *rules)), os.environ)
 
 
-def _as_json(intent: Intent) -> dict[str, Any]:
-    return {
-        "id": intent.id,
-        "name": intent.name,
-        "status": intent.status,
-        "description": intent.description,
-        "ownedScope": intent.owned_scope,
-        "constraints": intent.constraints,
-        "acceptanceCriteria": intent.acceptance_criteria,
-    }
+def _fail_for(problem: IntentProblem) -> int:
+    told = single_line(str(problem), LONGEST)
+    if told.startswith("There is no intent") or "only one that is IN_PROGRESS" in told:
+        return _fail(told, FAILED)
+    _fail(f"{INTENTS} cannot be used: {told}", CONFIGURATION)
+    print("Until it is put right, agents may change nothing here.", file=sys.stderr)
+    return CONFIGURATION
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"robota: {message}. Nothing was changed.", file=sys.stderr)
+    return code

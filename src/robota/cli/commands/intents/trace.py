@@ -1,33 +1,42 @@
-"""`robota trace`: whether the trace of what agents changed is as it was written."""
+"""`robota trace`: whether the trace of what agents changed is as it was written, and the trace for others."""
 
+import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.config.paths import user_directory
-from robota.intents.intent_files import open_plain
+from robota.intents.trace_export import exported
 from robota.intents.trace_file import TRACE, noted_newest
 from robota.intents.trace_verification import VerifiedTrace, verify_trace
+from robota.workspace.git.run import GitError, open_git
 
 DONE: Final = 0
 FAILED: Final = 1
+NOTES: Final = "agent-trace"
+IDENTITY: Final = ("user.name=robota", "user.email=robota@localhost")
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota trace …`; the arguments begin after `trace`."""
     options = parser().read(argv)
     try:
-        with os.fdopen(open_plain(Path(), TRACE), "rb") as file:
+        if options.action == "export":
+            return _export(options.intent)
+        if options.action == "note":
+            return asyncio.run(_note(options.revision))
+        with Path(TRACE).open("rb") as file:
             verified = verify_trace(file, noted_newest(Path.cwd(), user_directory(os.environ)))
     except OSError as error:
-        print(f"robota: {TRACE} cannot be read: {error.strerror}. Nothing was changed.", file=sys.stderr)
-        return FAILED
+        return _fail(f"{TRACE} cannot be read: {error.strerror}")
+    except GitError as error:
+        return _fail(f"No note was written: {error}")
     if options.action == "head":
         print(verified.head)
         return DONE
@@ -45,12 +54,57 @@ def parser() -> CommandParser:
     verify = actions.add_parser("verify", help="name what was edited, dropped, moved or cut off; exit code 1 if so")
     verify.add_argument("--json", action="store_true", help="print JSON instead of text")
     actions.add_parser("head", help="the hash that stands for the whole trace, for the trailer of a commit")
+    export = actions.add_parser("export", help="print records of Agent Trace 0.1.0, one a line")
+    export.add_argument("--intent", metavar="ID", help="only those for this intent")
+    note = actions.add_parser("note", help=f"keep the records of a commit as a git note (refs/notes/{NOTES})")
+    note.add_argument("revision", nargs="?", default="HEAD", metavar="REV", help="the commit (default: HEAD)")
     return parser
+
+
+def _export(intent: str | None) -> int:
+    with Path(TRACE).open("rb") as file:
+        for record in exported(file, intent):
+            sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
+    return DONE
+
+
+async def _note(revision: str) -> int:
+    """The records that were made at the parents of the commit, of files that it changed."""
+    git = await open_git(Path.cwd(), os.environ)
+    commit = await git.line("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    parents = (await git.line("rev-list", "--parents", "-n", "1", commit)).split()[1:]
+    changed = await git.run("diff-tree", "--no-commit-id", "--name-only", "--root", "-r", "-m", "-z", commit)
+    names = set(changed.split("\0"))
+    records = await asyncio.to_thread(_records_of, parents, names)
+    if not records:
+        print(f"No record of the trace belongs to {commit[:12]}, so it got no note.")
+        return DONE
+    text = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
+    named = msgspec.structs.replace(git, settings=(*git.settings, *IDENTITY))
+    await named.run("notes", f"--ref={NOTES}", "add", "-f", "-F", "-", commit, stdin=text)
+    print(f"{commit[:12]} has a note with {len(records)} records: git notes --ref={NOTES} show {commit[:12]}")
+    return DONE
+
+
+def _records_of(parents: Sequence[str], names: Collection[str]) -> list[dict[str, Any]]:
+    with Path(TRACE).open("rb") as file:
+        return [
+            record
+            for record in exported(file)
+            if record.get("vcs", {}).get("revision") in parents
+            and any(each["path"] in names for each in record["files"])
+        ]
 
 
 def _print(verified: VerifiedTrace) -> None:
     for finding in verified.findings:
         print(f"line {finding.line}: {finding.fault}: {finding.text}")
     foreign = f", {verified.foreign} lines of other tools" if verified.foreign else ""
+    merged = f", put together from {verified.merged + 1} lines of work" if verified.merged else ""
     intact = "is not as it was written" if verified.findings else "is as it was written"
-    print(f"The trace {intact}: {verified.records} records{foreign}.")
+    print(f"The trace {intact}: {verified.records} records{foreign}{merged}.")
+
+
+def _fail(message: str) -> int:
+    print(f"robota: {message}. Nothing was changed.", file=sys.stderr)
+    return FAILED

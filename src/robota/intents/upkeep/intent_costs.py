@@ -1,0 +1,92 @@
+"""What sessions spent on each intent: requests while it was selected, read from their logs."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from robota.intents.selection_record import KIND, MARK
+
+TASK = "task"
+MESSAGE = "message"
+REQUEST = b"api_req_started"
+TASK_MARK = b'"kind":"task"'
+
+
+class SpentOnIntent(msgspec.Struct, kw_only=True):
+    """`cost` is the sum of what is known; `is_known` is false if the price of a request was not."""
+
+    sessions: set[str]
+    requests: int = 0
+    cost: float = 0.0
+    is_known: bool = True
+
+
+class _Line(msgspec.Struct, frozen=True):
+    kind: str
+    payload: dict[str, Any]
+
+
+def spent_on_intents(logs: Iterable[Path]) -> dict[str, SpentOnIntent]:
+    """By id. A log that cannot be read is passed over; most have no intent in them and are not looked into."""
+    spent: dict[str, SpentOnIntent] = {}
+    for log in logs:
+        try:
+            data = log.read_bytes()
+        except OSError:
+            continue
+        if MARK in data:
+            _read(data, log.parent.name, spent)
+    return spent
+
+
+def _read(data: bytes, session: str, spent: dict[str, SpentOnIntent]) -> None:
+    """A request row comes twice or more, the last time with its cost."""
+    active: str | None = None
+    of_request: dict[int, tuple[str, Any]] = {}
+    for record in _records(data):
+        payload = record.payload
+        if record.kind == KIND:
+            named = payload.get("intentId") or payload.get("intent_id")
+            active = named if isinstance(named, str) else None
+            if active is not None:
+                spent.setdefault(active, SpentOnIntent(sessions=set())).sessions.add(session)
+        elif record.kind == TASK and not (payload.get("parentTaskId") or payload.get("parent_task_id")):
+            active = None
+        elif record.kind == MESSAGE and active is not None and (cost := _cost(payload.get("message"))) is not None:
+            of_request[cost[0]] = (active, cost[1])
+    for id, price in of_request.values():
+        _add(spent[id], price)
+
+
+def _records(data: bytes) -> Iterator[_Line]:
+    for line in data.splitlines():
+        if MARK in line or REQUEST in line or TASK_MARK in line:
+            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                yield msgspec.json.decode(line, type=_Line)
+
+
+def _cost(row: Any) -> tuple[int, Any] | None:
+    """The time of a request row and what it cost, if it says so already."""
+    if not isinstance(row, dict) or row.get("say") != "api_req_started":
+        return None
+    told = _told(row.get("text"))
+    return (row.get("ts", 0), told["cost"]) if "cost" in told else None
+
+
+def _add(spent: SpentOnIntent, price: Any) -> None:
+    spent.requests += 1
+    if isinstance(price, int | float):
+        spent.cost += price
+    else:
+        spent.is_known = False
+
+
+def _told(text: Any) -> dict[str, Any]:
+    try:
+        told = msgspec.json.decode(text)
+    except (msgspec.DecodeError, TypeError):
+        return {}
+    return told if isinstance(told, dict) else {}

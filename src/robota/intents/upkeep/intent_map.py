@@ -1,0 +1,55 @@
+"""`intent_map.md`: which files were changed for which intent. Made from the trace each time, so it cannot drift."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.config.durable_file import only_writer, replace_file
+from robota.intents.intent import Intent
+from robota.intents.intent_files import DIRECTORY, MAP
+from robota.intents.upkeep.traced_intents import TracedFile, TracedIntent
+from robota.text.visible import single_line
+
+MOST_FILES: Final = 500
+LONGEST: Final = 300
+HEAD: Final = "# Intent map\n\nMade by `robota intents map` from the trace. What is written here by hand is lost.\n"
+COLUMNS: Final = "| File | Last change | Kind | Content |\n|---|---|---|---|"
+
+
+def map_text(intents: Sequence[Intent], traced: Mapping[str, TracedIntent]) -> str:
+    """One section for each intent, then those that are no longer in the file of intents."""
+    known = {intent.id: intent for intent in intents}
+    gone = sorted(id for id in traced if id not in known)
+    sections = [_section(id, known.get(id), traced.get(id)) for id in (*known, *gone)]
+    return "\n".join((HEAD, *sections))
+
+
+def write_map(home: Path, text: str) -> None:
+    """Raises `OSError`."""
+    with only_writer(home / DIRECTORY):
+        if (home / MAP).is_symlink():
+            raise OSError(f"{MAP} is a link")
+        replace_file(home / MAP, text.encode(), mode=0o644)
+
+
+def _section(id: str, intent: Intent | None, traced: TracedIntent | None) -> str:
+    name, status = ("no longer listed", "-") if intent is None else (intent.name, intent.status)
+    lines = [f"## {_cell(id)}: {_cell(name)}", "", f"Status: {status}"]
+    if intent is not None and intent.owned_scope:
+        lines.append(f"Owns: {', '.join(f'`{_cell(pattern)}`' for pattern in intent.owned_scope)}")
+    files = [] if traced is None else list(traced.files.values())
+    if files:
+        lines += ["", COLUMNS, *(_row(file) for file in sorted(files[-MOST_FILES:], key=lambda file: file.path))]
+    if len(files) > MOST_FILES:
+        lines.append(f"\nand {len(files) - MOST_FILES:,} more")
+    return "\n".join((*lines, ""))
+
+
+def _row(file: TracedFile) -> str:
+    kind = f"{file.operation} {file.mutation_class}".strip()
+    return f"| {_cell(file.path)} | {_cell(file.at[:19])} | {_cell(kind)} | {_cell(file.content_hash[:19])} |"
+
+
+def _cell(text: str) -> str:
+    """Text of anybody, as data in a table: no markup, no line breaks."""
+    return single_line(text, LONGEST).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

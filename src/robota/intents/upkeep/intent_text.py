@@ -1,0 +1,148 @@
+"""Changes to `active_intents.yaml` as text: what people wrote there, comments included, stays as it is."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from robota.config.durable_file import only_writer, replace_file
+from robota.intents.intent import ROOT_KEY, Intent, IntentProblem, IntentStatus, read_intents
+from robota.intents.intent_files import DIRECTORY, INTENTS, IntentFiles
+
+NUMBERED: Final = re.compile(r"(.*?)(\d+)")
+HEADER: Final = f"# What agents may work on here. docs/intents.md of Robota explains it.\n{ROOT_KEY}:\n"
+ATTRIBUTES: Final = (
+    "# Both sides of a merge keep their records; `robota trace verify` knows them.\nagent_trace.jsonl merge=union\n"
+)
+
+
+class NewIntent(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent that is to be written down."""
+
+    name: str
+    owned_scope: tuple[str, ...]
+    constraints: tuple[str, ...] = ()
+    acceptance_criteria: tuple[str, ...] = ()
+    status: IntentStatus = IntentStatus.PENDING
+
+
+def set_status(files: IntentFiles, id: str, status: IntentStatus) -> None:
+    """Write the status of an intent. Raises `IntentProblem` or `OSError`; the file is then as it was."""
+    with only_writer(files.home / DIRECTORY):
+        _write(files, with_status(files.text(INTENTS), id, status))
+
+
+def add_intent(files: IntentFiles, new: NewIntent) -> str:
+    """Write down an intent, in a file of its own if there is none yet. Its id."""
+    with only_writer(files.home / DIRECTORY):
+        path = files.home / INTENTS
+        text = files.text(INTENTS) if path.exists() or path.is_symlink() else HEADER
+        id = next_id([] if text is HEADER else read_intents(text))
+        _write(files, with_intent(text, id, new))
+        attributes = files.home / DIRECTORY / ".gitattributes"
+        if not attributes.exists() and not attributes.is_symlink():
+            replace_file(attributes, ATTRIBUTES.encode(), mode=0o644)
+    return id
+
+
+def with_status(text: str, id: str, status: IntentStatus) -> str:
+    """The text with another status for an intent, and nothing else changed."""
+    before = read_intents(text)
+    node = _value_of(_entry(text, id), "status")
+    changed = f"{text[: node.start_mark.index]}{status}{text[node.end_mark.index :]}"
+    expected = [msgspec.structs.replace(each, status=status) if each.id == id else each for each in before]
+    return _checked(changed, expected)
+
+
+def with_intent(text: str, id: str, new: NewIntent) -> str:
+    """The text with one more intent at the end of the list."""
+    before = [] if text is HEADER else list(read_intents(text))
+    listed = None if text is HEADER else _value_of(_root(text), ROOT_KEY)
+    if listed is None or not listed.value:
+        head, tail, column = (text, "", 2) if listed is None else (text[: listed.start_mark.index], "", 2)
+        tail = "" if listed is None else text[listed.end_mark.index :]
+    elif listed.flow_style:
+        raise IntentProblem("its list is written in brackets; add the intent by hand")
+    else:
+        head, tail, column = text[: listed.end_mark.index], text[listed.end_mark.index :], listed.start_mark.column
+    changed = f"{head.rstrip()}\n{_block(id, new, ' ' * column)}{tail}"
+    return _checked(changed, [*before, read_intents(HEADER + _block(id, new, "  "))[0]])
+
+
+def next_id(intents: Sequence[Intent]) -> str:
+    """An id that is free, numbered on from the last one."""
+    found = [match for intent in intents if (match := NUMBERED.fullmatch(intent.id))]
+    if not found:
+        return "INT-001"
+    prefix, digits = found[-1][1], found[-1][2]
+    highest = max(int(match[2]) for match in found if match[1] == prefix)
+    return f"{prefix}{highest + 1:0{len(digits)}}"
+
+
+def _write(files: IntentFiles, text: str) -> None:
+    path = files.home / INTENTS
+    if path.is_symlink():
+        raise IntentProblem(f"{INTENTS} is a link")
+    replace_file(path, text.encode(), mode=_mode(path))
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777 if path.exists() else 0o644
+
+
+def _checked(text: str, expected: Sequence[Intent]) -> str:
+    """The text, if it says what it should; else somebody wrote the file in a way that is better changed by hand."""
+    try:
+        is_right = [_facts(each) for each in read_intents(text)] == [_facts(each) for each in expected]
+    except IntentProblem:
+        is_right = False
+    if not is_right:
+        raise IntentProblem("it is written in a way that cannot be changed for you; change it by hand")
+    return text
+
+
+def _facts(intent: Intent) -> tuple[Any, ...]:
+    return tuple(value for name, value in msgspec.structs.asdict(intent).items() if name != "scope")
+
+
+def _root(text: str) -> Any:
+    import yaml
+
+    return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
+def _entry(text: str, id: str) -> Any:
+    for node in _value_of(_root(text), ROOT_KEY).value:
+        if _value_of(node, "id").value == id:
+            return node
+    raise IntentProblem(f"it has no intent {id}")
+
+
+def _value_of(node: Any, key: str) -> Any:
+    for name, value in node.value:
+        if name.value == key:
+            return value
+    raise IntentProblem(f"it has no {key}")
+
+
+def _block(id: str, new: NewIntent, indent: str) -> str:
+    lines = [f"{indent}- id: {id}", f"{indent}  name: {_quoted(new.name)}", f"{indent}  status: {new.status}"]
+    lists = (
+        ("owned_scope", new.owned_scope),
+        ("constraints", new.constraints),
+        ("acceptance_criteria", new.acceptance_criteria),
+    )
+    for key, texts in lists:
+        if texts:
+            lines += [f"{indent}  {key}:", *(f"{indent}    - {_quoted(text)}" for text in texts)]
+        elif key == "owned_scope":
+            lines.append(f"{indent}  {key}: []")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Every text of JSON is one of YAML."""
+    return json.dumps(text, ensure_ascii=False)

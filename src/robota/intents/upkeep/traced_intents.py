@@ -1,0 +1,84 @@
+"""What the trace says of each intent: files, sessions, approvals. Other tools' records count as far as they fit."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from robota.intents.trace_record import decoded, ours_of
+
+
+class TracedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as the trace knows it last."""
+
+    path: str
+    operation: str = "edit"
+    at: str = ""
+    mutation_class: str = ""
+    content_hash: str = ""
+    is_in_scope: bool = True
+
+
+class TracedIntent(msgspec.Struct, kw_only=True):
+    """Everything that was recorded for an intent."""
+
+    files: dict[str, TracedFile] = {}
+    sessions: set[str] = set()
+    approved: set[tuple[str, str]] = set()
+    records: int = 0
+
+
+def traced_intents(lines: Iterable[bytes]) -> dict[str, TracedIntent]:
+    """By id. Lines that are no records are passed over."""
+    found: dict[str, TracedIntent] = {}
+    for line in lines:
+        record = decoded(line)
+        if record is not None:
+            _take(record, found)
+    return found
+
+
+def trace_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a trace; none if there is no such file."""
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except OSError:
+        return
+
+
+def _take(record: dict[str, Any], found: dict[str, TracedIntent]) -> None:
+    ours = ours_of(record)
+    id = (ours or record).get("intent_id")
+    if not isinstance(id, str):
+        return
+    traced = found.setdefault(id, TracedIntent(files={}, sessions=set(), approved=set()))
+    traced.records += 1
+    session, call = _text(ours.get("session_id")), _text(ours.get("tool_use_id"))
+    if session:
+        traced.sessions.add(session)
+    if ours.get("approval") == "user":
+        traced.approved.add((session, call))
+    for path in _paths(record):
+        traced.files.pop(path, None)  # the newest stand last
+        traced.files[path] = TracedFile(
+            path=path,
+            operation=_text(ours.get("op")) or "edit",
+            at=_text(record.get("timestamp")),
+            mutation_class=_text((ours or record).get("mutation_class")),
+            content_hash=_text(ours.get("after_hash")),
+            is_in_scope=ours.get("in_scope") is not False,
+        )
+
+
+def _paths(record: dict[str, Any]) -> Iterator[str]:
+    files = record.get("files")
+    for file in files if isinstance(files, list) else []:
+        path = (file.get("path") or file.get("relative_path")) if isinstance(file, dict) else None
+        if isinstance(path, str):
+            yield path
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
