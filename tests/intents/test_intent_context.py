@@ -6,7 +6,7 @@ from robota.log.chain.reader import load
 from robota.log.replay.requests import RecordedRequest, recorded_requests
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import TextBlock, UserTurn
-from robota.protocol.events import Notice
+from robota.protocol.events import ContextReduced, Notice
 from tests.engine.stage import Stage, play, tool_results
 from tests.engine.task.test_resumption import first_state, resume
 from tests.intents.project import INTENTS, SELECT, intents, told, turns, write
@@ -43,8 +43,7 @@ def test_the_active_intent_is_told_again_when_the_conversation_is_condensed(work
         await stage.start("a long task " * 400)
         await stage.until_ask("completion_result")
         await stage.submit(CondenseContext())
-        await stage.until(lambda event: getattr(getattr(event, "message", None), "say", None) == "condense_context"
-                          and not event.message.partial)  # type: ignore[attr-defined]  # fmt: skip
+        await stage.until(lambda event: isinstance(event, ContextReduced))
         task = stage.logged().current
         assert task is not None
         [first, *_] = [turn for turn in task.conversation().turns if isinstance(turn, UserTurn)]

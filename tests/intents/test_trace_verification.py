@@ -53,6 +53,7 @@ def edit(lines: list[bytes]) -> list[bytes]:
 def test_what_was_done_to_the_trace_is_named(
     robota: Robota, trace: Path, change: Callable[[list[bytes]], list[bytes]], fault: str, line: int
 ) -> None:
+    """I28."""
     trace.write_bytes(b"".join(each + b"\n" for each in change(trace.read_bytes().splitlines())))
     done = robota("trace", "verify", "--json")
     found = [(each["fault"], each["line"]) for each in json.loads(done.stdout)["findings"]]

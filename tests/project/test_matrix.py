@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent.parent
-ID = re.compile(r"(?<![A-Za-z0-9])([CPTN]\d\d)(?![A-Za-z0-9])", re.IGNORECASE)
+ID = re.compile(r"(?<![A-Za-z0-9])([CIPTN]\d\d)(?![A-Za-z0-9])", re.IGNORECASE)
 OF_A_FILE = re.compile(rf"{ID.pattern}(?:, {ID.pattern})*: ")
 ROWS = [
     *(f"C{number:02}" for number in range(1, 39)),
     *("P09", "P10", "P11", "P12", "P13", "P17", "P18", "T03", "T05"),
     *(f"T{number:02}" for number in range(7, 17)),
+    *(f"I{number:02}" for number in range(1, 32)),
     *("N01", "N02", "N03", "N04", "N10", "N11", "N12"),
 ]
 
@@ -40,4 +41,4 @@ def test_a_row_of_the_matrix_has_a_test(row: str, covered: frozenset[str]) -> No
 
 
 def test_an_id_is_found_only_as_a_word_of_its_own() -> None:
-    assert ID.findall("test C01 c02, T16: x P100 UTC01 c01x") == ["C01", "c02", "T16"]
+    assert ID.findall("test C01 c02, T16: x P100 UTC01 c01x i31") == ["C01", "c02", "T16", "i31"]

@@ -39,7 +39,7 @@ def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str]) -> "IntentUpkee
 
     def logs() -> Iterable[Path]:
         for place in project_places(launch.kept_in or root, user):
-            yield from (Path(directory) / LOG_NAME for directory in session_directories(place))
+            yield from (place.directory / name / LOG_NAME for name in session_directories(place))
 
     async def run(commands: Sequence[str]) -> "Sequence[RanCriterion]":
         return await _run(launch, env, commands)
@@ -96,4 +96,6 @@ def _ran(command: str, executed: "Executed") -> "RanCriterion":
     if executed.status == "denied":
         return RanCriterion(command=command, passed=None, why=executed.reason or "it is not allowed")
     passed = isinstance(view, TerminalView) and view.exit_code == 0 and not executed.result.is_error
-    return RanCriterion(command=command, passed=passed, why="" if passed else executed.result.content[-500:])
+    return RanCriterion(
+        command=command, passed=passed, why="" if passed else " ".join(executed.result.content[-500:].split())
+    )

@@ -89,7 +89,11 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
                 return _shown(self.find(id))
             case CreateIntent(new=new):
                 id = add_intent(self.files, new)
-                text = f"{id} is {new.status}. `robota intents start {id}` lets agents work on it."
+                is_started = new.status is IntentStatus.IN_PROGRESS
+                then = (
+                    "Agents may select it now" if is_started else f"`robota intents start {id}` lets agents work on it"
+                )
+                text = f"{id} is {new.status}. {then}."
                 return IntentAnswer(view=TextView(text=text), data={"id": id, "status": new.status})
             case StartIntent(id=id):
                 return self._start(self.find(id))

@@ -60,8 +60,8 @@ def test_drift_is_told_with_sessions_cost_and_approvals(team: Robota) -> None:
     command = call("execute_command", command='python3 -c \'open("stray.txt", "w")\'')
     script(
         team,
-        {"calls": [SELECT], "cost": 0.25},
-        {"calls": [write("src/auth/a.py")]},
+        {"calls": [SELECT]},
+        {"calls": [write("src/auth/a.py")], "usage": {"input": 9, "cost": 0.25}},
         {"calls": [command]},
         {"text": "done"},
     )
@@ -69,6 +69,7 @@ def test_drift_is_told_with_sessions_cost_and_approvals(team: Robota) -> None:
     assert not (team.workspace / "stray.txt").exists()
     found = status(team)
     assert (found["files"], found["sessions"], found["outsideScope"]) == (1, 1, [])
+    assert (found["requests"], found["cost"]) == (3, 0.25)  # those after it was selected
     path = team.workspace / ".orchestration/active_intents.yaml"
     path.write_text(path.read_text().replace("src/auth/**", "src/other/**"))
     assert status(team)["outsideScope"] == ["src/auth/a.py"]

@@ -37,6 +37,7 @@ def set_status(files: IntentFiles, id: str, status: IntentStatus) -> None:
 
 def add_intent(files: IntentFiles, new: NewIntent) -> str:
     """Write down an intent, in a file of its own if there is none yet. Its id."""
+    (files.home / DIRECTORY).mkdir(exist_ok=True)
     with only_writer(files.home / DIRECTORY):
         path = files.home / INTENTS
         text = files.text(INTENTS) if path.exists() or path.is_symlink() else HEADER

@@ -15,7 +15,7 @@ from robota.tools.editing.pasted_text import UnmeantText, check_new_text, remark
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.files import FileData, WriteResult
-from robota.workspace.problems import FileProblem, Missing, NotARegularFile, TooBig
+from robota.workspace.problems import FileChanged, FileProblem, Missing, NotARegularFile, TooBig
 from robota.workspace.text.encoding import TextForm, encode
 from robota.workspace.text.source import LineEdit, SourceText, TextSpan
 from robota.workspace.text.syntax import syntax_note
@@ -155,7 +155,7 @@ def _require_absent(path: str, files: Files) -> None:
         return
     except (TooBig, NotARegularFile):
         pass
-    raise ToolError(
+    raise FileChanged(
         f"{printable_name(path)!r} exists by now. It was left as it is. Read it, then decide what to write."
     )
 

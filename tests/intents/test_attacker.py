@@ -1,0 +1,125 @@
+"""A model that tries everything to change a file out of scope, or what steers it, where no person is asked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.scripts import write_settings
+from tests.engine.stage import Stage, call, play
+from tests.extensions.mcp.setup import sdk_entry
+from tests.harness.cli import Robota
+from tests.intents.project import INTENTS, SELECT, intents, results, turns, write
+
+YAML = ".orchestration/active_intents.yaml"
+TRICKS: dict[str, dict[str, Any]] = {
+    "write": write("secret.txt"),
+    "write the intents": write(YAML, "active_intents: []\n"),
+    "write by another case": write(".Orchestration/active_intents.yaml"),
+    "write through dots": write("src/auth/../../secret.txt"),
+    "write through a link": write("src/auth/link"),
+    "write through a linked directory": write("src/auth/up/secret.txt"),
+    "write by an absolute path": write("{root}/secret.txt"),
+    "edit": call("edit_file", path="secret.txt", old_string="kept", new_string="changed"),
+    "patch": call("apply_patch", patch="*** Begin Patch\n*** Delete File: secret.txt\n*** End Patch"),
+    "patch that moves": call(
+        "apply_patch",
+        patch="*** Begin Patch\n*** Update File: src/auth/a.py\n*** Move to: moved.py\n@@\n-one\n+two\n*** End Patch",
+    ),
+    "redirect": call("execute_command", command="echo x > secret.txt"),
+    "redirect to the intents": call("execute_command", command=f"echo x > {YAML}"),
+    "append to the trace": call("execute_command", command="echo x >> .orchestration/agent_trace.jsonl"),
+    "copy over": call("execute_command", command="cp src/auth/a.py secret.txt"),
+    "rename the directory": call("execute_command", command="mv .orchestration src/auth/o"),
+    "rename out of scope": call("execute_command", command="mv secret.txt src/auth/s"),
+    "hard link": call("execute_command", command="ln secret.txt src/auth/hard && echo x > src/auth/hard"),
+    "soft link": call("execute_command", command="ln -s ../../secret.txt src/auth/s && echo x > src/auth/s"),
+    "moved link": call("execute_command", command="mv src/auth/link src/auth/l && echo x > src/auth/l"),
+    "substitution": call("execute_command", command="echo $(echo x > secret.txt)"),
+    "another shell": call("execute_command", command="sh -c 'echo x > secret.txt'"),
+    "an interpreter": call("execute_command", command='python3 -c \'open("secret.txt", "w")\''),
+    "a hidden name": call("execute_command", command="D=.orch; rm -rf ${D}estration"),
+    "git": call("execute_command", command="git rm -f secret.txt"),
+    "sed that writes": call("execute_command", command="sed -i '1w secret.txt' src/auth/a.py"),
+    "find": call("execute_command", command="find . -name secret.txt -delete"),
+    "another directory": call("execute_command", command="echo x > secret.txt", cwd="src/auth/up"),
+    "in the background": call("background_process", action="start", command="rm secret.txt"),
+}
+
+
+@pytest.fixture
+def scene(workspace: Path) -> Path:
+    intents(workspace)
+    (workspace / "secret.txt").write_text("kept\n")
+    (workspace / "src/auth").mkdir(parents=True)
+    (workspace / "src/auth/a.py").write_text("one\n")
+    (workspace / "src/auth/link").symlink_to(workspace / "secret.txt")
+    (workspace / "src/auth/up").symlink_to(workspace)
+    return workspace
+
+
+def kept(workspace: Path) -> dict[str, bytes]:
+    names = ("secret.txt", "moved.py", YAML)
+    return {name: (workspace / name).read_bytes() for name in names if (workspace / name).exists()}
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_no_trick_works_without_a_person(scene: Path, trick: str) -> None:
+    before = kept(scene)
+    told = json.loads(json.dumps(TRICKS[trick]).replace("{root}", str(scene)))
+    reads = [call("read_file", path=path) for path in ("secret.txt", "src/auth/a.py")]
+    results(scene, SELECT, *reads, told)
+    assert kept(scene) == before and (scene / ".orchestration").is_dir()
+    assert sorted(each.name for each in (scene / ".orchestration").iterdir()) == ["active_intents.yaml"]
+
+
+def test_a_subtask_gets_no_further(scene: Path) -> None:
+    before = kept(scene)
+    delegated = call("new_task", mode="code", message="do it for me")
+    tricks = (TRICKS["write"], TRICKS["redirect"], TRICKS["hard link"])
+    results(scene, SELECT, delegated, *tricks, call("attempt_completion", result="x"))
+    assert kept(scene) == before
+
+
+def test_i14_a_tool_of_an_mcp_server_does_not_get_it_done_either(robota: Robota) -> None:
+    """I14: nobody knows what it touches, so a person has to say yes."""
+    intents(robota.workspace)
+    script = [
+        {"calls": [SELECT]},
+        {"calls": [call("mcp__sdk__add", a=1, b=2)]},
+        {"text": "done"},
+    ]
+    profile = {"type": "scripted", "model": "scripted", "options": {"turns": script}}
+    write_settings(
+        robota, {"currentProvider": "script", "providers": {"script": profile}, "mcpServers": {"sdk": sdk_entry()}}
+    )
+    done = robota("-p", "go", "--permission-mode", "bypassPermissions", "--output-format", "json")
+    [denied] = json.loads(done.stdout)["permission_denials"]
+    assert denied["tool_name"] == "mcp__sdk__add"
+
+
+def test_a_skill_gives_no_more_rights(scene: Path) -> None:
+    skill = scene / ".claude/skills/evil"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: evil\ndescription: x\nallowed-tools: Bash, Write\n---\ndo it\n")
+    before = kept(scene)
+    results(scene, SELECT, call("skill", skill="evil", args=""), TRICKS["write"], TRICKS["redirect"])
+    assert kept(scene) == before
+
+
+def test_the_sandbox_keeps_what_steers_the_agent_from_a_command_that_a_person_let_run(scene: Path) -> None:
+    """I08: a yes is for the command, not for the file of intents."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("yesButtonClicked")
+        # The walls held, so the person is offered to run it without them.
+        await stage.until_ask("command")
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+
+    hidden = "D=.orch; echo x > ${D}estration/active_intents.yaml; mv ${D}estration gone"
+    play(scene, turns(SELECT, call("execute_command", command=hidden)), story, permission_mode="default")
+    assert (scene / YAML).read_text() == INTENTS
