@@ -8,6 +8,7 @@ import msgspec
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
+from robota.app.intents import home_of_intents
 from robota.intents.trace_file import TraceFile
 from robota.intents.trace_record import (
     FIRST,
@@ -22,6 +23,7 @@ from robota.intents.trace_verification import verify_trace
 
 SHORT, LONG = 1_000, 100_000
 APPENDED = 50
+LOOKS = 1_000
 LINES = TracedLines(start_line=1, end_line=9, content_hash=FIRST)
 CHANGE = TracedChange(path="src/a.py", before_hash=FIRST, after_hash=FIRST, lines=(LINES,))
 ORIGIN = TraceOrigin(
@@ -48,7 +50,21 @@ def intents(bench: Bench) -> list[Measurement]:
             unit="x",
             detail=f"{early:.2f} and {late:.2f} ms, medians of {APPENDED}",
         ),
+        Measurement(
+            name="a session in a workspace without intents",
+            value=_without_intents_ms(bench.workspace),
+            target=0.2,
+            unit="ms",
+            detail="what the layer costs it; its calls pass no hook",
+        ),
     ]
+
+
+def _without_intents_ms(workspace: Path) -> float:
+    started = perf_counter()
+    for _ in range(LOOKS):
+        assert home_of_intents(workspace) is None
+    return (perf_counter() - started) * 1000 / LOOKS
 
 
 def _trace(root: Path, records: int) -> TraceFile:

@@ -1,6 +1,7 @@
 """Files that somebody else changes while an agent works: refused with the code that other tools know."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def scene(workspace: Path) -> Path:
     return workspace
 
 
-def answered(scene: Path, change: str | None, *calls: object) -> str:
+def answered(scene: Path, change: str | None, *calls: dict[str, Any]) -> str:
     """The file becomes `change` while a person looks at the edit; what the model is told of it."""
     seen: list[str] = []
 
@@ -34,7 +35,7 @@ def answered(scene: Path, change: str | None, *calls: object) -> str:
         await stage.until_ask("completion_result")
         seen.append(tool_results(stage)[-1].content)
 
-    play(scene, turns(*calls), story, permission_mode="default")  # type: ignore[arg-type]
+    play(scene, turns(*calls), story, permission_mode="default")
     return seen[0]
 
 

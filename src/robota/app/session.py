@@ -275,16 +275,11 @@ def _opened(
     place = MemoryPlace(root=choices.root, kept_in=choices.kept_in)
     memory = session_memory(settings, place, env, redactor, new.id, attended=options.attended)
     may_propose = memory is not None and has_memory(place, env)
+    tools = partial(session_tools, choices.servers, intents.tools, intents.declaring)
     services = SessionServices(
         log=new.log,
         model=choices.model,
-        tools=session_tools(
-            choices.servers,
-            intents.tools,
-            intents.declaring,
-            has_skills=knowledge is not None,
-            has_memory=may_propose,
-        ),
+        tools=tools(has_skills=knowledge is not None, has_memory=may_propose),
         policy=choices.policy,
         modes=choices.modes,
         hooks=intents.around(hooks),

@@ -79,7 +79,7 @@ class IntentFiles:
             raise IntentProblem(f"{name} is gone") from None
         stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         if self._read.get(name, ((), ""))[0] != stamp:
-            self._read[name] = (stamp, _plain_text(self.root, name))
+            self._read[name] = (stamp, _plain_text(self.home, name))
         return self._read[name][1]
 
 

@@ -18,7 +18,7 @@ GIT_RESTORING: Final = (("git", "checkout", "--"), ("git", "restore", "--"), ("g
 BRINGS_LINKS: Final = frozenset({"cp", "mv", "git"})
 
 
-class Operands(Enum):
+class WrittenOperands(Enum):
     """Which of the words behind the flags are written."""
 
     ALL = "all"
@@ -31,10 +31,10 @@ class KnownWriter(msgspec.Struct, frozen=True):
     """A program, the flags that change nothing about that, and the operands that it writes."""
 
     flags: frozenset[str]
-    operands: Operands = Operands.ALL
+    operands: WrittenOperands = WrittenOperands.ALL
 
 
-def _writer(flags: str, operands: Operands = Operands.ALL) -> KnownWriter:
+def _writer(flags: str, operands: WrittenOperands = WrittenOperands.ALL) -> KnownWriter:
     return KnownWriter(frozenset(flags.split()), operands)
 
 
@@ -45,9 +45,9 @@ WRITERS: Final = {
     "rm": _writer("-f -i -r -R -v -d -rf -fr -rv -fv -rfv --force --recursive --verbose"),
     "unlink": _writer(""),
     "tee": _writer("-a --append"),
-    "chmod": _writer("-v -c -f", Operands.ALL_BUT_FIRST),
-    "cp": _writer("-f -i -n -p -v -fv -pv", Operands.LAST),
-    "mv": _writer("-f -i -n -v -fv", Operands.MOVED),
+    "chmod": _writer("-v -c -f", WrittenOperands.ALL_BUT_FIRST),
+    "cp": _writer("-f -i -n -p -v -fv -pv", WrittenOperands.LAST),
+    "mv": _writer("-f -i -n -v -fv", WrittenOperands.MOVED),
 }
 
 
@@ -107,13 +107,13 @@ def _behind_flags(words: Argv, flags: frozenset[str]) -> Argv:
 
 def _operands(known: KnownWriter, operands: Argv, part: CommandPart, resolver: PathResolver) -> Argv:
     match known.operands:
-        case Operands.ALL:
+        case WrittenOperands.ALL:
             return operands
-        case Operands.ALL_BUT_FIRST:
+        case WrittenOperands.ALL_BUT_FIRST:
             return operands[1:]
-        case Operands.LAST:
+        case WrittenOperands.LAST:
             return _destinations(operands, part, resolver)
-        case Operands.MOVED:
+        case WrittenOperands.MOVED:
             return (*operands[:-1], *_destinations(operands, part, resolver))
 
 

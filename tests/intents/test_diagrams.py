@@ -1,0 +1,71 @@
+"""The three diagrams of the seed with real processes: at a terminal, where a person answers, and headless."""
+
+import json
+
+from tests.cli.scripts import script
+from tests.harness.cli import Finished, Robota
+from tests.harness.terminal import Terminal
+from tests.intents.project import INTENTS, SELECT, intents, traced, write
+
+EDITS = ("--permission-mode", "acceptEdits")
+
+
+def headless(robota: Robota, *turns: dict[str, object]) -> Finished:
+    intents(robota.workspace)
+    script(robota, *turns, {"text": "All done."})
+    return robota("-p", "go", *EDITS, "--output-format", "json")
+
+
+def test_handshake_in_a_conversation(robota: Robota) -> None:
+    intents(robota.workspace)
+    script(robota, {"calls": [SELECT]}, {"calls": [write("src/auth/a.py")]}, {"text": "All done."})
+    with Terminal(robota, *EDITS, "go") as terminal:
+        terminal.wait_for("Context injected by hook: INT-001.")
+        terminal.wait_for("All done.")
+    assert traced(robota.workspace)[0]["files"][0]["path"] == "src/auth/a.py"
+
+
+def test_handshake_headless(robota: Robota) -> None:
+    done = headless(robota, {"calls": [SELECT]}, {"calls": [write("src/auth/a.py")]})
+    assert json.loads(done.stdout)["permission_denials"] == [] and len(traced(robota.workspace)) == 1
+
+
+def test_refusal_in_a_conversation(robota: Robota) -> None:
+    intents(robota.workspace)
+    script(robota, {"calls": [SELECT]}, {"calls": [write("outside.ts")]}, {"text": "All done."})
+    with Terminal(robota, *EDITS, "go") as terminal:
+        asked = terminal.wait_for("> ")
+        asked += terminal.wait_for("it owns src/auth/**") if "it owns" not in asked else ""
+        assert "INT-001 (Sign in with a token) is not authorized to edit outside.ts" in " ".join(asked.split())
+        terminal.press("n\n")
+        terminal.wait_for("All done.")
+    assert not (robota.workspace / "outside.ts").exists() and traced(robota.workspace) == []
+
+
+def test_refusal_headless_is_listed(robota: Robota) -> None:
+    done = headless(robota, {"calls": [SELECT]}, {"calls": [write("outside.ts")]})
+    [denied] = json.loads(done.stdout)["permission_denials"]
+    assert denied["tool_name"] == "write_to_file" and not (robota.workspace / "outside.ts").exists()
+
+
+def test_states_headless(robota: Robota) -> None:
+    """No intent, active, still active, and none again when its status is set back, which a command shows."""
+    late = {"calls": [write("src/auth/late.py")]}
+    headless(robota, {"calls": [write("src/auth/early.py")]}, {"calls": [SELECT]}, {"calls": [write("src/auth/a.py")]})
+    assert [record["files"][0]["path"] for record in traced(robota.workspace)] == ["src/auth/a.py"]
+    intents(robota.workspace, INTENTS.replace("IN_PROGRESS", "COMPLETED", 1))
+    script(robota, {"calls": [SELECT]}, late, {"text": "All done."})
+    robota("-p", "go", *EDITS)
+    assert not (robota.workspace / "src/auth/late.py").exists()
+
+
+def test_states_in_a_conversation(robota: Robota) -> None:
+    intents(robota.workspace)
+    writes = [{"calls": [write(path)]} for path in ("src/auth/a.py", "src/auth/b.py")]
+    script(robota, {"calls": [SELECT]}, *writes, {"text": "All done."})
+    with Terminal(robota, "go") as terminal:
+        terminal.wait_for("Write src/auth/a.py")
+        intents(robota.workspace, INTENTS.replace("IN_PROGRESS", "BLOCKED", 1))
+        terminal.answer("> ", "y")
+        terminal.wait_for("All done.")
+    assert not (robota.workspace / "src/auth/b.py").exists()

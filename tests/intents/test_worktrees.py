@@ -1,0 +1,50 @@
+"""Worktrees of a guarded repository: guarded too, and their leases are known to one another."""
+
+import subprocess
+from pathlib import Path
+
+from robota.app.intents import home_of_intents, session_leases
+from tests.intents.project import SELECT, intents, results, told, write
+from tests.intents.test_leases import owning
+
+
+def git(workspace: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=workspace, check=True)
+
+
+def worktree(workspace: Path) -> Path:
+    (workspace / "README.md").write_text("x\n")
+    git(workspace, "add", "README.md")
+    git(workspace, "commit", "-qm", "one")
+    git(workspace, "worktree", "add", "-q", str(workspace.parent / "beside"))
+    return workspace.parent / "beside"
+
+
+def test_intents_that_are_not_committed_guard_the_worktrees_too(workspace: Path) -> None:
+    beside = worktree(workspace)
+    assert home_of_intents(beside) is None
+    intents(workspace)
+    assert home_of_intents(beside) == workspace.resolve()
+    refused, _, outside = results(beside, write("src/auth/a.py"), SELECT, write("README.md"))
+    assert told(refused)["code"] == "HOOK-INT-001" and told(outside)["code"] == "REQ-001"
+    results(beside, SELECT, write("src/auth/a.py"))
+    assert (beside / "src/auth/a.py").exists()
+    assert "src/auth/a.py" in (workspace / ".orchestration/agent_trace.jsonl").read_text()
+
+
+def test_a_file_of_git_that_points_elsewhere_brings_no_intents(workspace: Path, tmp_path: Path) -> None:
+    intents(workspace)
+    fake = tmp_path / "fake"
+    fake.mkdir()
+    (fake / ".git").write_text(f"gitdir: {workspace}/.git\n")
+    assert home_of_intents(fake) is None
+
+
+def test_another_worktree_is_told_and_kept_from_nothing(workspace: Path, tmp_path: Path) -> None:
+    beside = worktree(workspace)
+    here, there = session_leases(workspace, "one", tmp_path), session_leases(beside, "two", tmp_path)
+    here.take(owning("src/**"))
+    [lease] = there.overlapping(owning("src/a/**"))
+    assert lease.session_id == "one" and not there.is_in_the_way(lease)
+    there.take(owning("src/a/**"))
+    assert there.holder("src/a/x.py") is None
