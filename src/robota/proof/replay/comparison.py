@@ -1,5 +1,6 @@
 """Where a session that was run again differs from its recording: the first place, in words."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, Final
@@ -14,6 +15,8 @@ from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, T
 
 SHOWN: Final = 80
 CALL_OF_PROMPT: Final = "prompt_"
+# Time, branch, changed files: they are those of the moment, then and now.
+SURROUNDINGS: Final = re.compile(r"\s*<environment_details>\n.*?</environment_details>", re.DOTALL)
 
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -144,11 +147,17 @@ def _told(turn: UserTurn, results: dict[str, ToolResultBlock], request: int) -> 
         block = results[call_id]
         text = f"{block.content}{' (error)' if block.is_error else ''}"
         yield Step(kind="prompt", where=f"the result of {call_id}", text=text, request=request)
-    said = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
+    said = words_in(turn)
     images = sum(isinstance(block, ImageBlock) for block in turn.content)
     if said or images:
         text = said + f"\n({images} images)" * bool(images)
         yield Step(kind="prompt", where=f"what request {request + 1} is told", text=text, request=request)
+
+
+def words_in(turn: UserTurn) -> str:
+    """What a turn says besides results, without what surrounded the task at that moment."""
+    said = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
+    return SURROUNDINGS.sub("", said).strip("\n")
 
 
 def _reply_text(turn: AssistantTurn) -> str:

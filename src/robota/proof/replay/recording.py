@@ -19,6 +19,7 @@ from robota.log.kinds.requests import ContentRecord, RequestRecord
 from robota.log.kinds.rewinds import RewindStartRecord
 from robota.log.kinds.session import SessionHeader, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.proof.replay.comparison import words_in
 from robota.protocol.asks.kinds import RESUMABLE_ASKS
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, UserTurn
 from robota.protocol.message import Message
@@ -220,7 +221,7 @@ class _RecordingFold:
     def _prompt(self, ts: int, task: str, turn: UserTurn) -> None:
         """Words of the person are given as the model was told them: with what they mention, and what hooks added."""
         assert self._found is not None
-        told = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
+        told = words_in(turn)
         if task in self._modes and task not in self._subtasks and task not in self._begun:
             self._begun.add(task)
             self._found.prompts.append(RecordedPrompt(text=told, mode=self._modes[task], ts=ts))
