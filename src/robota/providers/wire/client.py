@@ -93,8 +93,8 @@ class _Named(msgspec.Struct, frozen=True):
 class _Offered(msgspec.Struct, frozen=True):
     """A list of models, as OpenAI and Anthropic (`data`) or Google (`models`) send it."""
 
-    data: tuple[_Named, ...] | None = None
-    models: tuple[_Named, ...] | None = None
+    data: tuple[_Named, ...] | msgspec.UnsetType | None = msgspec.UNSET
+    models: tuple[_Named, ...] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 async def offered_models(profile: Profile, url: str, headers: Mapping[str, str]) -> list[str]:
@@ -106,6 +106,8 @@ async def offered_models(profile: Profile, url: str, headers: Mapping[str, str])
         await http.close()
     try:
         found = msgspec.json.decode(body, type=_Offered)
+        if found.data is msgspec.UNSET and found.models is msgspec.UNSET:
+            raise msgspec.ValidationError("there is neither `data` nor `models`")
     except msgspec.DecodeError as error:
         told = (
             f"The server answers, but not with a list of models ({error}). Check the baseURL of the provider profile."
