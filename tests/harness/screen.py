@@ -9,7 +9,7 @@ from typing import Any
 
 import pyte
 
-from tests.harness.cli import Robota
+from tests.harness.cli import EXECUTABLE, Robota
 from tests.harness.terminal import LONGEST_WAIT_S, Terminal
 
 CAPABLE = {"TERM": "xterm-256color"}
@@ -38,12 +38,18 @@ class ScreenTerminal(Terminal):
     """A terminal of so many columns and rows that is really drawn."""
 
     def __init__(
-        self, robota: Robota, *arguments: str, columns: int = 80, rows: int = 24, env: Mapping[str, str] | None = None
+        self,
+        robota: Robota,
+        *arguments: str,
+        columns: int = 80,
+        rows: int = 24,
+        env: Mapping[str, str] | None = None,
+        program: str = str(EXECUTABLE),
     ) -> None:
         self._emulated = pyte.HistoryScreen(columns, rows, history=SCROLLBACK, ratio=0.5)
         self._stream = pyte.Stream(self._emulated)
         self._kept: tuple[Any, Any] | None = None  # the first screen while the second is shown
-        super().__init__(robota, *arguments, env={**CAPABLE, **(env or {})}, size=(columns, rows))
+        super().__init__(robota, *arguments, env={**CAPABLE, **(env or {})}, size=(columns, rows), program=program)
 
     @property
     def rows(self) -> list[str]:

@@ -29,12 +29,13 @@ class Terminal:
         *arguments: str,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
+        program: str = str(EXECUTABLE),
     ) -> None:
         self._ours, theirs = pty.openpty()
         if size is not None:
             termios.tcsetwinsize(theirs, (size[1], size[0]))
         self._process = subprocess.Popen(
-            [str(EXECUTABLE), *arguments],
+            [program, *arguments],
             cwd=robota.workspace,
             env={**clean_environment(robota.home), **(env or {})},
             stdin=theirs,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
@@ -9,6 +10,8 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.named_values import referenced_variables
 from robota.workspace.process.withheld_variables import WithheldVariables
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
+
+ALWAYS_KEPT_OUT: Final = ("files outside the workspace (read only)", "keys and passwords of your home directory")
 
 
 def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
@@ -23,6 +26,19 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
         network=values.sandbox.network,
         allowed_hosts=values.sandbox.allowed_hosts,
     )
+
+
+def kept_out(kind: str, settings: Settings) -> str:
+    """What a sandbox of this kind keeps commands from, in words; empty if there is none."""
+    if kind == "none":
+        return ""
+    sandbox = settings.values.sandbox
+    hosts = ", ".join(sandbox.allowed_hosts) if kind == "bubblewrap" else ""
+    if sandbox.allowed_hosts:
+        network = f"the network but for {hosts}" if hosts else "the network"
+    else:
+        network = "" if sandbox.network else "the network"
+    return ", ".join(part for part in (network, *ALWAYS_KEPT_OUT) if part)
 
 
 def withheld_variables(settings: Settings) -> WithheldVariables:

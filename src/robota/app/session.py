@@ -21,7 +21,7 @@ from robota.app.options import session_options
 from robota.app.policy import session_policy
 from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
-from robota.app.sandbox import session_sandbox, withheld_variables
+from robota.app.sandbox import kept_out, session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.paths import user_directory
@@ -299,7 +299,7 @@ def _opened(
     if sandbox is None:
         session.tell_sandbox("off", "the settings or the permission mode say so")
     else:
-        sandbox.on_detected(session.tell_sandbox)
+        sandbox.on_detected(lambda kind, reason: session.tell_sandbox(kind, reason, kept_out(kind, settings)))
         sandbox.keep_from_commands(lambda: _kept_from_commands(choices.policy))
     return OpenSession(
         session=session,

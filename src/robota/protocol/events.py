@@ -332,10 +332,14 @@ class Notice(EngineEvent, frozen=True, kw_only=True, tag="notice"):
 
 
 class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
-    """What confines commands: bubblewrap, landlock, none (nothing works here) or off. `reason`: why nothing better."""
+    """What confines commands: bubblewrap, landlock, none (nothing works here) or off. `reason`: why nothing better.
+
+    `keeps_out` says in words what a command cannot reach.
+    """
 
     kind: str
     reason: str = ""
+    keeps_out: str = ""
 
 
 class RewindPoints(EngineEvent, frozen=True, kw_only=True, tag="rewindPoints"):

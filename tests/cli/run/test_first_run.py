@@ -23,6 +23,7 @@ def settings_of(robota: Robota) -> dict[str, Any]:
 def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) -> None:
     with running() as server, Terminal(robota) as terminal:
         terminal.wait_for("Welcome to Robota")
+        terminal.choose("What first?", "set up a model")
         terminal.choose(LIST, COMPATIBLE)
         terminal.answer("Address of the API", f"{server.url}/v1")
         terminal.answer("API key", "")
@@ -50,6 +51,7 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
 
 def test_a_prompt_without_dash_p_sets_up_first_and_then_answers(robota: Robota) -> None:
     with running() as server, Terminal(robota, "hello") as terminal:
+        terminal.choose("What first?", "set up a model")
         terminal.choose(LIST, COMPATIBLE)
         for question, said in (("Address", f"{server.url}/v1"), ("API key", ""), ("Number or name", ""), ("Name", "")):
             terminal.answer(question, said)
@@ -171,3 +173,11 @@ def test_one_who_is_set_up_is_not_greeted(robota: Robota) -> None:
     with Terminal(robota, "--disable-update-check") as terminal:
         assert terminal.hang_up() == 0
     assert "Welcome" not in terminal.screen
+
+
+def test_without_a_model_the_demo_is_offered(robota: Robota) -> None:
+    with Terminal(robota, env={"TERM": "dumb"}) as terminal:
+        terminal.choose("What first?", "see a demo")
+        terminal.wait_for("A small project with a failing test")
+        assert terminal.end() == 0
+    assert not (robota.home / ".robota/settings.json").exists()

@@ -2,10 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from robota.config.errors import ConfigError, NoProviderError
 from robota.config.profiles.choice import select_profile
 from robota.config.settings.load import load_settings
+
+SET_UP: Final = "set up a model (a minute)"
+SEE_DEMO: Final = "see a demo: a real task on a built-in script, without key or network"
+OFFERS: Final = (SET_UP, SEE_DEMO)
+CANCELLED: Final = 130
+PATH_SHOWN: Final = 60
 
 
 def is_first_run(env: Mapping[str, str], root: Path | None = None) -> bool:
@@ -19,10 +26,27 @@ def is_first_run(env: Mapping[str, str], root: Path | None = None) -> bool:
     return False
 
 
-def set_up_now(env: Mapping[str, str]) -> int:
-    """Greet the person and ask; returns the exit code of the set-up."""
+def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
+    """Greet the person and offer set-up and the demo. The exit code, or None if a provider is there now."""
     from robota.cli.configure.wizard import configure
+    from robota.cli.questions import Cancelled, choose
 
-    print("Welcome to Robota. It needs a model to work with; that takes a minute.")
-    print("Ctrl-C leaves at any time. Without a model: robota demo\n")
-    return configure(env)
+    print("Welcome to Robota, a coding agent: you say what to do, it reads, edits, runs.")
+    print(f"It works in {_short(root)}.")
+    print("It may read; before it changes a file or runs a command, it asks you.")
+    print("It needs a model to work with; that takes a minute. Ctrl-C leaves at any time.\n")
+    try:
+        wish = choose("What first?", OFFERS)
+    except Cancelled:
+        return CANCELLED
+    if wish == OFFERS.index(SEE_DEMO):
+        from robota.cli.run.demo import main
+
+        return main([])
+    return configure(env) or None
+
+
+def _short(root: Path) -> str:
+    """The directory, with its beginning left out if it is too long for a line."""
+    path = str(root.resolve())
+    return path if len(path) <= PATH_SHOWN else f"…{path[-PATH_SHOWN:]}"

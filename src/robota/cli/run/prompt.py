@@ -276,8 +276,8 @@ def _greet(arguments: CommandLine) -> int | None:
 
     root = Path(arguments.cwd or ".")
     if is_first_run(os.environ):
-        code = set_up_now(os.environ)
-        if code != 0:
+        code = set_up_now(os.environ, root)
+        if code is not None:
             return code
     if root.is_dir():
         ask_if_needed(root, os.environ)

@@ -10,9 +10,11 @@ from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
 from robota.clients.tui.app import ScreenSetup, converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
+from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Role, Theme, palette_for, theme_for
+from robota.clients.view.model import ViewModel
 from robota.config.paths import user_directory
-from robota.protocol.appearance import ThemeName
+from robota.protocol.appearance import Appearance, ThemeName
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
@@ -37,6 +39,7 @@ async def converse_drawn(
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
         on_background=(lambda found: palette_for(env, chosen, found)) if _asks_background(env, chosen) else None,
         on_appearance=lambda wanted: palette_for(env, wanted.theme),
+        status=status_setup(opened, env),
         look_at_file=lambda path: _look_at(path, opened.options.cwd),
         read_clipboard=lambda: _read_clipboard(opened.options.cwd),
     )
@@ -57,6 +60,26 @@ def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
     mode = options.permission_mode.value
     yield theme.paint(f"  permission mode {mode}: Shift+Tab changes it", Role.DIM)
     yield theme.paint("  Say what to do. / shows commands, ? the keys.", Role.DIM)
+
+
+def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
+    """What the status line shows, by the settings."""
+    values = opened.settings.values
+    now = Appearance(
+        theme=values.theme or ThemeName.AUTO,
+        has_status_line=values.statusline.enabled,
+        shows_git_branch=values.statusline.git_branch,
+    )
+    command = values.status_line
+    if command is None:
+        return StatusSetup(appearance=now)
+
+    async def run(view: ViewModel) -> str:
+        from robota.cli.run.status_command import status_output
+
+        return await status_output(command.command, view, env, opened.options.cwd)
+
+    return StatusSetup(appearance=now, run=run)
 
 
 def _look_at(path: str, root: Path) -> DroppedFile | None:

@@ -29,17 +29,18 @@ from robota.clients.tui.flows.entered_text import (
 from robota.clients.tui.flows.list_picker import picker_for
 from robota.clients.tui.flows.prompt_history import prompts_in
 from robota.clients.tui.keyboard import ConversationKeys
+from robota.clients.tui.open_approvals import OpenApprovals
 from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.screen.input_area import InputArea
 from robota.clients.tui.screen.keys import bindings_for
 from robota.clients.tui.screen.live_region import LiveRegion
 from robota.clients.tui.screens import Screens
 from robota.clients.tui.scrollback import Scrollback
+from robota.clients.tui.status_line import StatusLine, StatusSetup
 from robota.clients.tui.theme import Background, Palette, Role, Theme
-from robota.clients.tui.widgets.approval_card import short_command
 from robota.clients.tui.widgets.lists import popup_rows
 from robota.clients.tui.widgets.live_rows import live_rows
-from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
+from robota.clients.tui.widgets.status_bar import StatusFacts
 from robota.clients.view.model import OpenAsk, ViewModel
 from robota.clients.view.reduce import reduce, windowed
 from robota.protocol.appearance import Appearance
@@ -55,7 +56,16 @@ from robota.protocol.commands import (
     Refused,
     RunSlashCommand,
 )
-from robota.protocol.events import Event, MessageCreated, RetryScheduled, RewindPoints, Rewound, State, TaskAskResponded
+from robota.protocol.events import (
+    Event,
+    MessageCreated,
+    RetryScheduled,
+    RewindPoints,
+    Rewound,
+    State,
+    TaskAborted,
+    TaskAskResponded,
+)
 from robota.protocol.port import SessionPort
 from robota.protocol.rewind import PromptPoint
 from robota.protocol.slash_commands import CommandChoice, CommandOption, SessionWanted
@@ -68,8 +78,6 @@ SECOND: Final = 1.0
 LOOK_AGAIN_S: Final = 0.2
 # The Ctrl+C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
-# In a lower window a command is printed above its card instead of in it.
-LOWEST_WITH_COMMAND: Final = 24
 PROMPT_LENGTH: Final = 200
 # Rows that are printed belong to the terminal; these few are kept for what still changes.
 PAGES_KEPT: Final = 2
@@ -92,6 +100,7 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     # The colours for a background, if the terminal shall be asked for it; those for what a person chooses.
     on_background: Callable[[Background], Palette] | None = None
     on_appearance: Callable[[Appearance], Palette] | None = None
+    status: StatusSetup = StatusSetup()
     look_at_file: LookAtFile = nothing_dropped
     read_clipboard: ReadClipboard = no_clipboard
 
@@ -112,13 +121,14 @@ class ScreenConversation:
         self.theme = setup.theme
         self.view = ViewModel()
         self.dialog: OpenDialog | None = None
-        self.approval: PendingApproval | None = None
+        self._approvals = OpenApprovals(self)
         self.hint = ""
         self._keys = ConversationKeys(self)
         self.region = LiveRegion(self, bindings_for(self._keys), setup.theme, has_vi_keys=setup.has_vi_keys)
         self.input = InputArea(self.region.input, setup.prompts, self._keys.typed)
         self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view)
         self._commands = CommandRunner(session, self)
+        self._status = StatusLine(setup.status, self.draw_soon)
         self.screens = Screens(self.region, setup.theme, self._commands)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._drawing: asyncio.TimerHandle | None = None
@@ -136,6 +146,7 @@ class ScreenConversation:
             await self.region.run(lambda: self._begin(prompt))
         except EOFError:
             self._ended = 128 + signal.SIGHUP  # the terminal has gone
+        self._status.close()
         for job in list(self._jobs):
             job.cancel()
         self.region.output.set_title("")
@@ -181,7 +192,8 @@ class ScreenConversation:
         if self.dialog is None or room < LOWEST_DIALOG:
             return []
         takes_keys = self._keys.dialog_takes_keys()
-        has_draft = bool(self.input.text) and not takes_keys and self.purpose is InputPurpose.PROMPT
+        is_written = bool(self.input.text) and not takes_keys and self.purpose is InputPurpose.PROMPT
+        has_draft = is_written and (self.approval is None or self.approval.pause.is_over(time.monotonic()))
         drawing = DialogDrawing(width=self.width, room=room, takes_keys=takes_keys, has_draft=has_draft)
         return self.dialog.rows(self.theme, drawing)
 
@@ -191,7 +203,7 @@ class ScreenConversation:
         rows = [] if popup is None else list(popup_rows(popup, self.theme, self.width))
         seconds = 0 if self._working_since is None else int(time.monotonic() - self._working_since)
         facts = StatusFacts(git_branch=self._branch, seconds=seconds, hint=self.hint)
-        return [*rows, status_row(self.view, facts, self.theme, self.width)]
+        return [*rows, *self._status.rows(self.view, facts, self.theme, self.width)]
 
     def sign(self) -> str:
         """What stands before the input."""
@@ -259,6 +271,7 @@ class ScreenConversation:
             self.start(self.send(words_for_session(written, self.view), written))
         elif ask is not None:
             self._put(ask)
+        self._status.look(self.view)
         self._draw()
         async for event in events:
             self._take(event)
@@ -270,8 +283,10 @@ class ScreenConversation:
         match event:
             case MessageCreated(message=message) if message.ask and (ask := blocking_ask(self.view)) is not None:
                 self._put(ask)
-            case TaskAskResponded(ts=ts) if self.approval is not None and ts == self.approval.message.ts:
-                self.close_approval()
+            case TaskAskResponded(ts=ts):
+                self._approvals.answered(ts)
+            case TaskAborted():
+                self._approvals.withdrawn()
             case RetryScheduled(delay_ms=delay_ms):
                 self._retry_at = time.monotonic() + delay_ms / 1000
             case Rewound(result=result):
@@ -281,25 +296,23 @@ class ScreenConversation:
                 self._offer_points(points)
             case State():
                 if blocking_ask(self.view) is None:
-                    self.close_approval()
+                    self._approvals.withdrawn()
         self._watch_work()
+        self._status.look(self.view)
         self.draw_soon()
 
     def _put(self, ask: OpenAsk) -> None:
         """Put what is asked to the person."""
         match ask.asked or QuestionAsk(question=ask.message.text or ""):
             case ApprovalAsk() as asked:
-                self.approval = PendingApproval(asked, ask.message, self.theme, time.monotonic())
-                if self.region.height < LOWEST_WITH_COMMAND or not short_command(asked, self.width):
-                    self.scrollback.block(self.approval.first_rows(), has_gap=True)
-                self.dialog = self._keys.approval_dialog(self.approval)
-                self._keys.wake_after_pause()
+                self._approvals.put(asked, ask.message)
             case CompletionAsk():
                 self.scrollback.tell_usage(self.view.usage)
                 if self.view.has_ended:
                     self.start(self._keys.queue.take_all_back())
             case asked:
                 if isinstance(asked, ResumeAsk):
+                    self._approvals.withdrawn()
                     self.start(self._keys.queue.take_all_back())
                 for words in words_for(asked):
                     self.scrollback.tell(words, Role.BOLD if words.startswith("?") else Role.PLAIN)
@@ -379,17 +392,18 @@ class ScreenConversation:
             return
         if isinstance(answer, ApproveEdited | ApproveHunks) and approval.message.call_id is not None:
             self.scrollback.show_changes_of(approval.message.call_id)
-        self.close_approval()
+        self._approvals.answered(approval.message.ts)
         self.start(self.submit(AskResponse(answer=answer, ts=approval.message.ts)))
 
-    def close_approval(self) -> None:
-        """The request was answered, here or elsewhere; what was written before it is there again."""
-        approval, self.approval = self.approval, None
-        if approval is not None:
-            self.dialog = None
-            if approval.purpose is not InputPurpose.PROMPT:
-                self.input.put(approval.draft)
-        self.draw_soon()
+    @property
+    def approval(self) -> PendingApproval | None:
+        """The request for approval that is shown."""
+        return self._approvals.shown
+
+    def show_card(self, approval: PendingApproval) -> None:
+        """Put the card of a request for approval up."""
+        self.dialog = self._keys.approval_dialog(approval)
+        self._keys.wake_after_pause()
 
     def run_line(self, line: str) -> None:
         """Run a slash command."""
@@ -421,6 +435,7 @@ class ScreenConversation:
 
     def appear(self, appearance: Appearance) -> None:
         """Look as the person wants it from now on."""
+        self._status.appearance = appearance
         if self.setup.on_appearance is not None:
             self.theme.palette = self.setup.on_appearance(appearance)
 

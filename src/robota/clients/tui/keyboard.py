@@ -12,13 +12,14 @@ from robota.clients.tui.flows.approval_keys import CardWish, card_for
 from robota.clients.tui.flows.completion_popup import PopupEnter
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.entered_text import is_working
+from robota.clients.tui.flows.quick_approvals import QuickApprovals
 from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
 from robota.clients.tui.flows.typing_pause import QUIET_S, TypingPause
 from robota.clients.tui.key_help import KEY_HELP
 from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.queue_keys import QueueKeys
 from robota.clients.tui.theme import Role
-from robota.protocol.asks.answer import Answer, ApproveEdited
+from robota.protocol.asks.answer import Answer, Approve, ApproveEdited
 from robota.protocol.commands import (
     CancelTask,
     ListRewindPoints,
@@ -57,6 +58,7 @@ class ConversationKeys:
         self._offered = Stopping.NOTHING
         self._last_key = time.monotonic()
         self.queue = QueueKeys(conversation)
+        self._quick = QuickApprovals()
 
     # Dialogs.
 
@@ -83,7 +85,9 @@ class ConversationKeys:
 
     def approval_dialog(self, approval: PendingApproval) -> OpenDialog:
         """The card of a request for approval."""
-        return OpenDialog(card_for(approval.asked), lambda result: self._approval_result(approval, result))
+        proposal = self._quick.proposal(approval.asked, time.monotonic())
+        card = card_for(approval.asked, kept_out=self._conversation.view.kept_out, proposal=proposal)
+        return OpenDialog(card, lambda result: self._approval_result(approval, result))
 
     def wake_after_pause(self) -> None:
         """Draw again when the card begins to take keys."""
@@ -114,6 +118,8 @@ class ConversationKeys:
         if not isinstance(answer, Answer):
             return
         if approval.may_answer(answer):
+            if isinstance(answer, Approve) and not answer.grant:
+                self._quick = self._quick.approved(approval.asked, approval.shown_at, time.monotonic())
             self._conversation.answer(answer)
         else:
             self._conversation.dialog = self.approval_dialog(approval)
@@ -200,9 +206,10 @@ class ConversationKeys:
                 self._answer(approval, answer)
 
     def tab(self) -> None:
-        """Turn to the open question although something is written."""
-        if self._conversation.approval is not None:
-            self._conversation.approval.has_focus = True
+        """Turn to the open question although something is written; a Tab that came too soon was meant for the text."""
+        approval = self._conversation.approval
+        if approval is not None and approval.pause.is_over(time.monotonic()):
+            approval.has_focus = True
 
     def older(self) -> None:
         """The prompt before; with nothing written, first what waits in the queue is taken back."""

@@ -32,6 +32,7 @@ class PendingApproval:
         self.asked = asked
         self.message = message
         self.pause = TypingPause(since=now)
+        self.shown_at = now
         self.purpose = InputPurpose.PROMPT
         self.has_focus = False  # the person turned to the card although something is written
         self.draft = ""  # what was written before the input served the card

@@ -72,6 +72,7 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     queue: tuple[QueuedMessage, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     notices: tuple[Notice, ...] = ()
+    kept_out: str = ""  # what the sandbox keeps commands from
 
     @property
     def agent(self) -> AgentStateInfo:

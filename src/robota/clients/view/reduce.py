@@ -208,6 +208,7 @@ def _notice(view: ViewModel, event: Notice) -> ViewModel:
 
 
 def _sandbox(view: ViewModel, event: Sandbox) -> ViewModel:
+    view = replace(view, kept_out=event.keeps_out)
     return view if view.session is None else replace(view, session=replace(view.session, sandbox=event.kind))
 
 

@@ -84,6 +84,14 @@ class StatusLineSettings(msgspec.Struct, frozen=True, kw_only=True, omit_default
     git_branch: Annotated[bool, Meta(description="Whether it shows the branch of the repository.")] = True
 
 
+class StatusCommand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A command whose output is shown above the status line; it is told of the session on stdin, as JSON."""
+
+    command: Annotated[str, Meta(min_length=1, description="Run by sh with the person's rights, outside the sandbox.")]
+    type: Annotated[Literal["command"], Meta(description="There is no other.")] = "command"
+    padding: Annotated[int, Meta(description="Accepted for the sake of Claude Code; has no effect.")] = 0
+
+
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether an interactive start looks for a newer version, once a day."""
 
@@ -156,6 +164,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = "split"
     theme: Annotated[ThemeName | None, Meta(description="Colours of the terminal UI.")] = None
     statusline: StatusLineSettings = StatusLineSettings()
+    status_line: StatusCommand | None = None
     update_check: UpdateCheck = UpdateCheck()
 
 

@@ -212,9 +212,9 @@ class Session:
         self._journal.write(session_header(self._options))
         self._send_state()
 
-    def tell_sandbox(self, kind: str, reason: str) -> None:
+    def tell_sandbox(self, kind: str, reason: str, keeps_out: str = "") -> None:
         """What confines commands has been found out."""
-        self._sandbox = Sandbox(kind=kind, reason=reason)
+        self._sandbox = Sandbox(kind=kind, reason=reason, keeps_out=keeps_out)
         self._bus.emit(self._sandbox)
 
     def warn(self, text: str) -> None:

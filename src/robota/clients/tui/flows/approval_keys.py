@@ -10,9 +10,11 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from robota.clients.tui.flows.quick_approvals import RuleProposal
 from robota.clients.tui.flows.selection import Selection
 from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject
 from robota.protocol.asks.ask import ApprovalAsk
+from robota.protocol.views import TerminalView
 
 
 class CardStep(Enum):
@@ -39,30 +41,46 @@ class CardChoice(msgspec.Struct, frozen=True):
     words: str
 
 
+# The rule that policy names where a command would run outside.
+WITHOUT_SANDBOX: Final = "sandbox"
 SAME_KEYS: Final = {"1": "y", "2": "a", "3": "n", "d": "n"}
 SCOPES: Final = {"s": GrantScope.SESSION, "p": GrantScope.PROJECT, "u": GrantScope.USER, "enter": GrantScope.SESSION}
 STEPS: Final = {"up": -1, "down": 1}
 
 
 class ApprovalCard(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a card. `chosen` are the hunks that would be approved, counted from 0."""
+    """The state of a card. `chosen` are the hunks that would be approved, counted from 0.
+
+    `kept_out` is what the sandbox keeps the command from, `proposal` a rule for somebody who approves blindly.
+    """
 
     asked: ApprovalAsk
+    kept_out: str = ""
+    proposal: RuleProposal | None = None
     step: CardStep = CardStep.ANSWERS
     rows: Selection
     chosen: frozenset[int] = frozenset()
 
 
-def card_for(asked: ApprovalAsk) -> ApprovalCard:
+def card_for(asked: ApprovalAsk, *, kept_out: str = "", proposal: RuleProposal | None = None) -> ApprovalCard:
     """A card as it is first shown: nothing is chosen."""
-    rows = Selection(count=len(choices(asked)), index=None, wraps=False)
-    return ApprovalCard(asked=asked, rows=rows, chosen=frozenset(range(asked.choosable_hunks)))
+    is_confined = isinstance(asked.view, TerminalView) and asked.verdict.rule != WITHOUT_SANDBOX
+    card = ApprovalCard(
+        asked=asked,
+        kept_out=kept_out if is_confined else "",
+        proposal=proposal,
+        rows=Selection(count=0, index=None, wraps=False),
+        chosen=frozenset(range(asked.choosable_hunks)),
+    )
+    return replace(card, rows=replace(card.rows, count=len(choices(card))))
 
 
-def choices(asked: ApprovalAsk) -> tuple[CardChoice, ...]:
+def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
     """The answers to this ask, the usual ones first."""
-    offered = asked.verdict.suggestions
+    asked, offered = card.asked, card.asked.verdict.suggestions
     rows = [CardChoice("y", "yes")]
+    if card.proposal is not None:
+        rows.append(CardChoice("g", card.proposal.words))
     if offered:
         rows.append(CardChoice("a", f"yes, and from now on in this session: {' '.join(offered[0].rules)}"))
         rows.append(CardChoice("r", "yes, with another rule or for longer"))
@@ -93,7 +111,7 @@ def _press_answer(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardW
         return replace(card, rows=card.rows.moved(STEPS[key]))
     if key == "escape":
         return CardWish.STOP_TURN
-    rows = choices(card.asked)
+    rows = choices(card)
     if key == "enter" and card.rows.index is not None:
         key = rows[card.rows.index].key
     key = SAME_KEYS.get(key, key)
@@ -107,6 +125,8 @@ def _chosen(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
             return Approve()
         case "a":
             return Approve(grant=offered[0].rules)
+        case "g" if card.proposal is not None:
+            return Approve(grant=card.proposal.rules)
         case "n":
             return Reject()
         case "e":
@@ -125,7 +145,7 @@ def _press_rule(card: ApprovalCard, key: str) -> ApprovalCard | Answer:
         return replace(card, rows=card.rows.moved(STEPS[key]))
     if key in SCOPES:
         return Approve(grant=card.asked.verdict.suggestions[card.rows.index or 0].rules, grant_scope=SCOPES[key])
-    return card_for(card.asked) if key in ("escape", "b") else card
+    return _first_step(card) if key in ("escape", "b") else card
 
 
 def _press_hunk(card: ApprovalCard, key: str) -> ApprovalCard | Answer:
@@ -134,11 +154,15 @@ def _press_hunk(card: ApprovalCard, key: str) -> ApprovalCard | Answer:
     if key in ("y", "enter"):
         return _hunks_answer(card)
     if key in ("escape", "b"):
-        return card_for(card.asked)
+        return _first_step(card)
     toggled = (card.rows.index or 0) if key == "space" else _number(key)
     if toggled is None or toggled >= card.asked.choosable_hunks:
         return card
     return replace(card, chosen=card.chosen ^ {toggled})
+
+
+def _first_step(card: ApprovalCard) -> ApprovalCard:
+    return card_for(card.asked, kept_out=card.kept_out, proposal=card.proposal)
 
 
 def _hunks_answer(card: ApprovalCard) -> Answer:

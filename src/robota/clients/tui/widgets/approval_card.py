@@ -22,6 +22,9 @@ def card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool,
     for number, line in enumerate(command):
         yield theme.row([("    $ " if number == 0 else "      ", Role.DIM), (line, Role.PLAIN)], width)
     yield from _reasons(card.asked.verdict, theme, width)
+    if card.kept_out:
+        for line in wrapped(f"  The sandbox keeps out: {card.kept_out}.", width, "  ").split("\n"):
+            yield theme.row([(line, Role.DIM)], width)
     if has_draft:
         yield theme.row([("  Tab answers this; you go on typing.", Role.DIM)], width)
     elif not takes_keys:
@@ -36,7 +39,7 @@ def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: b
     if not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
         return
-    answers = " ".join(choice.key for choice in choices(card.asked))
+    answers = " ".join(choice.key for choice in choices(card))
     keys = {CardStep.ANSWERS: answers, CardStep.RULES: "s p u b", CardStep.HUNKS: "Space y b"}[card.step]
     yield theme.row([("  ", Role.PLAIN), (keys, Role.ACTIVE)], width)
 
@@ -83,7 +86,7 @@ def _reasons(verdict: ApprovalVerdict, theme: Theme, width: int) -> Iterator[str
 def _step_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
     match card.step:
         case CardStep.ANSWERS:
-            for place, choice in enumerate(choices(card.asked)):
+            for place, choice in enumerate(choices(card)):
                 yield _row(choice.key, choice.words, place == card.rows.index, theme, width)
         case CardStep.RULES:
             for place, offered in enumerate(card.asked.verdict.suggestions):

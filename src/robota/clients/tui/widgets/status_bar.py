@@ -15,6 +15,7 @@ from robota.protocol.permission_mode import PermissionMode
 NEARLY_FULL: Final = 90
 FILLING_UP: Final = 70
 SEPARATOR: Final = " | "
+ALWAYS_SHOWN: Final = 2  # the highest rank of a field that is not switched off with the bar
 MODE_ROLES: Final = {
     PermissionMode.PLAN: Role.ACTIVE,
     PermissionMode.ACCEPT_EDITS: Role.WARNING,
@@ -23,11 +24,15 @@ MODE_ROLES: Final = {
 
 
 class StatusFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the bar shows beside the view: the branch, for how long something runs, a word to the person."""
+    """What the bar shows beside the view: the branch, for how long something runs, a word to the person.
+
+    If it `is_short`, only what goes on, and what may be done: that is never hidden.
+    """
 
     git_branch: str = ""
     seconds: int = 0
     hint: str = ""
+    is_short: bool = False
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +47,7 @@ def status_row(view: ViewModel, facts: StatusFacts, theme: Theme, width: int) ->
     if facts.hint:
         return theme.row([(facts.hint, Role.WARNING)], width)
     fields = [field for field in _fields(view, facts) if field.piece[0]]
+    fields = [field for field in fields if field.rank <= ALWAYS_SHOWN or not facts.is_short]
     while len(fields) > 1 and _columns(fields) > width:
         fields.remove(max(fields, key=lambda field: field.rank))
     pieces: list[Piece] = []

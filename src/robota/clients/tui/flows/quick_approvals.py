@@ -1,0 +1,60 @@
+"""Many quick approvals are blind ones: when a person says yes over and over, a rule is proposed that would say it."""
+
+from collections import Counter
+from typing import Final
+
+import msgspec
+
+from robota.protocol.asks.ask import ApprovalAsk
+
+LOOKED_BACK_S: Final = 180.0
+# Who answers sooner than this has hardly read what was asked.
+QUICK_S: Final = 3.0
+MANY: Final = 8
+
+
+class QuickApproval(msgspec.Struct, frozen=True, kw_only=True):
+    """A yes that came at once: when, and the sets of rules that could have said it."""
+
+    at: float
+    offered: frozenset[tuple[str, ...]]
+
+
+class RuleProposal(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules that would have answered `answered` of the `approvals` quick ones of the last minutes."""
+
+    rules: tuple[str, ...]
+    approvals: int
+    answered: int
+
+    @property
+    def words(self) -> str:
+        """Why it is proposed, and what would be granted."""
+        minutes = int(LOOKED_BACK_S // 60)
+        count = f"{self.approvals} quick approvals in {minutes} minutes"
+        return f"yes, and stop asking in this session ({count}, {self.answered} for this): {' '.join(self.rules)}"
+
+
+class QuickApprovals(msgspec.Struct, frozen=True, kw_only=True):
+    """The quick approvals of the last minutes, the oldest first."""
+
+    given: tuple[QuickApproval, ...] = ()
+
+    def approved(self, asked: ApprovalAsk, shown_at: float, now: float) -> "QuickApprovals":
+        """After a yes without a rule. One that took its time was thought about and does not count."""
+        kept = tuple(each for each in self.given if now - each.at <= LOOKED_BACK_S)
+        if now - shown_at > QUICK_S:
+            return QuickApprovals(given=kept)
+        offered = frozenset(each.rules for each in asked.verdict.suggestions)
+        return QuickApprovals(given=(*kept, QuickApproval(at=now, offered=offered)))
+
+    def proposal(self, asked: ApprovalAsk, now: float) -> RuleProposal | None:
+        """The rules of this ask that would have answered most of them; the narrowest of several."""
+        recent = [each for each in self.given if now - each.at <= LOOKED_BACK_S]
+        if len(recent) < MANY or not asked.verdict.suggestions:
+            return None
+        counts = Counter(rules for each in recent for rules in each.offered)
+        best = max((each.rules for each in asked.verdict.suggestions), key=lambda rules: counts[rules])
+        if counts[best] * 2 < len(recent):
+            return None
+        return RuleProposal(rules=best, approvals=len(recent), answered=counts[best])

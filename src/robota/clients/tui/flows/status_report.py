@@ -1,0 +1,39 @@
+"""What a person's own status command is told: JSON in the form of Claude Code, without what nobody knows."""
+
+from typing import Any, Final
+
+from robota.clients.view.model import ViewModel
+
+LARGE_CONTEXT: Final = 200_000
+
+
+def status_report(view: ViewModel, version: str) -> dict[str, Any]:
+    """The session as a status command is told it. Empty before the session is known."""
+    session = view.session
+    if session is None:
+        return {}
+    report: dict[str, Any] = {
+        "session_id": session.session_id,
+        "transcript_path": session.log_path,
+        "cwd": session.cwd,
+        "version": version,
+        "model": {"id": session.model, "display_name": session.model},
+        "workspace": {"current_dir": session.cwd, "project_dir": session.cwd, "added_dirs": []},
+        "output_style": {"name": "default"},
+        "cost": {"total_cost_usd": view.usage.total_cost},
+        "permission_mode": session.permission_mode.value,
+        "sandbox": session.sandbox,
+        "exceeds_200k_tokens": view.usage.context_tokens > LARGE_CONTEXT,
+    }
+    if session.name:
+        report["session_name"] = session.name
+    if view.context is not None and view.context.max_tokens:
+        used = view.context.used_percentage
+        report["context_window"] = {
+            "total_input_tokens": view.usage.total_tokens_in,
+            "total_output_tokens": view.usage.total_tokens_out,
+            "context_window_size": view.context.max_tokens,
+            "used_percentage": used,
+            "remaining_percentage": max(0.0, 100.0 - used),
+        }
+    return report

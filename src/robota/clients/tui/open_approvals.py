@@ -1,0 +1,61 @@
+"""The requests for approval that wait: one is shown, the others come after it in their order."""
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
+from robota.clients.tui.widgets.approval_card import short_command
+from robota.protocol.asks.ask import ApprovalAsk
+from robota.protocol.message import Message
+
+if TYPE_CHECKING:
+    from robota.clients.tui.app import ScreenConversation
+
+# In a lower window a command is printed above its card instead of in it.
+LOWEST_WITH_COMMAND: Final = 24
+
+
+class OpenApprovals:
+    """What is asked of one person. Calls that run at the same time may ask at the same time."""
+
+    def __init__(self, conversation: "ScreenConversation") -> None:
+        self._conversation = conversation
+        self.shown: PendingApproval | None = None
+        self._waiting: list[tuple[ApprovalAsk, Message]] = []
+
+    def put(self, asked: ApprovalAsk, message: Message) -> None:
+        """Show it, or let it wait until what is shown has been answered."""
+        if self.shown is None:
+            self._show(asked, message)
+        else:
+            self._waiting.append((asked, message))
+
+    def answered(self, ts: int) -> None:
+        """It was answered, here or elsewhere."""
+        self._waiting = [each for each in self._waiting if each[1].ts != ts]
+        if self.shown is not None and self.shown.message.ts == ts:
+            self.close()
+
+    def withdrawn(self) -> None:
+        """Nobody wants an answer any more: the task was stopped, or asks something else."""
+        self._waiting.clear()
+        self.close()
+
+    def close(self) -> None:
+        """Take it off the screen; what was written before it is there again, and the next one is shown."""
+        conversation, shown = self._conversation, self.shown
+        if shown is None:
+            return
+        self.shown = conversation.dialog = None
+        if shown.purpose is not InputPurpose.PROMPT:
+            conversation.input.put(shown.draft)
+        if self._waiting:
+            self._show(*self._waiting.pop(0))
+        conversation.draw_soon()
+
+    def _show(self, asked: ApprovalAsk, message: Message) -> None:
+        conversation = self._conversation
+        self.shown = PendingApproval(asked, message, conversation.theme, time.monotonic())
+        if conversation.region.height < LOWEST_WITH_COMMAND or not short_command(asked, conversation.width):
+            conversation.scrollback.block(self.shown.first_rows(), has_gap=True)
+        conversation.show_card(self.shown)

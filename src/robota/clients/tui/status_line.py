@@ -1,0 +1,74 @@
+"""The rows at the bottom: our own status bar, and above it what the person's own status command says."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from robota.clients.tui.flows.status_output import status_rows
+from robota.clients.tui.theme import Theme
+from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
+from robota.clients.view.model import ViewModel
+from robota.protocol.appearance import Appearance
+
+# The command runs when something has changed, and not more often than that.
+SETTLING_S: Final = 0.3
+
+RunStatusCommand = Callable[[ViewModel], Awaitable[str]]
+
+
+class StatusSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What the status line shows, and the person's own command that is told of the session and prints rows."""
+
+    appearance: Appearance = Appearance()
+    run: RunStatusCommand | None = None
+
+
+class StatusLine:
+    """Runs the command beside the drawing; what it said last is shown until it says something else."""
+
+    def __init__(self, setup: StatusSetup, changed: Callable[[], None]) -> None:
+        self.appearance = setup.appearance
+        self._run = setup.run
+        self._changed = changed
+        self._said = ""
+        self._told: object = None
+        self._job: asyncio.Task[None] | None = None
+        self._view = ViewModel()
+
+    def rows(self, view: ViewModel, facts: StatusFacts, theme: Theme, width: int) -> list[str]:
+        """The rows, from above."""
+        facts = msgspec.structs.replace(
+            facts,
+            git_branch=facts.git_branch if self.appearance.shows_git_branch else "",
+            is_short=not self.appearance.has_status_line,
+        )
+        said = self._said if self.appearance.has_status_line else ""
+        return [*status_rows(said, width, has_colour=theme.has_colours), status_row(view, facts, theme, width)]
+
+    def look(self, view: ViewModel) -> None:
+        """Something has happened: ask the command, unless nothing that it is told has changed."""
+        if self._run is None or view.session is None:
+            return
+        told = _told(view)
+        self._view = view
+        if told != self._told and (self._job is None or self._job.done()):
+            self._job = asyncio.get_running_loop().create_task(self._ask(self._run))
+
+    def close(self) -> None:
+        """Nobody looks any more."""
+        if self._job is not None:
+            self._job.cancel()
+
+    async def _ask(self, run: RunStatusCommand) -> None:
+        while self._told != _told(self._view):
+            await asyncio.sleep(SETTLING_S)
+            self._told = _told(self._view)
+            self._said = await run(self._view)
+            self._changed()
+
+
+def _told(view: ViewModel) -> tuple[Any, ...]:
+    """What the command depends on."""
+    return (view.session, view.usage, view.context)

@@ -1,0 +1,49 @@
+"""The status command: what it is told, and what of its output reaches the terminal."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.clients.terminal.width import columns_of
+from robota.clients.tui.flows.status_output import COLOUR, status_rows
+from robota.clients.tui.flows.status_report import status_report
+from robota.clients.view.model import ViewModel
+from robota.clients.view.reduce import reduce
+from robota.protocol.events import SessionState, State, TaskTokenUsageUpdated, TokenUsage
+from robota.protocol.permission_mode import PermissionMode
+
+
+def test_colours_stay_and_everything_else_that_steers_does_not() -> None:
+    line = "\x1b[31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b[2J\x07"
+    assert status_rows(line, 80, has_colour=True) == ["\x1b[31mred\x1b[0m link ‹U+001B›[2J‹U+0007›\x1b[0m"]
+    assert status_rows(line, 80, has_colour=False) == ["red link ‹U+001B›[2J‹U+0007›"]
+    assert status_rows("a\nb\nc\nd\n", 80, has_colour=True) == ["a", "b", "c"]
+    assert status_rows(" \n", 80, has_colour=True) == []
+
+
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from("\x1b[]m;8漢\t\r")), st.integers(1, 30))
+def test_no_output_is_wider_than_the_terminal_or_steers_it(output: str, width: int) -> None:
+    for row in status_rows(output, width, has_colour=True):
+        plain = COLOUR.sub("", row)
+        assert columns_of(plain) <= width and not re.search(r"[\x00-\x1f\x7f]", plain)
+
+
+def test_the_command_is_told_what_is_known() -> None:
+    assert status_report(ViewModel(), "1") == {}
+    state = SessionState(
+        session_id="s-1",
+        cwd="/there",
+        model="m",
+        mode="code",
+        permission_mode=PermissionMode.PLAN,
+        name="sums",
+        log_path="/there/log.jsonl",
+    )
+    view = reduce(ViewModel(), State(state=state))
+    usage = TokenUsage(total_tokens_in=5, total_tokens_out=7, total_cost=0.5)
+    told = status_report(reduce(view, TaskTokenUsageUpdated(task_id="t", token_usage=usage)), "1.2")
+    assert (told["session_id"], told["session_name"], told["cwd"], told["version"]) == ("s-1", "sums", "/there", "1.2")
+    assert told["model"] == {"id": "m", "display_name": "m"} and told["permission_mode"] == "plan"
+    assert told["workspace"]["current_dir"] == "/there" and told["cost"] == {"total_cost_usd": 0.5}
+    assert "context_window" not in told

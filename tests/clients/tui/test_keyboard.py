@@ -1,0 +1,127 @@
+"""The keyboard of a conversation with any keys at all: nothing raises, no text is lost, nothing unseen is answered."""
+
+import asyncio
+import io
+import os
+import pty
+import termios
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robota.clients.tui.app import ScreenConversation, ScreenSetup
+from robota.clients.tui.flows import typing_pause
+from robota.clients.tui.theme import DARK, Palette, Theme
+from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, OfferedRules
+from robota.protocol.commands import AskResponse, Command, NewTask, SetPermissionMode
+from robota.protocol.events import MessageCreated, TaskAskResponded
+from robota.protocol.message import Message
+from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.views import TerminalView
+from tests.clients.scripted_peer import ScriptedSession, Step
+from tests.clients.stories import TASK, state
+
+YES = (Approve, ApproveEdited, ApproveHunks, ApproveInput)
+ASKED = ApprovalAsk(
+    title="Bash rm",
+    view=TerminalView(command="rm -r it", output=""),
+    verdict=ApprovalVerdict(suggestions=(OfferedRules(rules=("Bash(rm:*)",), covers="much"),)),
+    editable=EditableField(name="command", text="rm -r it"),
+)
+ASK = MessageCreated(
+    task_id=TASK, message=Message(ts=9, type="ask", ask="command", text="rm -r it", asked=ASKED, call_id="c")
+)
+LETTERS = st.sampled_from("yanrw123 hed?漢é!#/@")
+# Neither Ctrl+C, Ctrl+D nor Ctrl+Z, which leave, nor what opens another program.
+KEYS = LETTERS | st.sampled_from(
+    ["\r", "\n", "\t", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x7f", "\x01", "\x05", "\x13", "\x12", "\x1b[Z"]
+)
+
+
+def typed(keys: list[str], *steps: Step) -> tuple[list[Command], str, object]:
+    """What was sent after these keys, what stands in the input, and how it ended."""
+    ours, theirs = pty.openpty()
+    try:
+        with os.fdopen(theirs) as stdin, pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", stdin)
+            patch.setattr("sys.stdout", io.StringIO())
+            return asyncio.run(_typed(ours, theirs, "".join(keys), *steps))
+    finally:
+        os.close(ours)
+
+
+async def _typed(ours: int, theirs: int, keys: str, *steps: Step) -> tuple[list[Command], str, object]:
+    session = ScriptedSession([state(), *steps])
+    conversation = ScreenConversation(session, ScreenSetup(theme=Theme(PALETTE), edit=no_editor, git_branch=str))
+    running = asyncio.ensure_future(conversation.run(None))
+    await turns_until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON)
+    await turns_until(lambda: conversation.view.session is not None)
+    await turns_until(lambda: not steps or conversation.approval is not None)
+    for _ in range(20):
+        await asyncio.sleep(0)  # everything that the session has to say is there
+    os.write(ours, f"{keys}\x1b[200~{LAST}\x1b[201~".encode())
+    await turns_until(lambda: LAST in conversation.input.text)
+    for _ in range(10):
+        await asyncio.sleep(0)  # what was entered is sent by tasks of their own
+    left = conversation.input.text.replace(LAST, "")
+    conversation.leave(0)
+    return session.commands, left, await running
+
+
+async def turns_until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until it is so; only a test that fails does not get there."""
+    for _ in range(100_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came to that")
+
+
+# A paste goes into the input whatever is open: when it stands there, every key before it has been seen.
+LAST = "END"
+PALETTE = Palette(codes=DARK, code_style="bw", has_colours=False)
+
+
+async def no_editor(text: str) -> str:
+    return text
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(KEYS, max_size=15))
+def test_nothing_that_is_typed_before_a_card_takes_keys_answers_it(keys: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typing_pause, "QUIET_S", 1e9)
+        commands, _, ended = typed(keys, ASK)
+    assert ended == 0
+    assert not [c for c in commands if isinstance(c, AskResponse) and isinstance(c.answer, YES)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from("yan12 漢é\r\n"), max_size=15))
+def test_every_letter_is_sent_or_still_there(keys: list[str]) -> None:
+    commands, left, ended = typed(keys)
+    sent = "".join(command.text for command in commands if isinstance(command, NewTask))
+    assert ended == 0
+    assert "".join(f"{sent}{left}".split()) == "".join("".join(keys).split())
+
+
+def test_the_mode_in_which_nothing_is_asked_wants_a_yes() -> None:
+    tab = "\x1b[Z"
+    commands, _, _ = typed([tab, tab, tab])
+    modes = [c.permission_mode for c in commands if isinstance(c, SetPermissionMode)]
+    assert PermissionMode.BYPASS not in modes
+
+
+def test_of_two_requests_the_first_is_answered_first_and_one_answered_elsewhere_is_gone() -> None:
+    second = msgspec.structs.replace(ASK, message=msgspec.structs.replace(ASK.message, ts=10, call_id="d"))
+    third = msgspec.structs.replace(ASK, message=msgspec.structs.replace(ASK.message, ts=11, call_id="e"))
+    elsewhere = TaskAskResponded(task_id=TASK, ts=10, response="yesButtonClicked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typing_pause, "QUIET_S", -1.0)
+        commands, left, _ = typed(["y", "n", "y"], ASK, second, third, elsewhere)
+    answers = [(c.ts, type(c.answer)) for c in commands if isinstance(c, AskResponse)]
+    assert answers == [(9, Approve), (11, Reject)] and left == "y"
