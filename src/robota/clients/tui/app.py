@@ -28,6 +28,7 @@ from robota.clients.tui.flows.entered_text import (
 )
 from robota.clients.tui.flows.list_picker import picker_for
 from robota.clients.tui.flows.prompt_history import prompts_in
+from robota.clients.tui.flows.rewind_choice import rewind_choice
 from robota.clients.tui.keyboard import ConversationKeys
 from robota.clients.tui.open_approvals import OpenApprovals
 from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
@@ -36,7 +37,7 @@ from robota.clients.tui.screen.keys import bindings_for
 from robota.clients.tui.screen.live_region import LiveRegion
 from robota.clients.tui.screens import Screens
 from robota.clients.tui.scrollback import Scrollback
-from robota.clients.tui.status_line import StatusLine, StatusSetup
+from robota.clients.tui.status_line import StatusRows, StatusSetup
 from robota.clients.tui.theme import Background, Palette, Role, Theme
 from robota.clients.tui.widgets.lists import popup_rows
 from robota.clients.tui.widgets.live_rows import live_rows
@@ -78,7 +79,6 @@ SECOND: Final = 1.0
 LOOK_AGAIN_S: Final = 0.2
 # The Ctrl+C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
-PROMPT_LENGTH: Final = 200
 # Rows that are printed belong to the terminal; these few are kept for what still changes.
 PAGES_KEPT: Final = 2
 # In a lower window a list stands above the input, without a look at what is chosen.
@@ -122,13 +122,14 @@ class ScreenConversation:
         self.view = ViewModel()
         self.dialog: OpenDialog | None = None
         self._approvals = OpenApprovals(self)
+        self.is_stopping = False
         self.hint = ""
         self._keys = ConversationKeys(self)
         self.region = LiveRegion(self, bindings_for(self._keys), setup.theme, has_vi_keys=setup.has_vi_keys)
         self.input = InputArea(self.region.input, setup.prompts, self._keys.typed)
         self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view)
         self._commands = CommandRunner(session, self)
-        self._status = StatusLine(setup.status, self.draw_soon)
+        self._status = StatusRows(setup.status, self.draw_soon)
         self.screens = Screens(self.region, setup.theme, self._commands)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._drawing: asyncio.TimerHandle | None = None
@@ -171,6 +172,10 @@ class ScreenConversation:
         self.region.leave()
 
     # What is drawn.
+
+    def edge_role(self) -> Role:
+        """How the edges of the input look: a stop that was asked for and has not happened yet shows."""
+        return Role.WARNING if self.is_stopping else Role.DIM
 
     def new_rows(self) -> list[str]:
         """What is finished since the last picture."""
@@ -302,7 +307,8 @@ class ScreenConversation:
         self.draw_soon()
 
     def _put(self, ask: OpenAsk) -> None:
-        """Put what is asked to the person."""
+        """Put what is asked to the person. Whatever was to be stopped has stopped."""
+        self.is_stopping = False
         match ask.asked or QuestionAsk(question=ask.message.text or ""):
             case ApprovalAsk() as asked:
                 self._approvals.put(asked, ask.message)
@@ -451,20 +457,11 @@ class ScreenConversation:
         self.draw_soon()
 
     def _offer_points(self, points: Sequence[PromptPoint]) -> None:
-        options = tuple(
-            CommandOption(
-                label=f"{point.number} {single_line(point.prompt, PROMPT_LENGTH)}",
-                line=f"/rewind restore {point.number}",
-                detail=", ".join(point.files or ()),
-                preview=f"/rewind diff {point.number}",
-            )
-            for point in reversed(points)
-            if point.is_live
-        )
-        if options:
-            self.open_list(CommandChoice(title="Go back to before which prompt?", options=options), self.run_line)
-        else:
+        choice = rewind_choice(points)
+        if choice is None:
             self.tell("There is nothing to go back to yet.")
+        else:
+            self.open_list(choice, self.run_line)
 
     async def edited(self, text: str) -> str | None:
         """The text as the person left it in their editor; None if they did not."""

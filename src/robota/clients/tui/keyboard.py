@@ -103,7 +103,7 @@ class ConversationKeys:
         conversation = self._conversation
         match result:
             case CardWish.STOP_TURN:
-                conversation.start(conversation.submit(CancelTask()))
+                conversation.start(self._stop_turn())
             case CardWish.SEE_ALL if approval.is_all_shown:
                 self.show_transcript()
             case CardWish.SEE_ALL:
@@ -318,7 +318,7 @@ class ConversationKeys:
                 conversation.input.close_popup()
             case Stopping.STOP_TURN:
                 self._offered = Stopping.OFFER_LEAVING
-                conversation.start(conversation.submit(CancelTask()))
+                conversation.start(self._stop_turn())
             case Stopping.CLEAR_INPUT:
                 conversation.input.put("")
             case Stopping.REWIND:
@@ -330,6 +330,14 @@ class ConversationKeys:
                 self._hint(HINTS[stopping])
             case Stopping.NOTHING:
                 return
+
+    async def _stop_turn(self) -> None:
+        """Ask the session to stop; until it has, the edges of the input show it."""
+        self._conversation.is_stopping = True
+        self._conversation.is_stopping = await self._conversation.submit(CancelTask()) and is_working(
+            self._conversation.view
+        )
+        self._conversation.draw_soon()
 
     def next_permission_mode(self) -> None:
         """Ask for more or for less; that nothing is asked any more, only after a question."""

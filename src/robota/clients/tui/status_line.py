@@ -25,7 +25,7 @@ class StatusSetup(msgspec.Struct, frozen=True, kw_only=True):
     run: RunStatusCommand | None = None
 
 
-class StatusLine:
+class StatusRows:
     """Runs the command beside the drawing; what it said last is shown until it says something else."""
 
     def __init__(self, setup: StatusSetup, changed: Callable[[], None]) -> None:

@@ -55,6 +55,8 @@ class Regions(Protocol):
 
     def frame_title(self) -> str: ...
 
+    def edge_role(self) -> Role: ...
+
 
 class LiveRegion:
     """A running prompt_toolkit application that is no taller than the terminal."""
@@ -216,7 +218,7 @@ class LiveRegion:
         return sum(columns_of(line) // room + 1 for line in self.input.document.lines[: MOST_INPUT_ROWS + 1])
 
     def _edge(self, columns: int) -> str:
-        return self._theme.paint("─" * columns, Role.DIM)
+        return self._theme.paint("─" * columns, self._regions.edge_role())
 
     def _line_prefix(self, line_number: int, wrap_count: int) -> AnyFormattedText:
         is_first = line_number == 0 and wrap_count == 0
@@ -228,7 +230,7 @@ class LiveRegion:
         if not name:
             return self._edge(self.width)
         left = self.width - columns_of(name) - 5
-        pieces = (("─" * left, Role.DIM), (f" {name} ", Role.NAME), ("───", Role.DIM))
+        pieces = (("─" * left, self._regions.edge_role()), (f" {name} ", Role.NAME), ("───", self._regions.edge_role()))
         return "".join(self._theme.paint(text, role) for text, role in pieces)
 
 
