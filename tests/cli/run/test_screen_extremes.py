@@ -50,3 +50,22 @@ def test_a_window_that_changes_while_an_answer_streams_loses_and_doubles_nothing
     # What scrolls out in the very moment of a change is the terminal's; from there on each is there once.
     assert [sentence for sentence in SENTENCES[60:] if text.count(sentence) != 1] == []
     assert sum(row.startswith("Idle") for row in shown[-40:]) == 1
+
+
+def test_a_question_is_told_on_a_screen_that_hides_it(robota: Robota) -> None:
+    (robota.workspace / "calc.py").write_text("a - b\n")
+    edit = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
+    wait = call("execute_command", command="until [ -e go ]; do sleep 0.05; done")
+    script(robota, {"calls": [wait]}, {"calls": [edit]}, {"text": "Done."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("go\r")
+        terminal.sees("y yes")
+        terminal.press("y")
+        terminal.sees("Tools x1")
+        terminal.press("\x0f")
+        terminal.sees("q closes")
+        (robota.workspace / "go").touch()
+        terminal.sees("Robota asks you something")
+        terminal.press("\x1b")
+        terminal.sees("w answer in words")

@@ -81,6 +81,7 @@ LOOK_AGAIN_S: Final = 0.2
 SIGNALS_ARE_LATE_S: Final = 0.05
 # Rows that are printed belong to the terminal; these few are kept for what still changes.
 PAGES_KEPT: Final = 2
+ASK_BEHIND: Final = "? Robota asks you something: Esc leads back to it."
 # In a lower window a list stands above the input, without a look at what is chosen.
 LOWEST_WITH_PREVIEW: Final = 12
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
@@ -322,6 +323,8 @@ class ScreenConversation:
                     self.start(self._keys.queue.take_all_back())
                 for words in words_for(asked):
                     self.scrollback.tell(words, Role.BOLD if words.startswith("?") else Role.PLAIN)
+        if not isinstance(ask.asked, CompletionAsk):
+            self.region.full_screen.tell(self.theme.row([(ASK_BEHIND, Role.WARNING)], self.width))
         self._keys.call_person()
 
     def _watch_work(self) -> None:

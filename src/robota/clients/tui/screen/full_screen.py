@@ -51,6 +51,7 @@ class FullScreen:
         self._keyboard = keyboard
         self._output = output
         self._application: Application[None] | None = None
+        self._notice = ""
 
     async def show(self, page: ScreenPage) -> None:
         """Show it until a key that it gets says that this was the last."""
@@ -65,6 +66,7 @@ class FullScreen:
         application.ttimeoutlen = ESCAPE_S
         application.timeoutlen = ESCAPE_S
         self._application = application
+        self._notice = ""
         try:
             await application.run_async(handle_sigint=False)
         finally:
@@ -75,14 +77,15 @@ class FullScreen:
         if self._application is not None:
             self._application.invalidate()
 
-    def close(self) -> None:
-        """Leave the page that is shown."""
-        if self._application is not None and not self._application.is_done:
-            self._application.exit()
+    def tell(self, row: str) -> None:
+        """Show a row at the bottom of the page, if one is shown: something waits behind it."""
+        self._notice = row
+        self.redraw()
 
     def _drawn(self, page: ScreenPage) -> AnyFormattedText:
         size = self._output.get_size()
-        return ANSI("\n".join(page.rows(size.columns, size.rows)[: size.rows]))
+        rows = list(page.rows(size.columns, size.rows)[: size.rows])
+        return ANSI("\n".join([*rows[:-1], self._notice] if self._notice else rows))
 
     def _bindings(self, page: ScreenPage) -> KeyBindings:
         bindings = KeyBindings()
