@@ -89,8 +89,11 @@ def settled(terminal: ScreenTerminal) -> bool:
 
 
 def without_greeting(picture: str) -> str:
-    """From the prompt on: what stands above it names directories of this machine."""
-    return picture[max(0, picture.find("> fix it\n")) :]
+    """From the prompt on: what stands above it names directories of this machine.
+
+    Whether a blank row at the top has been scrolled away depends on how high the live region ever was.
+    """
+    return picture[max(0, picture.find("> fix it\n")) :].lstrip("\n")
 
 
 def compare(name: str, shown: str) -> None:
