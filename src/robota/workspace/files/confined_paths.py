@@ -64,7 +64,8 @@ def directory_beneath(
     """A descriptor of `directory`, which must be a resolved path beneath `root`."""
     top = os.open(root, DIRECTORY_FLAGS)
     try:
-        descriptor = _open_or_make(top, str(directory.relative_to(root)), open_directory, create=create)
+        relative = str(directory.relative_to(root))
+        descriptor = os.dup(top) if relative == "." else _open_or_make(top, relative, open_directory, create=create)
     finally:
         os.close(top)
     try:

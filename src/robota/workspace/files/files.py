@@ -380,9 +380,9 @@ class LocalFiles:
                 )
             yield parent
 
-    @property
-    def _open(self) -> DirectoryOpener:
-        return self._opener or best_opener()
+    def _open(self, root: int, relative: str) -> int:
+        # The best one is found when it is needed: that takes longer than to list a directory.
+        return (self._opener or best_opener())(root, relative)
 
     def _drafts(self) -> AbstractContextManager[int | None]:
         # Only who writes needs it.

@@ -17,6 +17,8 @@ NOT_ENTERED = frozenset(
 )
 NOT_ENTERED_PAIRS = frozenset({("target", "dependency"), ("build", "dependencies")})
 
+# Directories no deeper than this are opened one after the other.
+SHALLOW = 2
 MAX_SCANNED = 50_000
 
 Row = tuple[bool, str]  # whether it is a file, so that directories sort first, and its name
@@ -103,7 +105,9 @@ def _shown(rows: list[Row], place: PathParts, patterns: list[Patterns]) -> list[
 def _open(directory: int, parts: PathParts) -> int | None:
     """A directory further down that vanished, or that we may not enter, is simply not shown from inside."""
     try:
-        return best_opener()(directory, "/".join(parts) or ".")
+        # Near the top a walk is as quick, and needs no system call that takes a while to get ready.
+        opener = walk_to_directory if len(parts) <= SHALLOW else best_opener()
+        return opener(directory, "/".join(parts))
     except OSError:
         pass
     try:  # a path too long for one step
