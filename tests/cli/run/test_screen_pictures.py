@@ -89,11 +89,14 @@ def settled(terminal: ScreenTerminal) -> bool:
 
 
 def without_greeting(picture: str) -> str:
-    """From the prompt on: what stands above it names directories of this machine.
+    """From the prompt on, or from the first finished call; without blank rows at the top.
 
-    Whether a blank row at the top has been scrolled away depends on how high the live region ever was.
+    What stands above names directories of this machine, and how far a screen has scrolled depends on what was drawn.
     """
-    return picture[max(0, picture.find("> fix it\n")) :].lstrip("\n")
+    for begin in ("> fix it\n", "■ Edit calc.py\n"):
+        if begin in picture:
+            return picture[picture.index(begin) :]
+    return picture.lstrip("\n")
 
 
 def compare(name: str, shown: str) -> None:
