@@ -6,6 +6,7 @@ from pathlib import Path
 
 from robota.cli.help.man_page import man_page
 from robota.config.settings.schema import settings_schema
+from robota.tools.registry import builtin_tools, made_schema, written_name
 from scripts.reference.command_line import command_line
 from scripts.reference.exit_codes import exit_code_page
 from scripts.reference.hook_events import hook_events
@@ -20,7 +21,14 @@ def _settings_schema_file() -> str:
     return json.dumps(settings_schema(), indent=2) + "\n"
 
 
+def _tool_schemas() -> str:
+    """What the program reads at its start instead of making it."""
+    schemas = {written_name(tool): made_schema(tool) for tool in builtin_tools()}
+    return json.dumps(schemas, indent=1, ensure_ascii=False) + "\n"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
+    "../src/robota/tools/schemas.json": _tool_schemas,
     "commands-reference.md": slash_commands,
     "settings.schema.json": _settings_schema_file,
     "reference/command-line.md": command_line,

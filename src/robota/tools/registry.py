@@ -1,7 +1,9 @@
 """The built-in tools, how they are found by name, and the JSON Schema a model is given for each."""
 
 from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +15,7 @@ from robota.tools.task import ask_followup_question, attempt_completion, new_tas
 from robota.tools.web import web_fetch
 
 REFERENCE = "#/$defs/"
+SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 SHELL_TOOL = execute_command.TOOL.name
 
 
@@ -57,6 +60,22 @@ def schema_of(tool: AnyTool) -> dict[str, Any]:
     """The JSON Schema of a tool's parameters, in one piece and closed."""
     if tool.schema is not None:
         return tool.schema
+    return _written_schemas().get(written_name(tool)) or made_schema(tool)
+
+
+def written_name(tool: AnyTool) -> str:
+    """Under which its schema is written down: that of its parameters, which no other tool has."""
+    return f"{tool.params.__module__}.{tool.params.__qualname__}"
+
+
+@cache
+def _written_schemas() -> dict[str, dict[str, Any]]:
+    """Those of the built-in tools, as `make reference` wrote them: making them costs every start some milliseconds."""
+    return msgspec.json.decode(SCHEMAS.read_bytes(), type=dict[str, dict[str, Any]])
+
+
+def made_schema(tool: AnyTool) -> dict[str, Any]:
+    """The same, made from the types of the parameters."""
     document = msgspec.json.schema(tool.params)
     schema: dict[str, Any] = _inlined(document, document.get("$defs", {}))
     return schema
