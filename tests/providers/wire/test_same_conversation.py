@@ -45,7 +45,9 @@ STORY = [
 async def told(profile: Profile, workspace: Path) -> ReplayedTask:
     """The task as the log has it, once the story has come to its end."""
     launch = LaunchOptions(cwd=workspace, profile=profile, permission_mode=PermissionMode.BYPASS)
-    opened = open_session(launch, {"ROBOTA_HOME": str(workspace.parent / "robota-home")})
+    # The time would tell the conversations apart.
+    env = {"ROBOTA_HOME": str(workspace.parent / "robota-home"), "ROBOTA_ENVIRONMENT": "0"}
+    opened = open_session(launch, env)
     try:
         stage = Stage(opened)
         await stage.start("Do it.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from robota.engine.runtime.options import EnvironmentOptions
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.text.visible import printable_name, single_line
+from robota.workspace.problems import FileProblem
 
 if TYPE_CHECKING:
     from robota.workspace.process.background import BackgroundProcess
@@ -90,7 +91,11 @@ class Environment:
             yield "Recently Modified Files", "\n".join((MODIFIED, *listed, *more))
 
     async def _workspace_files(self, most: int) -> list[Section]:
-        listing = await asyncio.to_thread(self._runtime.services.files.list, ".", True, most)
+        try:
+            listing = await asyncio.to_thread(self._runtime.services.files.list, ".", True, most)
+        except FileProblem:
+            # Such as an ignore file that cannot be read. Who looks at a file is told so.
+            return []
         if not listing.entries:
             return []
         more = ["(There are more; list_files shows them.)"] if listing.truncated else []
