@@ -5,8 +5,8 @@ BENCH ?=
 FUZZ ?=
 TESTS ?= tests
 BIN := .venv/bin
-# The heaviest tests start processes and wait for them, so two workers pay off even on two cores.
-WORKERS ?= 2
+# The heaviest tests start processes and wait for them: on two cores four workers end earlier than two.
+WORKERS ?= 4
 
 export PYTHON
 MAKEFLAGS += --no-print-directory

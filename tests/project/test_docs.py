@@ -39,6 +39,7 @@ def known_kinds() -> list[str]:
     """Every kind that a module of the log registers."""
     for module in iter_modules(kinds.__path__):
         import_module(f"{kinds.__name__}.{module.name}")
+    import_module("robota.intents.selection_record")
     return [name for name, shape in registered_kinds().items() if shape.__module__.startswith("robota.")]
 
 
