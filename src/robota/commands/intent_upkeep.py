@@ -8,11 +8,11 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from robota.commands.intent_orders import (
+from robota.commands.intent_requests import (
     CompleteIntent,
     CreateIntent,
     DrawMap,
-    IntentOrder,
+    IntentRequest,
     ListIntents,
     ReportDrift,
     ShowIntent,
@@ -66,7 +66,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[Sequence[str]], Awaitable[Sequence[RanCriterion]]]
     timestamp: Callable[[], str]
 
-    async def carry_out(self, order: IntentOrder) -> IntentAnswer:
+    async def carry_out(self, order: IntentRequest) -> IntentAnswer:
         """Raises `IntentProblem` or `OSError`; nothing was changed then."""
         if isinstance(order, CompleteIntent):
             return await self._complete(order.id)
@@ -81,7 +81,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
             raise IntentProblem(f"There is no intent {single_line(id, 80)}. There is: {known}")
         return found
 
-    def _now(self, order: IntentOrder) -> IntentAnswer:
+    def _now(self, order: IntentRequest) -> IntentAnswer:
         match order:
             case ListIntents():
                 return _listed(self.files.intents())

@@ -5,7 +5,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from robota.clients.tui.flows.approval_keys import ApprovalCard, CardWish, press
+from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, press
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
 from robota.clients.tui.theme import Theme
@@ -32,7 +32,9 @@ class DialogDrawing(msgspec.Struct, frozen=True, kw_only=True):
 class OpenDialog:
     """One dialog, and what to do with its result."""
 
-    def __init__(self, dialog: Dialog, then: Callable[[Answer | CardWish | CommandOption | bool | None], None]) -> None:
+    def __init__(
+        self, dialog: Dialog, then: Callable[[Answer | CardAction | CommandOption | bool | None], None]
+    ) -> None:
         self.dialog = dialog
         self._then = then
 
@@ -41,7 +43,7 @@ class OpenDialog:
         match self.dialog:
             case ApprovalCard() as card:
                 pressed = press(card, key)
-                return self._goes_on(pressed) if isinstance(pressed, ApprovalCard) else self._wished(pressed)
+                return self._goes_on(pressed) if isinstance(pressed, ApprovalCard) else self._chosen(pressed)
             case ListPicker() as picker:
                 picked = press_in_list(picker, key)
                 return self._ends(picked.option) if isinstance(picked, Picked) else self._goes_on(picked)
@@ -71,10 +73,10 @@ class OpenDialog:
         self.dialog = dialog
         return True
 
-    def _wished(self, result: Answer | CardWish) -> bool:
-        """A wish leaves the card open: it is answered afterwards."""
+    def _chosen(self, result: Answer | CardAction) -> bool:
+        """An action leaves the card open: it is answered afterwards."""
         self._then(result)
-        return isinstance(result, CardWish)
+        return isinstance(result, CardAction)
 
     def _ends(self, result: CommandOption | bool | None) -> bool:
         self._then(result)

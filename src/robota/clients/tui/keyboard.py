@@ -8,7 +8,7 @@ from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowA
 from robota.clients.render.view_lines import whole_view
 from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_paste
 from robota.clients.tui.dialogs import LOWEST_DIALOG, OpenDialog
-from robota.clients.tui.flows.approval_keys import CardWish, card_for
+from robota.clients.tui.flows.approval_keys import CardAction, card_for
 from robota.clients.tui.flows.completion_popup import PopupEnter
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.entered_text import is_working
@@ -102,14 +102,14 @@ class ConversationKeys:
     def _approval_result(self, approval: PendingApproval, result: object) -> None:
         conversation = self._conversation
         match result:
-            case CardWish.STOP_TURN:
+            case CardAction.STOP_TURN:
                 conversation.start(self._stop_turn())
-            case CardWish.SEE_ALL if approval.is_all_shown:
+            case CardAction.SEE_ALL if approval.is_all_shown:
                 self.show_transcript()
-            case CardWish.SEE_ALL:
+            case CardAction.SEE_ALL:
                 conversation.scrollback.block(approval.all_rows())
                 conversation.draw_soon()
-            case CardWish.EDIT | CardWish.SAY_WORDS:
+            case CardAction.EDIT | CardAction.SAY_WORDS:
                 self._turn_to_input(approval, result)
             case _:
                 self._answer(approval, result)
@@ -125,9 +125,9 @@ class ConversationKeys:
             self._conversation.dialog = self.approval_dialog(approval)
             self._conversation.tell(SEE_ALL_FIRST, Role.WARNING)
 
-    def _turn_to_input(self, approval: PendingApproval, wish: CardWish) -> None:
+    def _turn_to_input(self, approval: PendingApproval, wish: CardAction) -> None:
         """Let the input hold what is asked about, or an answer; what was written there waits."""
-        is_edit = wish is CardWish.EDIT
+        is_edit = wish is CardAction.EDIT
         approval.draft = self._conversation.input.text
         approval.purpose = InputPurpose.EDIT if is_edit else InputPurpose.WORDS
         approval.has_focus = False

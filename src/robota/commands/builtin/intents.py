@@ -35,15 +35,15 @@ INFO: Final = SlashCommandInfo(
 
 
 def intent_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/intents`. What it needs is loaded with the first order."""
+    """`/intents`. What it needs is loaded with the first request."""
 
     async def intents(arguments: str) -> CommandOutcome | Refused:
-        from robota.commands.intent_orders import BadIntentOrder, intent_order
+        from robota.commands.intent_requests import BadIntentRequest, intent_request
         from robota.intents.intent import IntentProblem
 
         try:
-            answer = await host.program.intents().carry_out(intent_order(arguments))
-        except BadIntentOrder as problem:
+            answer = await host.program.intents().carry_out(intent_request(arguments))
+        except BadIntentRequest as problem:
             return wrong_arguments(INFO, str(problem))
         except (IntentProblem, OSError) as problem:
             return Refused(code="intents", message=f"{problem}. Nothing was changed.")

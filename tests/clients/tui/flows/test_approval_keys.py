@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.clients.tui.flows.approval_keys import ApprovalCard, CardStep, CardWish, card_for, choices, press
+from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, CardStep, card_for, choices, press
 from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, OfferedRules
 
@@ -21,7 +21,7 @@ FULL = ApprovalAsk(
 KEYS = st.sampled_from([*"yandrhewbspu123456789?x", "up", "down", "enter", "space", "escape", "tab", "ctrl-o", "é", ""])
 
 
-def pressed(asked: ApprovalAsk, *keys: str) -> ApprovalCard | Answer | CardWish:
+def pressed(asked: ApprovalAsk, *keys: str) -> ApprovalCard | Answer | CardAction:
     card = card_for(asked)
     for key in keys[:-1]:
         after = press(card, key)
@@ -34,10 +34,10 @@ def test_the_usual_keys() -> None:
     assert pressed(PLAIN, "y") == pressed(PLAIN, "1") == Approve()
     assert pressed(PLAIN, "n") == pressed(PLAIN, "3") == pressed(PLAIN, "d") == Reject()
     assert pressed(FULL, "a") == pressed(FULL, "2") == Approve(grant=("Bash(npm test)",))
-    assert pressed(FULL, "e") is CardWish.EDIT
-    assert pressed(PLAIN, "w") is CardWish.SAY_WORDS
-    assert pressed(PLAIN, "escape") is CardWish.STOP_TURN
-    assert pressed(FULL, "r", "escape", "escape") is CardWish.STOP_TURN
+    assert pressed(FULL, "e") is CardAction.EDIT
+    assert pressed(PLAIN, "w") is CardAction.SAY_WORDS
+    assert pressed(PLAIN, "escape") is CardAction.STOP_TURN
+    assert pressed(FULL, "r", "escape", "escape") is CardAction.STOP_TURN
 
 
 def test_what_is_not_offered_is_not_taken() -> None:

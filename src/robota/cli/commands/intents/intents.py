@@ -16,11 +16,11 @@ from robota.cli.output import print_json
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.clients.render.command_text import command_text
 from robota.commands.builtin.intents import INFO
-from robota.commands.intent_orders import (
+from robota.commands.intent_requests import (
     CompleteIntent,
     CreateIntent,
     DrawMap,
-    IntentOrder,
+    IntentRequest,
     ListIntents,
     ReportDrift,
     ShowIntent,
@@ -96,7 +96,7 @@ def parser() -> CommandParser:
     return parser
 
 
-def _order(options: argparse.Namespace) -> IntentOrder:
+def _order(options: argparse.Namespace) -> IntentRequest:
     match options.action:
         case "show":
             return ShowIntent(options.id)

@@ -25,7 +25,7 @@ class CardStep(Enum):
     HUNKS = auto()
 
 
-class CardWish(Enum):
+class CardAction(Enum):
     """What a person wants to do before they answer."""
 
     EDIT = auto()
@@ -93,10 +93,10 @@ def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
     return tuple(rows)
 
 
-def press(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
+def press(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardAction:
     """The card after a key, or what the key answers. A key that means nothing leaves the card as it is."""
     if key == "ctrl-o":
-        return CardWish.SEE_ALL
+        return CardAction.SEE_ALL
     match card.step:
         case CardStep.ANSWERS:
             return _press_answer(card, key)
@@ -106,11 +106,11 @@ def press(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
             return _press_hunk(card, key)
 
 
-def _press_answer(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
+def _press_answer(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardAction:
     if key in STEPS:
         return replace(card, rows=card.rows.moved(STEPS[key]))
     if key == "escape":
-        return CardWish.STOP_TURN
+        return CardAction.STOP_TURN
     rows = choices(card)
     if key == "enter" and card.rows.index is not None:
         key = rows[card.rows.index].key
@@ -118,7 +118,7 @@ def _press_answer(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardW
     return _chosen(card, key) if any(row.key == key for row in rows) else card
 
 
-def _chosen(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
+def _chosen(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardAction:
     offered = card.asked.verdict.suggestions
     match key:
         case "y":
@@ -130,9 +130,9 @@ def _chosen(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardWish:
         case "n":
             return Reject()
         case "e":
-            return CardWish.EDIT
+            return CardAction.EDIT
         case "w":
-            return CardWish.SAY_WORDS
+            return CardAction.SAY_WORDS
         case "r":
             return replace(card, step=CardStep.RULES, rows=Selection(count=len(offered), wraps=False))
         case _:

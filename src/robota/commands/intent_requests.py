@@ -1,4 +1,4 @@
-"""What can be ordered about intents, and how the words behind `/intents` become an order."""
+"""What can be asked for about intents, and how the words behind `/intents` become a request."""
 
 import shlex
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ import msgspec
 from robota.intents.upkeep.intent_text import NewIntent
 
 
-class BadIntentOrder(Exception):
-    """The words are no order. The message says what is wrong."""
+class BadIntentRequest(Exception):
+    """The words are no request. The message says what is wrong."""
 
 
 class ListIntents(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class DrawMap(msgspec.Struct, frozen=True):
     """Make `intent_map.md` anew."""
 
 
-IntentOrder = ListIntents | ShowIntent | CreateIntent | StartIntent | CompleteIntent | ReportDrift | DrawMap
+IntentRequest = ListIntents | ShowIntent | CreateIntent | StartIntent | CompleteIntent | ReportDrift | DrawMap
 OF_ONE: dict[str, type[ShowIntent | StartIntent | CompleteIntent]] = {
     "show": ShowIntent,
     "start": StartIntent,
@@ -58,12 +58,12 @@ OF_ONE: dict[str, type[ShowIntent | StartIntent | CompleteIntent]] = {
 }
 
 
-def intent_order(arguments: str) -> IntentOrder:
-    """The order in a line that was typed. `new NAME -- PATTERN…` needs at least one pattern."""
+def intent_request(arguments: str) -> IntentRequest:
+    """The request in a line that was typed. `new NAME -- PATTERN…` needs at least one pattern."""
     try:
         words = shlex.split(arguments)
     except ValueError as error:
-        raise BadIntentOrder(f"The quotes do not fit: {error}.") from error
+        raise BadIntentRequest(f"The quotes do not fit: {error}.") from error
     match words:
         case [] | ["list"]:
             return ListIntents()
@@ -78,16 +78,16 @@ def intent_order(arguments: str) -> IntentOrder:
         case [name, id] if name in OF_ONE:
             return OF_ONE[name](id)
         case [name] if name in OF_ONE:
-            raise BadIntentOrder(f"{name} needs the id of an intent.")
+            raise BadIntentRequest(f"{name} needs the id of an intent.")
         case _:
-            raise BadIntentOrder(f"There is no order {words[0]!r} with these words.")
+            raise BadIntentRequest(f"There is no action {words[0]!r} with these words.")
 
 
 def _new(words: Sequence[str]) -> NewIntent:
     if "--" not in words:
-        raise BadIntentOrder("Put -- between the name and the patterns of its files.")
+        raise BadIntentRequest("Put -- between the name and the patterns of its files.")
     place = list(words).index("--")
     name, patterns = " ".join(words[:place]), tuple(words[place + 1 :])
     if not name or not patterns:
-        raise BadIntentOrder("An intent needs a name and at least one pattern.")
+        raise BadIntentRequest("An intent needs a name and at least one pattern.")
     return NewIntent(name=name, owned_scope=patterns)
