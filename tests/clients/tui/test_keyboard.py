@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.clients.tui.app import ScreenConversation, ScreenSetup
+from robota.clients.tui.app import ScreenConversation
 from robota.clients.tui.flows import typing_pause
+from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.theme import DARK, Palette, Theme
 from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, OfferedRules

@@ -8,8 +8,9 @@ from typing import Final
 from robota.app.session import OpenSession
 from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
-from robota.clients.tui.app import ScreenSetup, converse_on_screen
+from robota.clients.tui.app import converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
+from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Role, Theme, palette_for, theme_for
 from robota.clients.view.model import ViewModel

@@ -120,7 +120,7 @@ class ConversationKeys:
         if approval.may_answer(answer):
             if isinstance(answer, Approve) and not answer.grant:
                 self._quick = self._quick.approved(approval.asked, approval.shown_at, time.monotonic())
-            self._conversation.answer(answer)
+            self._conversation.sending.answer(answer)
         else:
             self._conversation.dialog = self.approval_dialog(approval)
             self._conversation.tell(SEE_ALL_FIRST, Role.WARNING)
@@ -146,7 +146,7 @@ class ConversationKeys:
         """Something was typed into the input."""
         self._pressed()
         if self._conversation.input.wants_completion:
-            self._conversation.start(self._conversation.complete())
+            self._conversation.start(self._conversation.sending.complete())
         approval = self._conversation.approval
         if approval is not None and approval.purpose is InputPurpose.PROMPT:
             approval.pause = TypingPause(since=time.monotonic())
@@ -171,11 +171,11 @@ class ConversationKeys:
             return
         written = area.take()
         if written.is_empty and conversation.view.retry is not None:
-            conversation.start(conversation.submit(RetryNow()))
+            conversation.start(conversation.sending.submit(RetryNow()))
             return
         if written.text.strip():
             conversation.setup.on_prompt(written.text)
-        conversation.start(conversation.enter(written, is_steering=is_steering))
+        conversation.start(conversation.sending.enter(written, is_steering=is_steering))
 
     def steer(self) -> None:
         """Send what is written, or what waits, with the next request of the running turn."""
@@ -194,7 +194,7 @@ class ConversationKeys:
                 self._back_to_card(approval)
                 conversation.tell("Nothing was changed.")
             else:
-                conversation.answer(ApproveEdited(edited=text))
+                conversation.sending.answer(ApproveEdited(edited=text))
             return
         match meaning_of(text, approval.asked):
             case Again(hint):
@@ -322,7 +322,7 @@ class ConversationKeys:
             case Stopping.CLEAR_INPUT:
                 conversation.input.put("")
             case Stopping.REWIND:
-                conversation.start(conversation.submit(ListRewindPoints()))
+                conversation.start(conversation.sending.submit(ListRewindPoints()))
             case Stopping.LEAVE:
                 conversation.leave(0)
             case Stopping.OFFER_LEAVING | Stopping.OFFER_REWIND:
@@ -334,7 +334,7 @@ class ConversationKeys:
     async def _stop_turn(self) -> None:
         """Ask the session to stop; until it has, the edges of the input show it."""
         self._conversation.is_stopping = True
-        self._conversation.is_stopping = await self._conversation.submit(CancelTask()) and is_working(
+        self._conversation.is_stopping = await self._conversation.sending.submit(CancelTask()) and is_working(
             self._conversation.view
         )
         self._conversation.draw_soon()
@@ -352,7 +352,7 @@ class ConversationKeys:
             self._set_mode(mode)
 
     def _set_mode(self, mode: PermissionMode) -> None:
-        self._conversation.start(self._conversation.submit(SetPermissionMode(permission_mode=mode)))
+        self._conversation.start(self._conversation.sending.submit(SetPermissionMode(permission_mode=mode)))
 
     def show_transcript(self) -> None:
         """Everything so far, whole, on a screen of its own."""

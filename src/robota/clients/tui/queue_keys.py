@@ -20,14 +20,14 @@ class QueueKeys:
         conversation = self._conversation
         if conversation.view.queue:
             waiting = conversation.view.queue[-1]
-            if await conversation.submit(RemoveQueuedMessage(id=waiting.id)):
+            if await conversation.sending.submit(RemoveQueuedMessage(id=waiting.id)):
                 conversation.input.put(_as_typed(waiting))
                 conversation.draw_soon()
 
     async def remove_last(self) -> None:
         """Take the newest queued words out; the arrow keys still find them."""
         queue = self._conversation.view.queue
-        if queue and await self._conversation.submit(RemoveQueuedMessage(id=queue[-1].id)):
+        if queue and await self._conversation.sending.submit(RemoveQueuedMessage(id=queue[-1].id)):
             self._conversation.hint = "Removed from the queue. Up finds it among the prompts sent before."
             self._conversation.draw_soon()
 
@@ -36,7 +36,7 @@ class QueueKeys:
         for waiting in self._conversation.view.queue:
             if waiting.after_turn:
                 change = EditQueuedMessage(id=waiting.id, text=waiting.text, images=waiting.images, after_turn=False)
-                await self._conversation.submit(change)
+                await self._conversation.sending.submit(change)
 
     async def take_all_back(self) -> None:
         """Write everything that waits again, for the person to send or to rub out."""

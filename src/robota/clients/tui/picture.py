@@ -1,0 +1,125 @@
+"""What the live region shows: what is not finished, what is asked, the popup, the status bar; and the window title."""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from robota.clients.tui.dialogs import LOWEST_DIALOG, DialogDrawing
+from robota.clients.tui.flows.entered_text import blocking_ask, is_working
+from robota.clients.tui.pending_approval import InputPurpose
+from robota.clients.tui.theme import Role
+from robota.clients.tui.widgets.lists import popup_rows
+from robota.clients.tui.widgets.live_rows import live_rows
+from robota.clients.tui.widgets.status_bar import StatusFacts
+from robota.protocol.asks.ask import CompletionAsk
+from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.clients.tui.app import ScreenConversation
+
+# How often what streams is drawn. Keys are drawn at once.
+DRAW_EVERY_S: Final = 0.04
+SECOND: Final = 1.0
+SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
+
+
+class LivePicture:
+    """Makes the rows of one conversation, and says when they have to be drawn again."""
+
+    def __init__(self, conversation: "ScreenConversation") -> None:
+        self._conversation = conversation
+        self._drawing: asyncio.TimerHandle | None = None
+        self._working_since: float | None = None
+        self._title = ""
+        self.retry_at = 0.0
+        self.branch = ""
+
+    # Around the input.
+
+    def edge_role(self) -> Role:
+        """How the edges of the input look: a stop that was asked for and has not happened yet shows."""
+        return Role.WARNING if self._conversation.is_stopping else Role.DIM
+
+    def new_rows(self) -> list[str]:
+        """What is finished since the last picture."""
+        return self._conversation.scrollback.given()
+
+    def rows_above(self, room: int) -> list[str]:
+        """What is not finished, and what is asked: that first, if there is no room for all."""
+        conversation = self._conversation
+        asked = self._dialog_rows(room)
+        left = room - len(asked)
+        if left <= 0:
+            return asked
+        live = live_rows(conversation.view, conversation.theme, conversation.width, self._until_retry())
+        return [*[*conversation.scrollback.tail(), *live][-left:], *asked]
+
+    def _until_retry(self) -> int | None:
+        return None if self._conversation.view.retry is None else max(0, round(self.retry_at - time.monotonic()))
+
+    def _dialog_rows(self, room: int) -> list[str]:
+        conversation = self._conversation
+        if conversation.dialog is None or room < LOWEST_DIALOG:
+            return []
+        approval = conversation.approval
+        takes_keys = conversation.keys.dialog_takes_keys()
+        is_written = bool(conversation.input.text) and not takes_keys and conversation.purpose is InputPurpose.PROMPT
+        has_draft = is_written and (approval is None or approval.pause.is_over(time.monotonic()))
+        drawing = DialogDrawing(width=conversation.width, room=room, takes_keys=takes_keys, has_draft=has_draft)
+        return conversation.dialog.rows(conversation.theme, drawing)
+
+    def rows_below(self) -> list[str]:
+        """The popup and the status bar."""
+        conversation = self._conversation
+        popup = conversation.input.popup
+        rows = [] if popup is None else list(popup_rows(popup, conversation.theme, conversation.width))
+        seconds = 0 if self._working_since is None else int(time.monotonic() - self._working_since)
+        facts = StatusFacts(git_branch=self.branch, seconds=seconds, hint=conversation.hint)
+        return [*rows, *conversation.status.rows(conversation.view, facts, conversation.theme, conversation.width)]
+
+    def sign(self) -> str:
+        """What stands before the input."""
+        return SIGNS[self._conversation.purpose]
+
+    def frame_title(self) -> str:
+        """The name of the session."""
+        session = self._conversation.view.session
+        return (session.name or "") if session is not None else ""
+
+    # When it is drawn.
+
+    def draw_soon(self) -> None:
+        """Draw what has changed, with everything else that changes in the same moment."""
+        if self._drawing is None:
+            self._drawing = asyncio.get_running_loop().call_later(DRAW_EVERY_S, self.draw)
+
+    def draw(self) -> None:
+        """Draw what has changed."""
+        self._drawing = None
+        self._set_title()
+        self._conversation.region.print_above(self._conversation.scrollback.given())
+
+    def watch_work(self) -> None:
+        """Count the seconds while something runs, and only then."""
+        view = self._conversation.view
+        if not is_working(view) or blocking_ask(view) is not None:
+            self._working_since = None
+        elif self._working_since is None:
+            self._working_since = time.monotonic()
+            asyncio.get_running_loop().call_later(SECOND, self._tick)
+
+    def _tick(self) -> None:
+        if self._working_since is not None:
+            self._conversation.region.redraw()
+            asyncio.get_running_loop().call_later(SECOND, self._tick)
+
+    def _set_title(self) -> None:
+        """Name the window, with a sign if something is asked or runs; it is written only if it has changed."""
+        name = self.frame_title()
+        ask = blocking_ask(self._conversation.view)
+        waits = ask is not None and not isinstance(ask.asked, CompletionAsk)
+        sign = "? " if waits else "□ " if self._working_since is not None else ""
+        title = f"{sign}Robota — {single_line(name)}" if name else f"{sign}Robota"
+        if title != self._title:
+            self._title = title
+            self._conversation.region.output.set_title(title)

@@ -1,0 +1,123 @@
+"""What the session does: its events become the view, rows of the scrollback, and questions to the person."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from robota.clients.answering.talk import words_for
+from robota.clients.render.rewind_lines import result_lines
+from robota.clients.terminal.line import Line
+from robota.clients.tui.flows.entered_text import Written, blocking_ask, words_for_session
+from robota.clients.tui.flows.prompt_history import prompts_in
+from robota.clients.tui.flows.rewind_choice import rewind_choice
+from robota.clients.tui.theme import Role
+from robota.clients.view.model import OpenAsk
+from robota.clients.view.reduce import reduce, windowed
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, ResumeAsk
+from robota.protocol.events import (
+    Event,
+    MessageCreated,
+    RetryScheduled,
+    RewindPoints,
+    Rewound,
+    State,
+    TaskAborted,
+    TaskAskResponded,
+)
+from robota.protocol.rewind import PromptPoint
+
+if TYPE_CHECKING:
+    from robota.clients.tui.app import ScreenConversation
+
+# Rows that are printed belong to the terminal; these few are kept for what still changes.
+PAGES_KEPT: Final = 2
+ASK_BEHIND: Final = "? Robota asks you something: Esc leads back to it."
+
+
+class SessionEvents:
+    """Follows the session of one conversation."""
+
+    def __init__(self, conversation: "ScreenConversation") -> None:
+        self._conversation = conversation
+
+    async def follow(self, prompt: str | None) -> None:
+        """Take every event until there is none any more; `prompt` begins the conversation."""
+        conversation = self._conversation
+        events = conversation.session.events()
+        conversation.view = reduce(conversation.view, await anext(events))
+        conversation.picture.branch = conversation.setup.git_branch()
+        self._show_past()
+        ask = blocking_ask(conversation.view)
+        if prompt is not None:
+            written = Written(text=prompt)
+            conversation.start(conversation.sending.send(words_for_session(written, conversation.view), written))
+        elif ask is not None:
+            self._put(ask)
+        conversation.status.look(conversation.view)
+        conversation.picture.draw()
+        async for event in events:
+            self._take(event)
+        conversation.leave(0)
+
+    def _show_past(self) -> None:
+        """Of a session that is taken up: what was said in it."""
+        conversation, session = self._conversation, self._conversation.view.session
+        if len(conversation.view.rows):
+            conversation.input.remember(prompts_in(conversation.view.rows))
+            conversation.scrollback.resume(session.current_task_id if session is not None else None)
+            older = session.older_rows if session is not None else 0
+            conversation.scrollback.show_past(tuple(conversation.view.rows), older)
+
+    def _take(self, event: Event) -> None:
+        conversation = self._conversation
+        conversation.view = windowed(reduce(conversation.view, event), PAGES_KEPT)
+        conversation.scrollback.take(event)
+        match event:
+            case MessageCreated(message=message) if message.ask and (ask := blocking_ask(conversation.view)):
+                self._put(ask)
+            case TaskAskResponded(ts=ts):
+                conversation.approvals.answered(ts)
+            case TaskAborted():
+                conversation.approvals.withdrawn()
+            case RetryScheduled(delay_ms=delay_ms):
+                conversation.picture.retry_at = time.monotonic() + delay_ms / 1000
+            case Rewound(result=result):
+                conversation.show_lines(map(Line, result_lines(result)))
+                conversation.input.put(result.draft or "")
+            case RewindPoints(points=points):
+                self._offer_points(points)
+            case State():
+                if blocking_ask(conversation.view) is None:
+                    conversation.approvals.withdrawn()
+        conversation.picture.watch_work()
+        conversation.status.look(conversation.view)
+        conversation.picture.draw_soon()
+
+    def _put(self, ask: OpenAsk) -> None:
+        """Put what is asked to the person. Whatever was to be stopped has stopped."""
+        conversation = self._conversation
+        conversation.is_stopping = False
+        match ask.asked or QuestionAsk(question=ask.message.text or ""):
+            case ApprovalAsk() as asked:
+                conversation.approvals.put(asked, ask.message)
+            case CompletionAsk():
+                conversation.scrollback.tell_usage(conversation.view.usage)
+                if conversation.view.has_ended:
+                    conversation.start(conversation.keys.queue.take_all_back())
+            case asked:
+                if isinstance(asked, ResumeAsk):
+                    conversation.approvals.withdrawn()
+                    conversation.start(conversation.keys.queue.take_all_back())
+                for words in words_for(asked):
+                    conversation.scrollback.tell(words, Role.BOLD if words.startswith("?") else Role.PLAIN)
+        if not isinstance(ask.asked, CompletionAsk):
+            notice = conversation.theme.row([(ASK_BEHIND, Role.WARNING)], conversation.width)
+            conversation.region.full_screen.tell(notice)
+        conversation.keys.call_person()
+
+    def _offer_points(self, points: Sequence[PromptPoint]) -> None:
+        choice = rewind_choice(points)
+        if choice is None:
+            self._conversation.tell("There is nothing to go back to yet.")
+        else:
+            self._conversation.open_list(choice, self._conversation.run_line)

@@ -1,0 +1,29 @@
+"""What the terminal UI is given of the machine it runs on."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from robota.clients.terminal.editor import EditText
+from robota.clients.tui.attached_files import LookAtFile, ReadClipboard, no_clipboard, nothing_dropped
+from robota.clients.tui.status_line import StatusSetup
+from robota.clients.tui.theme import Background, Palette, Theme
+from robota.protocol.appearance import Appearance
+
+
+class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """Looks, an editor, the branch, and the prompts of earlier runs."""
+
+    theme: Theme
+    edit: EditText
+    git_branch: Callable[[], str]
+    prompts: Sequence[str] = ()
+    on_prompt: Callable[[str], None] = lambda prompt: None
+    greeting: Sequence[str] = ()
+    has_vi_keys: bool = False
+    # The colours for a background, if the terminal shall be asked for it; those for what a person chooses.
+    on_background: Callable[[Background], Palette] | None = None
+    on_appearance: Callable[[Appearance], Palette] | None = None
+    status: StatusSetup = StatusSetup()
+    look_at_file: LookAtFile = nothing_dropped
+    read_clipboard: ReadClipboard = no_clipboard
