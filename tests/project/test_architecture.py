@@ -1,5 +1,6 @@
 """The rooms: the contracts hold, they catch what they should, and the documentation names the same rooms."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from typing import Any
 import grimp
 import msgspec
 import pytest
+
+from robota.tools.registry import builtin_tools
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/robota"
@@ -144,6 +147,25 @@ def test_no_module_needs_itself_to_be_loaded() -> None:
         TopologicalSorter(needed).prepare()
     except CycleError as cycle:
         pytest.fail(" needs ".join(cycle.args[1]))
+
+
+def test_only_tools_and_the_language_of_rules_know_a_tool_by_its_id() -> None:
+    ids = {tool.name for tool in builtin_tools()}
+    naming = {
+        path.relative_to(SOURCE).as_posix(): found
+        for path in SOURCE.rglob("*.py")
+        if "tools" not in path.relative_to(SOURCE).parts[:1]
+        if (found := ids & _string_constants(path))
+    }
+    # `glob` is a word of its own.
+    assert {path: found - {"glob"} for path, found in naming.items() if found != {"glob"}} == {
+        "policy/rules/rule.py": {"execute_command"}
+    }
+
+
+def _string_constants(path: Path) -> set[str]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def test_the_documentation_names_the_same_rooms_in_the_same_order() -> None:

@@ -1,6 +1,6 @@
 """What a tool is: what it declares of itself, and how a call of it is decoded, prepared and run."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -35,6 +35,14 @@ class ToolGroup(StrEnum):
     MCP = "mcp"
     BROWSER = "browser"
     TASK = "modes"  # speaks with the person or steers the task; every mode has it
+
+
+class ToolRole(StrEnum):
+    """What the engine itself needs a tool for. It finds the tool by this, never by its name."""
+
+    FILE_READER = "file_reader"  # shows the file that its argument `path` names
+    OUTPUT_READER = "output_reader"  # looks into something kept, by its argument `artifact_id`
+    SHELL = "shell"  # runs its argument `command`
 
 
 class Touches(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,6 +267,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     editable: str | None = None
     title: Callable[[Mapping[str, Any]], str] | None = None
     purpose: CallPurpose = CallPurpose.WORK
+    role: ToolRole | None = None
     hook_names: HookNames = HookNames()
     timeout_s: float | None = None
     narrowed: Callable[[P], frozenset[Effect]] | None = None
@@ -314,6 +323,11 @@ READ_ONLY = frozenset({Effect.READ, Effect.NETWORK})
 CHANGING = frozenset({Effect.WRITE, Effect.EXECUTE})
 
 AnyTool = Tool[Any]
+
+
+def names_with_role(tools: Iterable[AnyTool], role: ToolRole) -> frozenset[str]:
+    """The ids of the tools that can do this for the engine."""
+    return frozenset(tool.name for tool in tools if tool.role is role)
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ SUMMARY = {
     "usage": {"input": 42_500, "output": 40, "cost": 0.5},
 }
 DONE = {"text": "All done."}
+FILE_READERS = frozenset({"read_file"})
 
 
 class Listening:

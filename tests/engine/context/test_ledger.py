@@ -21,6 +21,7 @@ from robota.providers.chunks import ToolSpec, UsageChunk
 from robota.providers.pricing import Price, cost, costed
 from tests.engine.context.context_stage import (
     DONE,
+    FILE_READERS,
     NEARLY_FULL,
     SUMMARY,
     WINDOW,
@@ -45,7 +46,7 @@ def from_log(stage: ContextStage) -> ContextUpdate:
     task = stage.logged().current
     requests = recorded_requests(load(log).records, lambda name: read_artifact(log.parent / "artifacts", name))
     assert task is not None
-    return recorded_context(task, requests[-1])
+    return recorded_context(task, requests[-1], FILE_READERS)
 
 
 def test_each_file_output_and_word_has_its_tokens_and_the_log_tells_the_same(workspace: Path) -> None:
@@ -117,7 +118,7 @@ def test_usual_updates_carry_no_entries_but_the_forecast(workspace: Path) -> Non
 def test_each_mcp_server_is_an_entry_of_its_own() -> None:
     names = ["read_file", "mcp__github__issues", "mcp__db__query", "mcp__github__search"]
     tools = [ToolSpec(name=name, description="d" * 100, schema={}) for name in names]
-    entries = entries_of(ledger_items("s" * 102, tools, []), 1_000, 10_000)
+    entries = entries_of(ledger_items("s" * 102, tools, [], FILE_READERS), 1_000, 10_000)
     servers = {entry.title: entry.tokens for entry in entries if entry.kind is LedgerKind.MCP_SERVER}
     assert servers.keys() == {"github (2 tools)", "db (1 tools)"}
     assert servers["github (2 tools)"] == 2 * servers["db (1 tools)"] == 400
@@ -125,7 +126,7 @@ def test_each_mcp_server_is_an_entry_of_its_own() -> None:
 
 @given(valid_histories(), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_entries_add_up_whatever_was_said(turns: list[Turn], used: int, window: int) -> None:
-    entries = entries_of(ledger_items("system", [], model_context_of(turns, []).pieces), used, window)
+    entries = entries_of(ledger_items("system", [], model_context_of(turns, []).pieces, FILE_READERS), used, window)
     assert sum(entry.tokens for entry in entries) == used
     assert all(entry.tokens >= 0 for entry in entries)
 

@@ -21,6 +21,7 @@ from robota.log.replay.context import mend
 from robota.log.replay.session import replay
 from robota.log.replay.task import ReplayedTask
 from robota.protocol.conversation import Turn, UserTurn
+from tests.engine.context.context_stage import FILE_READERS
 from tests.log.replay.test_pairing import assistant, call, check_valid, result, text, user
 
 TASK = "t"
@@ -79,11 +80,11 @@ class Reductions(RuleBasedStateMachine):
 
     @rule()
     def cut(self) -> None:
-        outputs = old_outputs(self.history.pieces, self.kept(), 8_000)
+        outputs = old_outputs(self.history.pieces, self.kept(), 8_000, FILE_READERS)
         if outputs:
             identity = self.fresh("cut")
             results = tuple(
-                CutResult(turn=each.turn, call_id=each.call.id, put=shown_instead(each, None)) for each in outputs
+                CutResult(turn=each.turn, call_id=each.call.id, put=shown_instead(each, None, None)) for each in outputs
             )
             self.reduce(CutRecord(task_id=TASK, cut_id=identity, results=results), identity)
 

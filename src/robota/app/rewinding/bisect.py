@@ -13,13 +13,12 @@ from robota.contracts.verdict import Decision, Subject
 from robota.engine.rewind.bisect import SearchResult, Trial, WorkspaceState, first_bad, states_of
 from robota.log.replay.rewind_points import RewindHistory
 from robota.protocol.permission_mode import PermissionMode
-from robota.tools.registry import builtin_tools, by_name
+from robota.tools.registry import SHELL_TOOL, builtin_tools, by_name
 from robota.workspace.checkpoints.scratch import scratch_directory
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
 
 SKIPPED_CODE = 125
-COMMAND_TOOL = "execute_command"
 
 
 class ForbiddenTest(Exception):
@@ -70,7 +69,7 @@ def _refuse_what_is_denied(bisection: Bisection, launch: LaunchOptions, env: Map
     """The person typed the command, so nothing is asked about it; what rules forbid stays forbidden."""
     settings = settings_for(launch, bisection.workspace, env)
     policy, _ = session_policy(launch, settings, bisection.workspace, None, env)
-    tool = by_name(builtin_tools())[COMMAND_TOOL]
+    tool = by_name(builtin_tools())[SHELL_TOOL]
     params = tool.decode({"command": bisection.command})
     subject = Subject(
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode="code"

@@ -18,6 +18,7 @@ from robota.clients.render.context_ledger import ledger_lines
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.paths import user_directory
+from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.context.recorded_context import recorded_context
 from robota.engine.context.reducer import CannotRestore, chosen_reduction, refuse_too_much
 from robota.log.artifacts import read_artifact
@@ -34,6 +35,7 @@ from robota.log.replay.task import ReplayedTask
 from robota.log.store import fallback_directory, list_sessions
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
+from robota.tools.registry import builtin_tools
 
 DONE: Final = 0
 REFUSED: Final = 1
@@ -53,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _show(directory: Path, options: argparse.Namespace) -> int:
     records = load(directory / LOG_NAME).records
-    update = recorded_context(*_newest_request(directory, records))
+    update = recorded_context(*_newest_request(directory, records), _file_readers())
     if options.json:
         print_json(update)
     else:
@@ -78,7 +80,7 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
         chosen = chosen_reduction(options.id, task.conversation().undoable)
         remaining = tuple(each for each in task.reductions if reduction_id(each.reduction) != chosen)
         restored = msgspec.structs.replace(task, reductions=remaining, undone=task.undone | {chosen})
-        before, after = (recorded_context(each, request).used_tokens for each in (task, restored))
+        before, after = (recorded_context(each, request, _file_readers()).used_tokens for each in (task, restored))
         refuse_too_much(after, request.context_window or math.inf)
         log.append(RestoreRecord(task_id=task.task_id, id=chosen))
         asyncio.run(log.sync())
@@ -89,6 +91,10 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
     else:
         print(f"{chosen} no longer holds: the model is shown about {after:,} tokens instead of {before:,}.")
     return DONE
+
+
+def _file_readers() -> frozenset[str]:
+    return names_with_role(builtin_tools(), ToolRole.FILE_READER)
 
 
 def _restore_parser() -> CommandParser:

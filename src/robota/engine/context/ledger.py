@@ -25,7 +25,6 @@ from robota.protocol.conversation import (
 from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
 from robota.providers.chunks import ToolSpec
 
-FILE_READERS: Final = frozenset({"read_file"})
 MCP_PREFIX: Final = "mcp__"
 TITLE_LENGTH: Final = 80
 INSTRUCTIONS: Final = rf'<({INSTRUCTION_TAG}|{MEMORY_TAG}|{QUOTED_TAG}) from="([^"\n]*)">\n.*?\n</\1>'
@@ -45,9 +44,16 @@ class LedgerItem(msgspec.Struct, frozen=True, kw_only=True):
     fate: Fate | None = None
 
 
-def ledger_items(system: str, tools: Sequence[ToolSpec], pieces: Sequence[Piece]) -> list[LedgerItem]:
-    """Everything in the context, in the order in which the model reads it."""
-    return [*_head_items(system, tools), *conversation_items(pieces)]
+class _AskedCall(msgspec.Struct, frozen=True):
+    call: ToolUseBlock
+    reads_file: bool
+
+
+def ledger_items(
+    system: str, tools: Sequence[ToolSpec], pieces: Sequence[Piece], file_readers: Set[str]
+) -> list[LedgerItem]:
+    """Everything in the context, in the order in which the model reads it; `file_readers` are names of tools."""
+    return [*_head_items(system, tools), *_conversation_items(pieces, file_readers)]
 
 
 def entries_of(
@@ -78,12 +84,12 @@ def entries_of(
     return tuple(entries)
 
 
-def conversation_items(pieces: Sequence[Piece]) -> Iterator[LedgerItem]:
+def _conversation_items(pieces: Sequence[Piece], file_readers: Set[str]) -> Iterator[LedgerItem]:
     """What was said, read and given out, by turns."""
-    calls: dict[str, ToolUseBlock] = {}
+    calls: dict[str, _AskedCall] = {}
     for piece in pieces:
         if isinstance(piece.turn, AssistantTurn):
-            calls = {call.id: call for call in piece.turn.tool_uses}
+            calls = {call.id: _AskedCall(call, call.name in file_readers) for call in piece.turn.tool_uses}
             yield from _reply(piece.number, piece.turn)
         else:
             yield from _user_turn(piece, piece.turn, calls)
@@ -128,7 +134,7 @@ def _reply(number: int, turn: AssistantTurn) -> Iterator[LedgerItem]:
         yield LedgerItem(kind=LedgerKind.MODEL, title=title, characters=spoken, turn=number)
 
 
-def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, ToolUseBlock]) -> Iterator[LedgerItem]:
+def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, _AskedCall]) -> Iterator[LedgerItem]:
     stands_for = _told_of(piece)
     put_by = None if piece.reduction is None else reduction_id(piece.reduction)
     for block in turn.content:
@@ -161,7 +167,7 @@ def _told_of(piece: Piece) -> str:
             assert_never(never)
 
 
-def _kind_and_title(block: UserBlock, calls: dict[str, ToolUseBlock]) -> tuple[LedgerKind, str]:
+def _kind_and_title(block: UserBlock, calls: dict[str, _AskedCall]) -> tuple[LedgerKind, str]:
     match block:
         case ImageBlock():
             return LedgerKind.PERSON, "an image"
@@ -175,14 +181,14 @@ def _kind_and_title(block: UserBlock, calls: dict[str, ToolUseBlock]) -> tuple[L
             assert_never(block)
 
 
-def _result(block: ToolResultBlock, call: ToolUseBlock | None) -> tuple[LedgerKind, str]:
+def _result(block: ToolResultBlock, asked: _AskedCall | None) -> tuple[LedgerKind, str]:
     if block.content.startswith(ANSWER_BEGIN):
         return LedgerKind.PERSON, _short(block.content.removeprefix(ANSWER_BEGIN))
-    if call is None:
+    if asked is None:
         return LedgerKind.OUTPUT, "a call that is no longer there"
-    if call.name in FILE_READERS and not block.is_error:
-        return LedgerKind.FILE, _short(str(call.input.get("path", "")))
-    return LedgerKind.OUTPUT, call_in_words(call)
+    if asked.reads_file and not block.is_error:
+        return LedgerKind.FILE, _short(str(asked.call.input.get("path", "")))
+    return LedgerKind.OUTPUT, call_in_words(asked.call)
 
 
 def call_in_words(call: ToolUseBlock) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from robota.engine.context.kept import ANSWER_BEGIN
-from robota.engine.context.ledger import FILE_READERS, call_in_words
+from robota.engine.context.ledger import call_in_words
 from robota.engine.record.history import characters_of_block
 from robota.log.replay.context import Piece
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, UserTurn
@@ -18,7 +18,6 @@ NEWEST_SHARE: Final = 0.25
 SMALL: Final = 1_000
 BEGINNING: Final = 100
 NOTE_LENGTH: Final = 400  # about
-OUTPUT_READER: Final = "read_command_output"
 
 
 class OldOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,17 +26,13 @@ class OldOutput(msgspec.Struct, frozen=True, kw_only=True):
     turn: int
     result: ToolResultBlock
     call: ToolUseBlock
-
-    @property
-    def is_of_file(self) -> bool:
-        """Whether reading the file again shows it again."""
-        return self.call.name in FILE_READERS
+    is_of_file: bool  # reading the file again shows it again
 
 
-def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int) -> list[OldOutput]:
+def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int, file_readers: Set[str]) -> list[OldOutput]:
     """The outputs that can go, the oldest first: not the newest, no small ones, none that were cut, none in `kept`.
 
-    `room` is what the model can read, in characters.
+    `room` is what the model can read, in characters; `file_readers` are names of tools.
     """
     found: list[OldOutput] = []
     for piece, reply in _older_results(pieces, round(NEWEST_SHARE * room)):
@@ -45,19 +40,20 @@ def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int) -> list[OldO
         for call in reply.tool_uses if piece.number not in kept else ():
             result = results.get(call.id)
             if result is not None and call.id not in piece.cuts and _can_be_cut(result):
-                found.append(OldOutput(turn=piece.number, result=result, call=call))
+                is_of_file = call.name in file_readers
+                found.append(OldOutput(turn=piece.number, result=result, call=call, is_of_file=is_of_file))
     return found
 
 
-def shown_instead(output: OldOutput, kept_as: str | None) -> str:
-    """What was there, and how the model can see it again; `kept_as` names the artifact that has it."""
+def shown_instead(output: OldOutput, reader: str | None, kept_as: str | None) -> str:
+    """What was there, and how the model can see it again; the tool `reader` shows the artifact `kept_as`."""
     content = output.result.content
     images = f" and {len(output.result.images)} images" if output.result.images else ""
     beginning = " ".join(content[: 4 * BEGINNING].split())[:BEGINNING]
     what = f"the content of {output.call.input.get('path', 'the file')}" if output.is_of_file else "the output"
     again = "Read the file again if you need it." if output.is_of_file else "Make the call again if you need it."
     if kept_as is not None:
-        again = f'It is kept: look into it with {OUTPUT_READER} {{"artifact_id": "{kept_as}"}}.'
+        again = f'It is kept: look into it with {reader} {{"artifact_id": "{kept_as}"}}.'
     return (
         f"[Left out to make room: {what} of {call_in_words(output.call)}, {len(content):,} characters{images}, "
         f"which began: {beginning} …]\n{again}"

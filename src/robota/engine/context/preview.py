@@ -4,6 +4,7 @@ from collections.abc import Sequence, Set
 
 import msgspec
 
+from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.context.kept import bounded, words_of
 from robota.engine.context.ledger import LedgerItem, entries_of, ledger_items
 from robota.engine.context.reducer import LAST_EXCHANGE_SHARE, words_room
@@ -25,7 +26,8 @@ def condense_preview(
         span = all_but_last_exchange(history.pieces, history.recorded, round(LAST_EXCHANGE_SHARE * room), kept)
     if span is None:
         return None
-    items = with_fates(ledger_items(system, tools, history.pieces), span, kept, words_room(room))
+    readers = names_with_role(runtime.services.tools.all, ToolRole.FILE_READER)
+    items = with_fates(ledger_items(system, tools, history.pieces, readers), span, kept, words_room(room))
     entries = entries_of(items, used, runtime.services.model.info.context_window, history.pins)
     stays = sum(entry.tokens for entry in entries if entry.fate in (Fate.KEPT, Fate.PINNED))
     return CondensePreview(task_id=runtime.task_id, prev_context_tokens=used, kept_tokens=stays, entries=entries)

@@ -1,5 +1,7 @@
 """How full the context window of a task was, and with what, read from its log alone."""
 
+from collections.abc import Set
+
 from robota.engine.context.ledger import entries_of, ledger_items
 from robota.engine.context.window import Gauge, overhead_of
 from robota.engine.record.history import characters_of
@@ -12,12 +14,16 @@ from robota.protocol.events import ContextUpdate
 from robota.providers.chunks import ToolSpec
 
 
-def recorded_context(task: ReplayedTask, request: RecordedRequest) -> ContextUpdate:
-    """The same that a client of the running task would be told; `request` is the newest that the log has of it."""
+def recorded_context(task: ReplayedTask, request: RecordedRequest, file_readers: Set[str]) -> ContextUpdate:
+    """The same that a client of the running task would be told; `request` is the newest that the log has of it.
+
+    `file_readers` are names of tools.
+    """
     tools = tuple(ToolSpec(**spec) for spec in request.tools)
     conversation = task.conversation()
     used = tokens_in_use(task, conversation, overhead_of(request.system, tools))
     window, totals = request.context_window, task.totals
+    items = ledger_items(request.system, tools, conversation.pieces, file_readers)
     return ContextUpdate(
         task_id=task.task_id,
         used_tokens=used,
@@ -28,7 +34,7 @@ def recorded_context(task: ReplayedTask, request: RecordedRequest) -> ContextUpd
         cached_tokens=totals.usage.cache_read_input_tokens,
         saved_cost=totals.saved,
         total_cost=totals.cost,
-        entries=entries_of(ledger_items(request.system, tools, conversation.pieces), used, window, conversation.pins),
+        entries=entries_of(items, used, window, conversation.pins),
     )
 
 

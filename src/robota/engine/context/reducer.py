@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.context.kept import TouchedFiles, kept_turn, words_of
-from robota.engine.context.old_outputs import NOTE_LENGTH, OUTPUT_READER, OldOutput, old_outputs, shown_instead
+from robota.engine.context.old_outputs import NOTE_LENGTH, OldOutput, old_outputs, shown_instead
 from robota.engine.context.span import (
     Span,
     all_but_head,
@@ -103,7 +104,8 @@ class Reducer:
         `room` is how many tokens the conversation may have.
         """
         history, before = self._history, self._history.characters
-        outputs = old_outputs(history.pieces, self._kept, self.characters_for(room))
+        readers = names_with_role(self._runtime.services.tools.all, ToolRole.FILE_READER)
+        outputs = old_outputs(history.pieces, self._kept, self.characters_for(room), readers)
         freed = sum(len(output.result.content) - NOTE_LENGTH for output in outputs)
         if not outputs or self._gauge.tokens(before) - self._gauge.tokens_after(before, before - freed) < least:
             return None
@@ -126,11 +128,11 @@ class Reducer:
 
     def _cut(self, output: OldOutput) -> CutResult:
         """A file can be read again; anything else is kept beside the log, where the model can look into it."""
-        can_look = any(tool.name == OUTPUT_READER for tool in self._runtime.services.tools.all)
+        reader = min(names_with_role(self._runtime.services.tools.all, ToolRole.OUTPUT_READER), default=None)
         kept_as = None
-        if can_look and not output.is_of_file:
+        if reader is not None and not output.is_of_file:
             kept_as = self._runtime.journal.keep(output.result.content.encode("utf-8", "replace"))
-        put = shown_instead(output, kept_as)
+        put = shown_instead(output, reader, kept_as)
         return CutResult(turn=output.turn, call_id=output.result.tool_use_id, put=put)
 
     def drop(self, limit: float, target: float) -> Dropped | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import Turn, Usage
@@ -89,7 +90,8 @@ class Context:
 
         runtime, used = self._runtime, self.tokens
         window = runtime.services.model.info.context_window
-        items = ledger_items(system, tools, runtime.history.pieces)
+        readers = names_with_role(runtime.services.tools.all, ToolRole.FILE_READER)
+        items = ledger_items(system, tools, runtime.history.pieces, readers)
         return runtime.context_update(used, entries_of(items, used, window, runtime.history.pins))
 
     def preview(self, system: str, tools: Sequence[ToolSpec]) -> CondensePreview | None:

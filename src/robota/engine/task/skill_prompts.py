@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from robota.contracts.knowledge import CallTool, MentionedText, PromptHalted, PromptNotSent, SubtaskWanted
-from robota.contracts.tool import Delegate, ToolCall, ToolResult, UseSkill
+from robota.contracts.tool import Delegate, ToolCall, ToolResult, ToolRole, UseSkill, names_with_role
 from robota.engine.calls.executor import ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import ImageSource
@@ -15,7 +15,6 @@ from robota.protocol.events import Notice
 
 IMAGES_LEFT_OUT = "Images that are mentioned are not shown to a task of its own."
 NOTHING_MENTIONED = MentionedText()
-COMMAND_TOOL = "execute_command"
 RAN_THEMSELVES = "The user ran a command themselves. There is nothing to do about it unless they say so."
 NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
 
@@ -63,7 +62,8 @@ class SkillPrompts:
 
     async def ran(self, command: str) -> str:
         """Run a command that the person typed; what the model is told of it. Who typed it need not be asked again."""
-        call = ToolCall(id=self._call_id(), name=COMMAND_TOOL, input={"command": command})
+        [shell] = names_with_role(self._runtime.services.tools.all, ToolRole.SHELL)
+        call = ToolCall(id=self._call_id(), name=shell, input={"command": command})
         if not self._runtime.queue.only_log_says_typed(command):
             self._runtime.typed_calls.add(call.id)
         [executed] = await self._executor.for_prompt().run([call])

@@ -18,6 +18,7 @@ from robota.contracts.tool import (
     ToolError,
     ToolGroup,
     ToolResult,
+    ToolRole,
     Touches,
     titled,
 )
@@ -222,6 +223,7 @@ TOOL = Tool(
     name="execute_command",
     label="Bash",
     group=ToolGroup.COMMAND,
+    role=ToolRole.SHELL,
     params=ExecuteCommandParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.EXECUTE}),

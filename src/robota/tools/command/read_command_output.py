@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from robota.contracts.tool import Effect, Prepared, Tool, ToolContext, ToolError, ToolGroup, ToolResult, Touches, titled
+from robota.contracts.tool import (
+    Effect,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolGroup,
+    ToolResult,
+    ToolRole,
+    Touches,
+    titled,
+)
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.command.report import MAX_CHARACTERS
@@ -135,6 +146,7 @@ TOOL = Tool(
     name="read_command_output",
     label="Output",
     group=ToolGroup.COMMAND,
+    role=ToolRole.OUTPUT_READER,
     params=ReadCommandOutputParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.READ}),

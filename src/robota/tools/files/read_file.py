@@ -17,6 +17,7 @@ from robota.contracts.tool import (
     ToolError,
     ToolGroup,
     ToolResult,
+    ToolRole,
     Touches,
     titled,
 )
@@ -313,6 +314,7 @@ TOOL = Tool(
     name="read_file",
     label="Read",
     group=ToolGroup.READ,
+    role=ToolRole.FILE_READER,
     params=ReadFileParams,
     description=description_beside(__file__),
     effects=frozenset({Effect.READ}),
