@@ -1,5 +1,7 @@
 """Keeps the snapshot of a session that is being written close to the end of its log."""
 
+import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -8,6 +10,10 @@ from robota.log.chain.head import head_path, note_name, noted_head
 from robota.log.chain.reader import LOG_NAME
 
 SNAPSHOTS = "snapshots"
+# Whoever leaves waits for it.
+LONGEST_S = 10.0
+# The session that it is made of comes first.
+NICENESS = 10
 
 
 def snapshot_path(user_directory: Path, session_directory: Path) -> Path:
@@ -22,20 +28,35 @@ def drop_snapshot(user_directory: Path, session_directory: Path) -> None:
 
 
 class SnapshotKeeper:
-    """Called when the log has grown. After a failure it does nothing more: the next opening makes a snapshot."""
+    """Called when the log has grown. After a failure it does nothing more: the next opening makes a snapshot.
+
+    Another process reads the log: here it would stop the session for as long as it takes, and what was read of the
+    conversation would be in memory a second time, which Python does not give back.
+    """
 
     def __init__(self, user_directory: Path, session_directory: Path) -> None:
-        self._log = session_directory / LOG_NAME
-        self._file = snapshot_path(user_directory, session_directory)
-        self._head_file = head_path(user_directory, session_directory)
+        self._arguments = (str(user_directory.absolute()), str(session_directory.absolute()))
         self._lock = Lock()
         self._has_failed = False
 
     def __call__(self) -> None:
         # Most sessions end before their log is so long.
-        from robota.log.replay.reading import LogReading
+        from robota.workspace.process.python_child import module_succeeds
 
         with self._lock:
             if not self._has_failed:
-                reading = LogReading(self._file, noted_head(self._head_file))
-                self._has_failed = not reading.refresh(self._log)
+                self._has_failed = not module_succeeds(__name__, self._arguments, timeout_s=LONGEST_S)
+
+
+def main(user_directory: Path, session_directory: Path) -> int:
+    """Bring the snapshot of a session up to date; the exit code says whether that was possible."""
+    from robota.log.replay.reading import LogReading
+
+    os.nice(NICENESS)
+    noted = noted_head(head_path(user_directory, session_directory))
+    reading = LogReading(snapshot_path(user_directory, session_directory), noted)
+    return 0 if reading.refresh(session_directory / LOG_NAME) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

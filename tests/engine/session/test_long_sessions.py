@@ -1,6 +1,8 @@
 """A session with many rows: its end is there at once, older rows come when a client asks for them."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,22 @@ def test_the_end_is_shown_and_older_rows_come_page_by_page(workspace: Path, rows
         assert none == OlderRows(task_id=whole.task_id, messages=())
 
     resume(workspace, [], story)
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_snapshot_is_made_by_another_process_than_the_one_that_writes_the_log(workspace: Path) -> None:
+    """What it needs to know of the whole conversation is not in the memory of the session."""
+    home = workspace.parent / "other-home"
+    [session] = (workspace / ".robota/sessions").iterdir()
+    program = (
+        "import pathlib, sys\n"
+        "from robota.log.snapshot_keeper import SnapshotKeeper\n"
+        "SnapshotKeeper(*map(pathlib.Path, sys.argv[1:]))()\n"
+        "print([name for name in sys.modules if name.startswith('robota.log.replay')])\n"
+    )
+    command = [sys.executable, "-c", program, str(home), str(session)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert len(list((home / "snapshots").iterdir())) == 1
 
 
 def test_without_a_task_there_are_no_rows(workspace: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -289,6 +290,31 @@ def test_closing_while_the_disk_is_busy_frees_the_log(log: SessionLog, directory
     asyncio.run(scenario())
     with pytest.raises(LogWriteError, match="is closed"):
         log.append(end(2))
+
+
+def test_one_thread_brings_a_log_to_disk_turn_after_turn_and_ends_with_it(log: SessionLog) -> None:
+    def at_work() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name == "log-flush" and thread not in others]
+
+    async def scenario() -> list[threading.Thread]:
+        seen = []
+        for number in range(5):
+            log.append(end(number))
+            await log.sync()
+            seen += at_work()
+        log.keep(b"not on disk yet")
+        log.close()
+        async with asyncio.timeout(60):
+            with pytest.raises(LogWriteError, match=r"could not be brought to disk|is closed"):
+                await log.sync()
+        return seen
+
+    others = threading.enumerate()
+    seen = asyncio.run(scenario())
+    assert len(seen) == 5
+    assert len(set(seen)) == 1
+    seen[0].join(timeout=60)
+    assert not seen[0].is_alive()
 
 
 def test_an_artifact_is_kept_once_and_comes_back_whole(log: SessionLog, directory: Path) -> None:

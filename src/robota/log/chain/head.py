@@ -38,10 +38,8 @@ def note_names(user_directory: Path) -> frozenset[str]:
 
 def note_head(path: Path, head: ChainHead) -> None:
     """Note the head. Where that is not possible the log is as good as it was before there were such notes."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = _opened(path)
     except OSError:
         return
     try:
@@ -52,6 +50,16 @@ def note_head(path: Path, head: ChainHead) -> None:
         pass
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    """The note, opened for writing. It is there already but for the first time, and is written in every turn."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(path, flags, 0o600)
 
 
 def noted_head(path: Path) -> ChainHead | None:

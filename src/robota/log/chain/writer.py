@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final
 
 import msgspec
@@ -241,7 +242,7 @@ class SessionLog:
             return
         descriptor, self._descriptor = self._descriptor, -1
         self._stopped = f"The session log {self.path} is closed. Nothing was written."
-        self._durability.tell_growth()
+        self._durability.close()
         try:
             # An fsync in a thread may still hold a copy of the descriptor, and with it the lock.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -346,6 +347,7 @@ class Durability:
         self._beside: set[Path] = set()
         self._flush: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
+        self._thread = FlushThread()
         # Final: the kernel may forget unwritten pages once it has reported them, so a second fsync proves nothing.
         self.failure: OSError | None = None
 
@@ -375,11 +377,13 @@ class Durability:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    def tell_growth(self) -> None:
-        """Let the one who wants to know it know that the file has grown, if it has by enough."""
-        if self.on_growth is not None and self._length - self._told_length >= GROWTH_BYTES:
-            self._told_length = self._length
-            self.on_growth()
+    def close(self) -> None:
+        """Nothing more is written; what is under way goes on."""
+        self._descriptor = -1  # its number may soon be that of another file
+        self._thread.end()
+        told = self._growth_to_tell()
+        if told is not None:
+            told()
 
     async def _flush_now(self) -> None:
         covered = self._written
@@ -387,39 +391,76 @@ class Durability:
         flush = _Flush(path=self._path, length=self._length, beside=beside, head=self._head, head_file=self._head_file)
         try:
             # A copy of the descriptor lets the log be closed while the thread still runs.
-            if not await _in_daemon_thread(partial(_force_to_disk, os.dup(self._descriptor), flush), self.tell_growth):
+            if not await self._thread.do(partial(_force_to_disk, os.dup(self._descriptor), flush)):
                 self._put_back()
             self._safe = covered
+            self._tell_growth_beside()
         except OSError as error:
             self.failure = error
         finally:
             self._flush = None
 
+    def _growth_to_tell(self) -> Callable[[], None] | None:
+        """Whom to tell that the file has grown, if it has by enough."""
+        if self.on_growth is None or self._length - self._told_length < GROWTH_BYTES:
+            return None
+        self._told_length = self._length
+        return self.on_growth
 
-def _in_daemon_thread(work: Callable[[], bool], afterwards: Callable[[], None]) -> "asyncio.Future[bool]":
-    """What `work` returns. Unlike a thread of the pool, this one is not waited for when the process wants to end."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[bool] = loop.create_future()
+    def _tell_growth_beside(self) -> None:
+        """It may take long, and nobody waits for it."""
+        told = self._growth_to_tell()
+        if told is not None:
+            threading.Thread(target=told, name="log-growth", daemon=True).start()
 
-    def settle(result: bool, error: OSError | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(result)
-        else:
-            done.set_exception(error)
 
-    def run() -> None:
-        try:
-            result, failed = work(), None
-        except OSError as error:
-            result, failed = False, error
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(settle, result, failed)
-        afterwards()
+class FlushThread:
+    """Does one piece of work after the other beside the loop, in a thread that starts with the first of them.
 
-    threading.Thread(target=run, name="log-flush", daemon=True).start()
-    return done
+    Unlike a thread of the pool, this one is not waited for when the process wants to end. It stays for the next piece,
+    because starting a thread for each turn costs more than the turn's records.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: SimpleQueue[Callable[[], None] | None] | None = None
+
+    def do(self, work: Callable[[], bool]) -> "asyncio.Future[bool]":
+        """What `work` returns; an OSError is raised where that is awaited."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[bool] = loop.create_future()
+
+        def settle(result: bool, error: OSError | None) -> None:
+            if done.done():
+                return
+            if error is None:
+                done.set_result(result)
+            else:
+                done.set_exception(error)
+
+        def run() -> None:
+            try:
+                result, failed = work(), None
+            except OSError as error:
+                result, failed = False, error
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(settle, result, failed)
+
+        if self._pieces is None:
+            self._pieces = SimpleQueue()
+            threading.Thread(target=_do_pieces, args=(self._pieces,), name="log-flush", daemon=True).start()
+        self._pieces.put(run)
+        return done
+
+    def end(self) -> None:
+        """Let the thread end after what it was given."""
+        pieces, self._pieces = self._pieces, None
+        if pieces is not None:
+            pieces.put(None)
+
+
+def _do_pieces(pieces: "SimpleQueue[Callable[[], None] | None]") -> None:
+    while (piece := pieces.get()) is not None:
+        piece()
 
 
 class _Flush(msgspec.Struct, frozen=True, kw_only=True):

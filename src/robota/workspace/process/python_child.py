@@ -1,12 +1,15 @@
-"""A module of ours run as a process of its own, limited in time and memory: for parsers of what anybody wrote."""
+"""A module of ours run as a process of its own: for parsers of what anybody wrote, and for what needs much memory."""
 
 import asyncio
 import resource
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 MEMORY_BYTES: Final = 1024**3
+INTERPRETER: Final = (sys.executable, "-I", "-X", "utf8")
+VARIABLES: Final = {"PYTHONUTF8": "1"}
 
 
 class ChildFailed(Exception):
@@ -16,12 +19,12 @@ class ChildFailed(Exception):
 async def run_module(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
     """What the module prints, given the data on its standard input. It has no variables of ours, and so no keys."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-X", "utf8", "-m", module, *arguments),
+        *(*INTERPRETER, "-m", module, *arguments),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         cwd="/",
-        env={"PYTHONUTF8": "1"},
+        env=VARIABLES,
         start_new_session=True,  # Ctrl-C is for us
     )
     try:
@@ -36,6 +39,25 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
     if process.returncode != 0:
         raise ChildFailed(f"it needs more than {MEMORY_BYTES:,} bytes of memory, or crashes what reads it")
     return printed
+
+
+def module_succeeds(module: str, arguments: Sequence[str], *, timeout_s: float) -> bool:
+    """Run the module and wait for it, in a thread that may wait; whether it ended well and in time."""
+    try:
+        ended = subprocess.run(
+            [*INTERPRETER, "-m", module, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=timeout_s,
+            check=False,
+            cwd="/",
+            env=VARIABLES,
+            start_new_session=True,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ended.returncode == 0
 
 
 def limit_this_process() -> None:
