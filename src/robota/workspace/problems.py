@@ -53,5 +53,16 @@ class FileChanged(FileProblem):
     """The file is no longer what the model read, or what an edit was worked out from."""
 
 
+class Overtaken(Exception):
+    """Somebody who does not lock changed a file at the last moment. It was left as they made it.
+
+    `kept` is the name, beside the file, of an older version of theirs that had no place any more.
+    """
+
+    def __init__(self, kept: str | None = None) -> None:
+        super().__init__(kept)
+        self.kept = kept
+
+
 class CommandNotStarted(Exception):
     """The command could not be started, so nothing ran."""

@@ -5,17 +5,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
-from robota.workspace.files import atomic_write, directory_lock
+from robota.workspace.files import atomic_write, directory_lock, open_for_writing
+from robota.workspace.files.drafts import DRAFTS, OWN_DIRECTORY, SESSIONS, draft_name, remove_abandoned_drafts
 from robota.workspace.files.files import LocalFiles
-from robota.workspace.problems import FileChanged, NotPermitted
+from robota.workspace.problems import FileChanged, NotPermitted, Overtaken
 
 LIMIT = 1_000_000
 
 # A session adds a line to what it has read; what is refused is tried again, as a model would.
-SESSIONS = """
+SESSION_PROCESS = """
 import sys, threading
 from pathlib import Path
 from robota.workspace.files.files import LocalFiles
@@ -51,11 +53,15 @@ directory = os.open(root, os.O_RDONLY)
 for edit in range(edits):
     while True:
         text = (root / "f").read_bytes()
-        (root / "mine").write_bytes(text + f"editor/{edit}\\n".encode())
+        new = text + f"editor/{edit}\\n".encode()
+        (root / "mine").write_bytes(new)
         assert exchange_names(directory, "mine", "f")
         if (root / "mine").read_bytes() == text:
             break
         exchange_names(directory, "mine", "f")
+        if (root / "mine").read_bytes() != new:
+            (root / "mine").rename(root / f"mine.{os.urandom(4).hex()}")
+(root / "mine").unlink()
 """
 
 
@@ -63,7 +69,7 @@ def test_no_edit_that_was_reported_as_done_is_lost(tmp_path: Path) -> None:
     """R1: 20 sessions in 4 processes."""
     (tmp_path / "f").write_bytes(b"")
     running = [
-        subprocess.Popen([sys.executable, "-c", SESSIONS, str(tmp_path), str(process), "5", "4"])
+        subprocess.Popen([sys.executable, "-c", SESSION_PROCESS, str(tmp_path), str(process), "5", "4"])
         for process in range(4)
     ]
     assert [process.wait() for process in running] == [0] * 4
@@ -74,13 +80,15 @@ def test_no_edit_that_was_reported_as_done_is_lost(tmp_path: Path) -> None:
 
 
 def test_an_editor_that_does_not_lock_loses_nothing_either(tmp_path: Path) -> None:
-    """R1: what the editor wrote is still there, whatever the sessions did at the same time."""
+    """R1: what the editor and the sessions wrote is in the file, or in what one of them has kept of it."""
     (tmp_path / "f").write_bytes(b"")
-    sessions = [subprocess.Popen([sys.executable, "-c", SESSIONS, str(tmp_path), "0", "3", "15"])]
+    sessions = [subprocess.Popen([sys.executable, "-c", SESSION_PROCESS, str(tmp_path), "0", "3", "15"])]
     editor = subprocess.Popen([sys.executable, "-c", EDITOR, str(tmp_path), "100"])
     assert [process.wait() for process in (*sessions, editor)] == [0, 0]
-    lines = (tmp_path / "f").read_text().splitlines()
-    assert [line for line in lines if line.startswith("editor/")] == [f"editor/{edit}" for edit in range(100)]
+    lines = {line for path in tmp_path.iterdir() for line in path.read_text().splitlines()}
+    of_sessions = {f"0/{number}/{edit}" for number in range(3) for edit in range(15)}
+    assert lines == {f"editor/{edit}" for edit in range(100)} | of_sessions
+    assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} <= {"f", "mine"}
 
 
 def test_a_file_replaced_at_the_last_moment_is_put_back(tmp_path: Path) -> None:
@@ -94,9 +102,9 @@ def test_a_file_replaced_at_the_last_moment_is_put_back(tmp_path: Path) -> None:
         (tmp_path / "theirs").rename(tmp_path / "f")
         return status
 
-    with pytest.raises(atomic_write.Overtaken):
+    with pytest.raises(Overtaken):
         atomic_write.replace_file(directory, "f", b"ours", look)
-    with pytest.raises(atomic_write.Overtaken):
+    with pytest.raises(Overtaken):
         atomic_write.remove_file(directory, "f", look)
     os.close(directory)
     assert (tmp_path / "f").read_bytes() == b"theirs"
@@ -127,3 +135,73 @@ def test_a_program_that_never_gives_its_lock_back_stops_nobody_for_ever(
     os.close(holder)
     assert (tmp_path / "f").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_file_that_another_program_keeps_open_for_writing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R1: what it writes next would be in a file that nobody can find."""
+    monkeypatch.setattr(open_for_writing, "MAX_WAIT_S", 0.0)
+    files = LocalFiles(tmp_path)
+    (tmp_path / "f").write_bytes(b"old")
+    read = files.read("f", LIMIT)
+    with (tmp_path / "f").open("ab") as program:
+        with pytest.raises(NotPermitted, match="'f' open for writing"):
+            files.write("f", b"new", over=read)
+        with pytest.raises(NotPermitted, match="'f' open for writing"):
+            files.remove("f", over=read)
+        program.write(b" and more")
+    assert (tmp_path / "f").read_bytes() == b"old and more"
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_program_that_reads_the_file_is_no_hindrance(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    (tmp_path / "f").write_bytes(b"old")
+    with (tmp_path / "f").open("rb") as program:
+        files.write("f", b"new", over=files.read("f", LIMIT))
+        assert program.read() == b"old"
+    assert (tmp_path / "f").read_bytes() == b"new"
+
+
+def test_an_older_version_that_has_no_place_any_more_is_named(tmp_path: Path) -> None:
+    """R1: one editor is overtaken by us, and a second one puts its version over ours before that one is back."""
+    files = LocalFiles(tmp_path)
+    (tmp_path / "d").mkdir()
+    file = tmp_path / "d" / "f"
+    file.write_bytes(b"old")
+    read = files.read("d/f", LIMIT)
+    versions = iter([b"first", b"second"])
+
+    def rename_over(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == "exchange_names" and (text := next(versions, None)):
+            (tmp_path / "theirs").write_bytes(text)
+            (tmp_path / "theirs").rename(file)
+
+    sys.setprofile(rename_over)
+    try:
+        with pytest.raises(FileChanged) as error:
+            files.write("d/f", b"ours", over=read)
+    finally:
+        sys.setprofile(None)
+    [kept] = [path for path in (tmp_path / "d").iterdir() if path != file]
+    assert (file.read_bytes(), kept.read_bytes()) == (b"second", b"first")
+    assert f"kept as 'd/{kept.name}'" in str(error.value)
+
+
+def test_what_a_killed_session_had_taken_out_is_kept_if_it_was_somebody_elses(tmp_path: Path) -> None:
+    """R1, R13: killed between the exchange and the second look."""
+    drafts = tmp_path / OWN_DIRECTORY / DRAFTS
+    drafts.mkdir(parents=True)
+    (drafts.parent / SESSIONS).mkdir()
+    for name in ("ours", "before", "theirs"):
+        (drafts / name).write_bytes(name.encode())
+    removable = [(drafts / name).stat() for name in ("ours", "before")]
+    for name in ("ours", "before", "theirs"):
+        (drafts / name).rename(drafts / draft_name(*removable))
+    (drafts / draft_name()).write_bytes(b"half")
+    [notice] = remove_abandoned_drafts(tmp_path)
+    [kept] = drafts.iterdir()
+    assert kept.read_bytes() == b"theirs"
+    assert notice.endswith(f"kept as .robota/drafts/{kept.name}.")
+    assert remove_abandoned_drafts(tmp_path) == []

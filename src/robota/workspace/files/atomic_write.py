@@ -1,14 +1,15 @@
 """Atomic writes: a file is replaced in one step and synced, so that readers see the old or the new, never a part.
 
 Sessions on one machine lock the directory from the last look at a file to its replacement. Against editors that do not
-lock, what is replaced is looked at once more after it was taken out, and put back if it is not what was expected.
+lock, what is replaced is looked at once more after it was taken out, and put back if it is not what was expected
+(`taking_place.py`).
 
 For a moment the new or the old content has a name of its own: in a directory for `drafts` where there is one, so that
-what a process leaves that is killed in this moment can be found (`drafts.py`).
+what a process leaves that is killed in this moment can be found (`drafts.py`). All this is imported only to write.
 """
 
+import io
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -18,11 +19,8 @@ from functools import cache
 import msgspec
 
 from robota.workspace.files.directory_lock import directory_lock
-from robota.workspace.files.exchange_names import exchange_names
 
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-EXCHANGE_TRIES = 8
-DRAFT = re.compile(r"\.robota-[0-9a-f]{16}\.tmp")
 STALE_S = 15 * 60
 MANY_PARTS = 64
 OLD_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,17 +44,13 @@ class Pieces(msgspec.Struct, frozen=True):
 Content = bytes | Pieces
 
 
-class Overtaken(Exception):
-    """Somebody who does not lock changed the file at the last moment. It was left as they made it."""
-
-
 def create_file(parent: int, name: str, data: Content) -> None:
     """A new file with the mode that the umask allows; `FileExistsError` if there is something by now."""
-    with _draft(parent, data, 0o666) as (descriptor, draft):
-        os.fsync(descriptor)
+    with _draft(parent, data, 0o666) as (file, draft):
+        os.fsync(file)
         try:
-            if _is_unnamed(descriptor):
-                _give_name(descriptor, name, parent)
+            if _is_unnamed(file.fileno()):
+                _give_name(file.fileno(), name, parent)
             else:
                 os.link(draft, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
         except FileExistsError:
@@ -72,105 +66,71 @@ def replace_file(
     """New content for a file that exists, with the owner, mode and attributes of the old one.
 
     `look` is called under the lock of the directory: it says what the old file is like, or raises if it must not be
-    replaced. `Overtaken` if it is another one in the very moment of the exchange. Says what the new file is like.
+    replaced. `Overtaken` if it is another one in the very moment of the exchange, `NotPermitted` if another program
+    keeps it open for writing. Says what the new file is like.
     """
+    from robota.workspace.files.drafts import draft_name
+    from robota.workspace.files.open_for_writing import wait_until_closed
+    from robota.workspace.files.taking_place import is_same_version, take_place
+
     # The old file may be private, so the draft starts private.
-    with _draft(parent, data, 0o600) as (descriptor, draft):
-        os.fsync(descriptor)
+    with _draft(parent, data, 0o600) as (file, draft):
+        os.fsync(file)
         with directory_lock(parent):
+            wait_until_closed(parent, name)
             before = look()
-            _copy_attributes(name, before, parent, descriptor)
-            around = parent
-            if _is_unnamed(descriptor):
-                around = _give_name_to_draft(descriptor, draft, parent, drafts)
-            try:
-                _exchange(around, draft, parent, name, before)
-            finally:
-                with suppress(OSError):
-                    os.unlink(draft, dir_fd=around)
-            after = os.fstat(descriptor)
+            _copy_attributes(name, before, parent, file.fileno())
+            ours = os.fstat(file.fileno())
+            around, named = _named_draft(file.fileno(), draft, parent, drafts, draft_name(ours, before))
+            # Closed, so that whoever has it open for writing from now on is somebody else.
+            file.close()
+            take_place(around, named, parent, name, before)
+            after = os.lstat(name, dir_fd=parent)
     os.fsync(parent)
-    return after
+    return after if is_same_version(after, ours) else ours
 
 
 def remove_file(parent: int, name: str, look: Callable[[], os.stat_result], drafts: int | None = None) -> None:
-    """Delete a file or a link by its name. `look` and `Overtaken` are as for `replace_file`."""
-    aside = draft_name()
+    """Delete a file or a link by its name. `look` and the problems are as for `replace_file`."""
+    from robota.workspace.files.open_for_writing import wait_until_closed
+    from robota.workspace.files.taking_place import take_away
+
     with directory_lock(parent):
-        before = look()
-        around = _move_aside(parent, name, aside, drafts)
-        if not _is_same(os.lstat(aside, dir_fd=around), before):
-            with suppress(FileExistsError):  # they have written it once more: that one counts
-                os.link(aside, name, src_dir_fd=around, dst_dir_fd=parent, follow_symlinks=False)
-            os.unlink(aside, dir_fd=around)
-            raise Overtaken
-        os.unlink(aside, dir_fd=around)
+        wait_until_closed(parent, name)
+        take_away(parent, name, look(), drafts)
     os.fsync(parent)
 
 
-def _move_aside(parent: int, name: str, aside: str, drafts: int | None) -> int:
-    """Give the file another name; the directory in which it has that one now."""
+def _named_draft(descriptor: int, draft: str, parent: int, drafts: int | None, name: str) -> tuple[int, str]:
+    """The draft under a name that says what it is and replaces; and the directory in which it has that name."""
+    if not _is_unnamed(descriptor):
+        os.rename(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
+        return parent, name
     if drafts is not None:
         with suppress(OSError):  # on another file system
-            os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=drafts)
-            return drafts
-    os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
-    return parent
-
-
-def _give_name_to_draft(descriptor: int, draft: str, parent: int, drafts: int | None) -> int:
-    """The directory in which it has one now."""
-    if drafts is not None:
-        with suppress(OSError):  # on another file system
-            _give_name(descriptor, draft, drafts)
-            return drafts
-    _give_name(descriptor, draft, parent)
-    return parent
-
-
-def _exchange(around: int, draft: str, parent: int, name: str, before: os.stat_result) -> None:
-    """Let draft and file change places, so that what was taken out can be looked at before it is gone."""
-    ours = os.lstat(draft, dir_fd=around).st_ino
-    if not exchange_names(around, draft, name, parent):
-        if not _is_same(os.lstat(name, dir_fd=parent), before):
-            raise Overtaken
-        os.rename(draft, name, src_dir_fd=around, dst_dir_fd=parent)
-        return
-    if _is_same(os.lstat(draft, dir_fd=around), before):
-        return
-    for _ in range(EXCHANGE_TRIES):
-        exchange_names(around, draft, name, parent)
-        if os.lstat(draft, dir_fd=around).st_ino == ours:
-            break
-    raise Overtaken
-
-
-def _is_same(one: os.stat_result, other: os.stat_result) -> bool:
-    # The time of the last status change is not compared: renaming sets it.
-    return (one.st_ino, one.st_mode, one.st_size, one.st_mtime_ns) == (
-        other.st_ino,
-        other.st_mode,
-        other.st_size,
-        other.st_mtime_ns,
-    )
+            _give_name(descriptor, name, drafts)
+            return drafts, name
+    _give_name(descriptor, name, parent)
+    return parent, name
 
 
 @contextmanager
-def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[int, str]]:
+def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[io.FileIO, str]]:
     """A complete file beside the one it shall become, and the name that it has or can be given.
 
     It has none where the system can do that, so that nothing stays if we are killed. What is left of it is removed.
     """
+    from robota.workspace.files.drafts import draft_name
+
     name = draft_name()
-    descriptor = _opened_draft(parent, name, mode)
-    try:
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
+    with io.FileIO(_opened_draft(parent, name, mode), "wb") as file:
+        try:
             for part in _few_parts(data):
                 _write_all(file.fileno(), part)
-            yield file.fileno(), name
-    finally:
-        with suppress(OSError):
-            os.unlink(name, dir_fd=parent)
+            yield file, name
+        finally:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=parent)
 
 
 def _opened_draft(parent: int, name: str, mode: int) -> int:
@@ -195,9 +155,14 @@ def _give_name(descriptor: int, name: str, parent: int) -> None:
 
 def remove_stale_drafts(directory: int, now: float) -> None:
     """Remove what a process that was killed in the middle of a write, long ago, left in an open directory."""
+    from robota.workspace.files.drafts import BEGINNING, may_be_removed
+
     with suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
-            if DRAFT.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
+            if not entry.name.startswith(BEGINNING):
+                continue
+            status = entry.stat(follow_symlinks=False)
+            if may_be_removed(entry.name, status) and status.st_mtime < now - STALE_S:
                 with suppress(OSError):
                     os.unlink(entry.name, dir_fd=directory)
 
@@ -207,11 +172,6 @@ def _few_parts(data: Content) -> tuple[bytes | memoryview, ...]:
     if isinstance(data, bytes):
         return (data,)
     return data.parts if len(data.parts) <= MANY_PARTS else (bytes(data),)
-
-
-def draft_name() -> str:
-    """A name that nobody else takes, by which a draft is known."""
-    return f".robota-{os.urandom(8).hex()}.tmp"
 
 
 def _write_all(descriptor: int, data: bytes | memoryview) -> None:

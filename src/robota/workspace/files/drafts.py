@@ -1,29 +1,52 @@
 """Where work in progress has a name for a moment: drafts of files in the workspace, journals of patches outside it.
 
+The name of a draft tells what may be thrown away under it: the draft itself, and the version that it was meant to
+replace. Whatever else has such a name was written by somebody else, and came there by an unfinished exchange.
+
 A session holds a shared lock on the directory of drafts meanwhile; whoever gets it alone may remove everything.
 """
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.files.atomic_write import DRAFT
-
 # In a workspace where sessions are kept, which is hidden from git.
 OWN_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"
 DRAFTS: Final = "drafts"
 JOURNALS: Final = "patches"
+BEGINNING: Final = ".robota-"
+DRAFT: Final = re.compile(r"\.robota-[0-9a-f]{16}(?P<removable>(?:-[0-9a-f]{16}){0,2})\.tmp")
 FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def journal_directory(user_directory: Path, root: Path) -> Path:
     """Where the journals of patches in a workspace are (`change_journal.py`)."""
     return user_directory / JOURNALS / sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:24]
+
+
+def draft_name(*removable: os.stat_result) -> str:
+    """A name that nobody else takes. Without `removable`, nothing but the draft ever gets it."""
+    marks = "".join(f"-{_mark(status)}" for status in removable)
+    return f"{BEGINNING}{os.urandom(8).hex()}{marks}.tmp"
+
+
+def may_be_removed(name: str, status: os.stat_result) -> bool:
+    """Whether a file with this name is a draft, or what a draft replaced, whose session was killed."""
+    found = DRAFT.fullmatch(name)
+    if found is None:
+        return False
+    marks = found["removable"].split("-")[1:]
+    return not marks or _mark(status) in marks
+
+
+def _mark(status: os.stat_result) -> str:
+    return sha256(f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}".encode()).hexdigest()[:16]
 
 
 @contextmanager
@@ -37,21 +60,39 @@ def drafts_directory(root: Path) -> Iterator[int | None]:
             os.close(descriptor)
 
 
-def remove_abandoned_drafts(root: Path) -> None:
-    """Remove what killed sessions left, unless a session writes at this moment. Links are not followed."""
+def remove_abandoned_drafts(root: Path) -> list[str]:
+    """Remove what killed sessions left, unless a session writes at this moment. Links are not followed.
+
+    A version of somebody else's is kept under another name, which a person is told.
+    """
     if not os.path.lexists(root / OWN_DIRECTORY / DRAFTS):
-        return
+        return []
     descriptor = _locked(root, fcntl.LOCK_EX)
     if descriptor is None:
-        return
+        return []
     try:
         with os.scandir(descriptor) as entries:
-            names = [entry.name for entry in entries if DRAFT.fullmatch(entry.name)]
-        for name in names:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=descriptor)
+            drafts = [entry for entry in entries if entry.name.startswith(BEGINNING)]
+        kept = [name for entry in drafts if (name := _removed_or_kept(descriptor, entry))]
     finally:
         os.close(descriptor)
+    return [
+        "A session was killed in the middle of a write. What another program had written at that moment is kept as "
+        f"{OWN_DIRECTORY}/{DRAFTS}/{name}."
+        for name in kept
+    ]
+
+
+def _removed_or_kept(directory: int, draft: os.DirEntry[str]) -> str | None:
+    """The name under which it is kept, if it is."""
+    with suppress(OSError):
+        if may_be_removed(draft.name, draft.stat(follow_symlinks=False)):
+            os.unlink(draft.name, dir_fd=directory)
+        else:
+            kept = f"kept-{os.urandom(4).hex()}"
+            os.rename(draft.name, kept, src_dir_fd=directory, dst_dir_fd=directory)
+            return kept
+    return None
 
 
 def _locked(root: Path, how: int) -> int | None:

@@ -13,7 +13,6 @@ import msgspec
 
 from robota.workspace.files.atomic_write import (
     Content,
-    Overtaken,
     create_file,
     remove_file,
     remove_stale_drafts,
@@ -37,6 +36,7 @@ from robota.workspace.problems import (
     NotADirectory,
     NotARegularFile,
     NotPermitted,
+    Overtaken,
     TooBig,
 )
 
@@ -407,7 +407,7 @@ def _problems(path: str) -> Iterator[None]:
         with system_errors_as_problems(path):
             yield
     except Overtaken as error:
-        raise _changed_just_now(path) from error
+        raise _changed_just_now(path, error.kept) from error
 
 
 def check_regular(path: str, mode: int) -> None:
@@ -473,8 +473,14 @@ def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | N
     return status
 
 
-def _changed_just_now(path: str) -> FileChanged:
-    return FileChanged(f"{path!r} was changed by somebody else just now. It was left as it is. Read it again.")
+def _changed_just_now(path: str, kept: str | None = None) -> FileChanged:
+    if kept is None:
+        return FileChanged(f"{path!r} was changed by somebody else just now. It was left as it is. Read it again.")
+    return FileChanged(
+        f"{path!r} was changed by others twice at the very moment of this write. Their last version stands there, and "
+        f"the one before it was kept as {str(Path(path).with_name(kept))!r}. Read both, and tell the person of the "
+        "kept one."
+    )
 
 
 def _ignored(path: str) -> Ignored:

@@ -27,9 +27,8 @@ def clear_up_after_killed(root: Path, kept_in: Path, user_directory: Path, tempo
     `temporary` is where temporary files go on this machine.
     """
     _remove_directories(root, temporary)
-    if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS):
-        _remove_drafts(kept_in)
-    return _undo_patches(root, user_directory) if os.path.lexists(user_directory / JOURNALS) else []
+    told = _remove_drafts(kept_in) if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS) else []
+    return told + _undo_patches(root, user_directory) if os.path.lexists(user_directory / JOURNALS) else told
 
 
 def _remove_directories(root: Path, temporary: str) -> None:
@@ -47,10 +46,10 @@ def _remove_directories(root: Path, temporary: str) -> None:
             _remove_private(Path(temporary or ALWAYS_THERE))
 
 
-def _remove_drafts(kept_in: Path) -> None:
+def _remove_drafts(kept_in: Path) -> list[str]:
     from robota.workspace.files.drafts import remove_abandoned_drafts
 
-    remove_abandoned_drafts(kept_in)
+    return remove_abandoned_drafts(kept_in)
 
 
 def _undo_patches(root: Path, user_directory: Path) -> list[str]:
