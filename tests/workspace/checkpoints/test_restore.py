@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from robota.workspace.checkpoints.store import CheckpointStore
 from tests.workspace.checkpoints.dying import run_until
 from tests.workspace.checkpoints.restoring import restore, take_back
 from tests.workspace.checkpoints.trees import Tree, tree_of
+from tests.workspace.interleaving import acting
 
 NAMES = ("a", "b", "d/x", "d/y", "d/e/z", "\udcff", "-f")
+RESTORE_STEPS = frozenset({"link", "rename"})
 CONTENTS = (b"", b"1", b"two\r\n", b"\x00\xff")
 
 
@@ -187,6 +190,34 @@ class TestAllOrNothing:
         run_until(stop_at, lambda: restore(store, first))
         store.capture()
         assert tree_of(workspace) in (before, {**before, **_old()})
+
+    def test_a_file_that_somebody_else_writes_meanwhile_is_theirs(
+        self, store: CheckpointStore, workspace: Path, tmp_path: Path
+    ) -> None:
+        """R1: by renaming a new one over it, or by appending to what was opened before, at any moment."""
+        file = workspace / "a"
+        file.write_text("old\n")
+        first = store.capture()
+        file.write_text("new\n")
+        plan = plan_restore(store, first.id)
+
+        def rename_over() -> None:
+            (tmp_path / "theirs").write_text("theirs\n")
+            (tmp_path / "theirs").rename(file)
+
+        with acting({}, RESTORE_STEPS) as steps:
+            carry_out(store, plan)
+        for moment in range(len(steps)):
+            file.write_text("new\n")
+            with suppress(CheckpointError), acting({moment: rename_over}, RESTORE_STEPS):
+                carry_out(store, plan)
+            assert file.read_text() == "theirs\n", steps[moment]
+        file.write_text("new\n")
+        with file.open("a") as program:
+            with pytest.raises(CheckpointError, match="just now"):
+                carry_out(store, plan)
+            program.write("more\n")
+        assert file.read_text() == "new\nmore\n"
 
 
 def _old() -> Tree:

@@ -4,8 +4,8 @@ import fcntl
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -13,6 +13,7 @@ from robota.workspace.files import atomic_write, directory_lock, open_for_writin
 from robota.workspace.files.drafts import DRAFTS, OWN_DIRECTORY, SESSIONS, draft_name, remove_abandoned_drafts
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.problems import FileChanged, NotPermitted, Overtaken
+from tests.workspace.interleaving import acting
 
 LIMIT = 1_000_000
 
@@ -171,19 +172,14 @@ def test_an_older_version_that_has_no_place_any_more_is_named(tmp_path: Path) ->
     file = tmp_path / "d" / "f"
     file.write_bytes(b"old")
     read = files.read("d/f", LIMIT)
-    versions = iter([b"first", b"second"])
 
-    def rename_over(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and frame.f_code.co_name == "exchange_names" and (text := next(versions, None)):
-            (tmp_path / "theirs").write_bytes(text)
-            (tmp_path / "theirs").rename(file)
+    def rename_over(text: bytes) -> None:
+        (tmp_path / "theirs").write_bytes(text)
+        (tmp_path / "theirs").rename(file)
 
-    sys.setprofile(rename_over)
-    try:
-        with pytest.raises(FileChanged) as error:
-            files.write("d/f", b"ours", over=read)
-    finally:
-        sys.setprofile(None)
+    exchanges = {0: partial(rename_over, b"first"), 1: partial(rename_over, b"second")}
+    with acting(exchanges, ()), pytest.raises(FileChanged) as error:
+        files.write("d/f", b"ours", over=read)
     [kept] = [path for path in (tmp_path / "d").iterdir() if path != file]
     assert (file.read_bytes(), kept.read_bytes()) == (b"second", b"first")
     assert f"kept as 'd/{kept.name}'" in str(error.value)

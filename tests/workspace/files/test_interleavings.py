@@ -10,14 +10,12 @@ over ours); if it is theirs, put it there again and keep what was taken out for 
 """
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
-from types import BuiltinFunctionType, FrameType
 from typing import Final
 
 import msgspec
@@ -27,6 +25,7 @@ from robota.workspace.files import open_for_writing
 from robota.workspace.files.atomic_write import remove_file, replace_file
 from robota.workspace.files.drafts import DRAFTS
 from robota.workspace.problems import NotPermitted, Overtaken
+from tests.workspace.interleaving import acting
 
 OLD: Final = b"old"
 OURS: Final = b"ours, longer"
@@ -130,31 +129,6 @@ def files_in(root: Path) -> list[Path]:
     return [path for path in root.rglob("*") if path.is_file()]
 
 
-@contextmanager
-def acting(moments: dict[int, Callable[[], None]]) -> Iterator[list[str]]:
-    """Let others act before the steps with these numbers; gives the names of the steps that were made."""
-    steps: list[str] = []
-
-    def before_step(frame: FrameType, event: str, argument: object) -> None:
-        match event, argument:
-            case "call", _ if frame.f_code.co_name == "exchange_names":
-                steps.append("exchange_names")
-            case "c_call", BuiltinFunctionType(__name__=name) if name in STEPS:
-                steps.append(name)
-            case _:
-                return
-        if (act := moments.get(len(steps) - 1)) is not None:
-            sys.setprofile(None)
-            act()
-            sys.setprofile(before_step)
-
-    sys.setprofile(before_step)
-    try:
-        yield steps
-    finally:
-        sys.setprofile(None)
-
-
 Change = Callable[[Place], None]
 
 
@@ -182,7 +156,7 @@ def run(place: Place, change: Change, acts: dict[int, Act]) -> None:
     place.refill()
     others = Others(place.root)
     told = ""
-    with acting({moment: partial(act, others) for moment, act in acts.items()}):
+    with acting({moment: partial(act, others) for moment, act in acts.items()}, STEPS):
         try:
             change(place)
         except Overtaken as error:
@@ -203,7 +177,7 @@ def run(place: Place, change: Change, acts: dict[int, Act]) -> None:
 def test_nothing_of_others_is_lost_whenever_they_act(change: Change, place: Place) -> None:
     """R1: one act at any moment, and two at any two moments."""
     place.refill()
-    with acting({}) as steps:
+    with acting({}, STEPS) as steps:
         change(place)
     moments = range(len(steps) + MORE_STEPS)
     for act, moment in product(ACTS, moments):

@@ -21,6 +21,8 @@ from robota.workspace.checkpoints.checkpoint_details import CheckpointDetails
 from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
 from robota.workspace.checkpoints.scan import STAGING_PREFIX
 from robota.workspace.files.confined_paths import best_opener, directory_beneath
+from robota.workspace.files.exchange_names import exchange_names
+from robota.workspace.files.open_for_writing import is_open_for_writing
 
 JOURNAL_NAME: Final = "restore.json"
 READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -169,10 +171,18 @@ def _do(workspace: Path, staging: Path, number: int, step: _Step) -> None:
         if step.new is None:
             return
         if step.old:
-            os.rename(draft, name, src_dir_fd=staged, dst_dir_fd=parent)
+            _replace(draft, kept, staged, name, parent)
         else:
             _remove_empty_tree(parent, name)
             _put(draft, staged, name, parent)
+
+
+def _replace(draft: str, kept: str, staged: int, name: str, parent: int) -> None:
+    """Put the draft in place of the file. Should it not be the kept one any more, what was there is kept instead."""
+    if not (_exists(name, parent) and exchange_names(staged, draft, name, parent)):
+        os.rename(draft, name, src_dir_fd=staged, dst_dir_fd=parent)
+    else:
+        os.rename(draft, kept, src_dir_fd=staged, dst_dir_fd=staged)
 
 
 def _undo(workspace: Path, staging: Path, number: int, step: _Step) -> None:
@@ -246,7 +256,10 @@ def _check_replaced(changes: Sequence[CheckpointChange], staging: Path) -> None:
     staged = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for number, change in enumerate(changes):
-            if change.before is not None and _content_name(f"{number}.old", staged) != change.before.content:
+            kept = f"{number}.old"
+            if change.before is None:
+                continue
+            if is_open_for_writing(staged, kept) or _content_name(kept, staged) != change.before.content:
                 raise CheckpointError(f"{change.path!r} was changed by somebody just now. Nothing was restored")
     finally:
         os.close(staged)
