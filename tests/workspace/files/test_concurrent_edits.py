@@ -156,6 +156,34 @@ def test_a_file_that_another_program_keeps_open_for_writing_is_left(
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
+# While we ask whether anybody writes, somebody wants to.
+ASKED_MEANWHILE = """
+import os, sys
+from robota.workspace.files.open_for_writing import is_open_for_writing
+from tests.workspace.interleaving import acting
+
+def want_to_write():
+    try:
+        os.open("f", os.O_WRONLY | os.O_NONBLOCK)
+    except BlockingIOError:
+        print("has to wait")
+
+open("f", "w").close()
+with acting({0: want_to_write}, {"close"}):
+    print(is_open_for_writing(os.open(".", os.O_RDONLY), "f"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="this system has no leases")
+def test_who_wants_to_write_while_we_ask_does_not_end_us(tmp_path: Path) -> None:
+    """R1: the system tells us with a signal, which ends a process unless it chose another one."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    asked = subprocess.run(
+        [sys.executable, "-c", ASKED_MEANWHILE], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert (asked.returncode, asked.stdout) == (0, "has to wait\nFalse\n")
+
+
 def test_a_program_that_reads_the_file_is_no_hindrance(tmp_path: Path) -> None:
     files = LocalFiles(tmp_path)
     (tmp_path / "f").write_bytes(b"old")
