@@ -152,7 +152,7 @@ def git(robota: Robota, *words: str) -> str:
 
 def test_a_commit_keeps_its_records_as_a_note(worked: Robota) -> None:
     done = worked("trace", "note")
-    assert done.code == 0 and "a note with 1 records" in done.stdout
+    assert done.code == 0 and "a note with 1 record" in done.stdout
     noted = json.loads(git(worked, "notes", "--ref=agent-trace", "show", "HEAD"))
     assert noted["files"][0]["path"] == "src/auth/a.py"
     assert noted["vcs"]["revision"] == git(worked, "rev-parse", "HEAD~1").strip()

@@ -30,6 +30,7 @@ from robota.intents.upkeep.intent_text import add_intent, set_status
 from robota.intents.upkeep.lessons import Lesson, note_lesson
 from robota.intents.upkeep.traced_intents import trace_lines, traced_intents
 from robota.protocol.views import TableView, TextView, View
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 LONGEST: Final = 300
@@ -168,7 +169,7 @@ def _listed(intents: Sequence[Intent]) -> IntentAnswer:
         (
             intent.id,
             str(intent.status),
-            f"{len(intent.owned_scope)} pattern{'' if len(intent.owned_scope) == 1 else 's'}",
+            counted(len(intent.owned_scope), "pattern"),
             single_line(intent.name, LONGEST),
         )
         for intent in intents

@@ -120,8 +120,8 @@ def test_each_mcp_server_is_an_entry_of_its_own() -> None:
     tools = [ToolSpec(name=name, description="d" * 100, schema={}) for name in names]
     entries = entries_of(ledger_items("s" * 102, tools, [], FILE_READERS), 1_000, 10_000)
     servers = {entry.title: entry.tokens for entry in entries if entry.kind is LedgerKind.MCP_SERVER}
-    assert servers.keys() == {"github (2 tools)", "db (1 tools)"}
-    assert servers["github (2 tools)"] == 2 * servers["db (1 tools)"] == 400
+    assert servers.keys() == {"github (2 tools)", "db (1 tool)"}
+    assert servers["github (2 tools)"] == 2 * servers["db (1 tool)"] == 400
 
 
 @given(valid_histories(), st.integers(0, 10**6), st.integers(0, 10**6))

@@ -84,7 +84,7 @@ def test_after_signing_in_the_tools_are_there_until_one_signs_out(robota: Robota
     configure(robota, {"far": server.entry}, SECRET)
     code, told = sign_in(robota)
     assert code == 0, told
-    assert "You are signed in to far. It has 1 tools." in told
+    assert "You are signed in to far. It has 1 tool." in told
     [kept] = kept_files(robota)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     done = robota("-p", "go", *ALLOW)

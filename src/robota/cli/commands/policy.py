@@ -19,6 +19,7 @@ from robota.log.errors import LogError
 from robota.policy.testing.cases import Case, CaseFile, CaseProblem, CaseResult, read_cases, run_cases
 from robota.policy.testing.replay import Changed, RecordedCall, Replayed, recorded_calls, replay
 from robota.protocol.permission_mode import PermissionMode
+from robota.text.counted import counted
 from robota.text.visible import single_line, visible_with_warnings
 
 EXIT_OK: Final = 0
@@ -173,7 +174,8 @@ def _print_replayed(replayed: Replayed, sessions: int) -> None:
     for changed in replayed.changed:
         before, after = changed.call.decision, changed.verdict.decision
         print(f"{before:5} → {after:5}  {_line(_call_text(changed.call))}  ({changed.verdict.reason})")
-    print(f"{replayed.calls} calls of {sessions} sessions: {len(replayed.changed)} would be judged otherwise.")
+    calls = f"{counted(replayed.calls, 'call')} of {counted(sessions, 'session')}"
+    print(f"{calls}: {len(replayed.changed)} would be judged otherwise.")
     for name, words in ((Decision.ALLOW, "allowed"), (Decision.ASK, "asked about"), (Decision.DENY, "denied")):
         print(f"  {words:<12} {replayed.now.get(name, 0):>5}  (before {replayed.before.get(name, 0)})")
     if replayed.unknown:
@@ -185,7 +187,7 @@ def _print_sparing(replayed: Replayed) -> None:
     sparing = replayed.sparing
     if not replayed.answered_yes:
         return
-    print(f"You said yes to {replayed.answered_yes} questions that would still be asked.")
+    print(f"You said yes to {counted(replayed.answered_yes, 'question')} that would still be asked.")
     if sparing.rules:
         fewest = "The fewest rules" if sparing.is_fewest else "Rules"
         print(f"{fewest} that would have spared {sparing.spared} of them, and allow nothing that you refused:")

@@ -24,6 +24,7 @@ from robota.protocol.events import (
     ToolStart,
 )
 from robota.protocol.message import Message
+from robota.text.counted import counted
 
 if TYPE_CHECKING:
     from robota.clients.headless.formats import Printer
@@ -211,8 +212,7 @@ class StreamedWords:
 def summary(result: Result) -> str:
     """How long it took and what it used."""
     usage = result.usage
-    requests = "1 request" if result.num_turns == 1 else f"{result.num_turns} requests"
-    parts = [f"{result.duration_ms / 1000:.1f} s", requests]
+    parts = [f"{result.duration_ms / 1000:.1f} s", counted(result.num_turns, "request")]
     if tokens := usage.input_tokens + usage.output_tokens:
         parts.append(f"{tokens:,} tokens")
     if result.total_cost_usd:

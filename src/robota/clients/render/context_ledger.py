@@ -7,6 +7,7 @@ from robota.clients.terminal.line import BOLD, DIM, Line
 from robota.clients.terminal.width import columns_of
 from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
+from robota.text.counted import counted
 from robota.text.visible import visible
 
 WIDEST_BAR: Final = 80
@@ -112,7 +113,7 @@ def _prospect(update: ContextUpdate) -> Iterator[str]:
     elif left is None:
         yield f"{when}."
     else:
-        yield f"{when}, at this rate after about {left} more request{'' if left == 1 else 's'}."
+        yield f"{when}, at this rate after about {counted(left, 'more request')}."
 
 
 def _cost(update: ContextUpdate) -> Iterator[str]:

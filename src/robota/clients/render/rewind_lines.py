@@ -5,6 +5,7 @@ from typing import Final
 
 from robota.clients.terminal.line import DIM, GREEN, RED, Line
 from robota.protocol.rewind import RewindResult
+from robota.text.counted import counted
 from robota.text.visible import single_line, visible
 
 PATH_SHOWN: Final = 4096
@@ -14,7 +15,7 @@ COLOURS: Final = {"+": GREEN, "-": RED}
 
 def question_about(result: RewindResult) -> str:
     """What is asked before it is done."""
-    files = f"change {_counted(len(result.files), 'file')} like this" if result.files else ""
+    files = f"change {counted(len(result.files), 'file')} like this" if result.files else ""
     words = "take the conversation back" if result.changes_conversation else ""
     return f"{' and '.join(each for each in (files, words) if each).capitalize()}?"
 
@@ -47,10 +48,6 @@ def conversation_lines(result: RewindResult) -> Iterator[str]:
 
 def _prompts(numbers: Sequence[int]) -> str:
     return f"{'prompt' if len(numbers) == 1 else 'prompts'} {', '.join(map(str, numbers))}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def diff_lines(diff: str) -> Iterator[Line]:

@@ -24,6 +24,7 @@ from robota.protocol.conversation import (
 )
 from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
 from robota.providers.chunks import ToolSpec
+from robota.text.counted import counted
 
 MCP_PREFIX: Final = "mcp__"
 TITLE_LENGTH: Final = 80
@@ -109,7 +110,7 @@ def _head_items(system: str, tools: Sequence[ToolSpec]) -> Iterator[LedgerItem]:
         if spec.name.startswith(MCP_PREFIX):
             servers.setdefault(spec.name.removeprefix(MCP_PREFIX).partition("__")[0], []).append(spec)
     for name, specs in servers.items():
-        yield _tools(LedgerKind.MCP_SERVER, f"{name} ({len(specs)} tools)", specs)
+        yield _tools(LedgerKind.MCP_SERVER, f"{name} ({counted(len(specs), 'tool')})", specs)
 
 
 def _path_title(path: str) -> str:

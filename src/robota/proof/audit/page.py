@@ -8,6 +8,7 @@ import msgspec
 
 from robota.proof.audit.audit import Audit, AuditedSession, Soundness
 from robota.proof.audit.session_account import AuditedCall, total
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 LONGEST: Final = 160
@@ -55,8 +56,8 @@ def _summary(audit: Audit) -> PageSection:
     refused = sum(total(each.refused for each in accounts).values())
     sound = "Everything is as it was written." if audit.is_sound else "NOT everything is as it was written; see below."
     words = [
-        f"{len(audit.sessions)} sessions {since}, looked at {_time(audit.made_ms)}. {sound}",
-        f"{calls} calls; {refused} were refused. A person was asked {asked} times"
+        f"{counted(len(audit.sessions), 'session')} {since}, looked at {_time(audit.made_ms)}. {sound}",
+        f"{counted(calls, 'call')}; {refused} refused. A person was asked {counted(asked, 'time')}"
         + (f", and answered {quick} of them in less than a second." if quick else "."),
     ]
     return PageSection("In short", tuple(map(Paragraph, words)))
@@ -153,7 +154,7 @@ def _proofs(audit: Audit) -> PageSection:
 
 def _sound(soundness: Soundness) -> tuple[str, str]:
     told = soundness.problem or ("ok" if soundness.noted else "ok in itself; not noted by this machine")
-    return f"{soundness.records} records", single_line(told, LONGEST)
+    return counted(soundness.records, "record"), single_line(told, LONGEST)
 
 
 def _time(ms: int) -> str:

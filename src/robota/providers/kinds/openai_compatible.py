@@ -10,6 +10,7 @@ from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.chat.body import ChatBody, ChatQuirks
 from robota.providers.wire.chat.reply import chat_reply
 from robota.providers.wire.client import WireClient, offered_models
+from robota.text.counted import counted
 
 
 class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
@@ -39,7 +40,7 @@ async def probe(profile: Profile) -> Probed:
     names = await list_models(profile)
     if profile.model in names:
         return Probed(text=f"The server answers and offers {profile.model}.")
-    offer = "1 model" if len(names) == 1 else f"{len(names)} models"
+    offer = counted(len(names), "model")
     text = f"The server answers and offers {offer}, but {profile.model} is not in its list."
     return Probed(text=text, offers_model=False, models=tuple(names))
 

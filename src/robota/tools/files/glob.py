@@ -6,6 +6,7 @@ import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TextView
+from robota.text.counted import counted
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 
@@ -50,7 +51,7 @@ async def _find(params: GlobParams, context: ToolContext) -> ToolResult:
     notes = _notes(found, MAX_LOOKED_AT)
     if not lines:
         lines = ["No files found. Hidden and ignored files do not count."]
-    return ToolResult(content="\n".join([*lines, *notes]), view=TextView(text=f"{found.total} files."))
+    return ToolResult(content="\n".join([*lines, *notes]), view=TextView(text=f"{counted(found.total, 'file')}."))
 
 
 def _notes(found: "FoundNames", most: int) -> list[str]:

@@ -8,6 +8,7 @@ import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
 from robota.protocol.views import TextView
+from robota.text.counted import counted
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 
@@ -41,7 +42,8 @@ async def _list(params: ListFilesParams, context: ToolContext) -> ToolResult:
     names = "\n".join(printable_name(entry) for entry in sorted(listing.entries, key=_tree_order))
     if listing.truncated:
         names += f"\n\n(File list truncated at {MAX_ENTRIES} entries. List a directory further down to see more.)"
-    count = f"{len(listing.entries)}{'+' if listing.truncated else ''} entries."
+    many = f"{len(listing.entries):,}+ entries." if listing.truncated else None
+    count = many or f"{counted(len(listing.entries), 'entry', 'entries')}."
     return ToolResult(content=names, view=TextView(text=count))
 
 

@@ -15,6 +15,7 @@ from robota.config.paths import user_directory
 from robota.intents.trace_export import exported
 from robota.intents.trace_file import TRACE, noted_newest
 from robota.intents.trace_verification import VerifiedTrace, verify_trace
+from robota.text.counted import counted
 from robota.workspace.git.run import GitError, open_git
 
 DONE: Final = 0
@@ -82,7 +83,9 @@ async def _note(revision: str) -> int:
     text = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
     named = msgspec.structs.replace(git, settings=(*git.settings, *IDENTITY))
     await named.run("notes", f"--ref={NOTES}", "add", "-f", "-F", "-", commit, stdin=text)
-    print(f"{commit[:12]} has a note with {len(records)} records: git notes --ref={NOTES} show {commit[:12]}")
+    print(
+        f"{commit[:12]} has a note with {counted(len(records), 'record')}: git notes --ref={NOTES} show {commit[:12]}"
+    )
     return DONE
 
 
@@ -99,10 +102,10 @@ def _records_of(parents: Sequence[str], names: Collection[str]) -> list[dict[str
 def _print(verified: VerifiedTrace) -> None:
     for finding in verified.findings:
         print(f"line {finding.line}: {finding.fault}: {finding.text}")
-    foreign = f", {verified.foreign} lines of other tools" if verified.foreign else ""
+    foreign = f", {counted(verified.foreign, 'line')} of other tools" if verified.foreign else ""
     merged = f", put together from {verified.merged + 1} lines of work" if verified.merged else ""
     intact = "is not as it was written" if verified.findings else "is as it was written"
-    print(f"The trace {intact}: {verified.records} records{foreign}{merged}.")
+    print(f"The trace {intact}: {counted(verified.records, 'record')}{foreign}{merged}.")
 
 
 def _fail(message: str) -> int:

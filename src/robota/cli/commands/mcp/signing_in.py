@@ -14,6 +14,7 @@ from robota.config.settings.load import load_settings
 from robota.extensions.mcp.configured_servers import configured
 from robota.extensions.mcp.definitions import HttpServer
 from robota.extensions.mcp.sign_in_store import SignInStore
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
             print(f"robota: You are not signed in to {server.name}: {_innermost(error)}", file=sys.stderr)
             return EXIT_FAILED
     if store.of(server.url) is None:
-        print(f"{server.name} works without signing in. It has {tools} tools.")
+        print(f"{server.name} works without signing in. It has {counted(tools, 'tool')}.")
     else:
-        print(f"You are signed in to {server.name}. It has {tools} tools.")
+        print(f"You are signed in to {server.name}. It has {counted(tools, 'tool')}.")
     return EXIT_SUCCESS
 
 

@@ -11,6 +11,7 @@ from robota.log.chain.head import ChainHead, head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import ChainBreak, VerifyReport, verify
 from robota.log.errors import SessionNotFound
+from robota.text.counted import counted
 
 EXIT_SOUND: Final = 0
 EXIT_BROKEN: Final = 1
@@ -39,7 +40,7 @@ def _print_report(path: Path, report: VerifyReport, noted: ChainHead | None) -> 
     reason = f"{broken.flaw}: {broken.explanation}"
     where = [("line", str(broken.line)), ("seq", str(broken.seq))]
     print_columns([*rows, ("chain", "BROKEN"), *where, ("reason", reason)])
-    print(f"The {report.records} records before it are sound. Nothing was changed.")
+    print(f"Before it {counted(report.records, 'record')} can be believed. Nothing was changed.")
 
 
 def _log_path(options: argparse.Namespace) -> Path:
