@@ -276,6 +276,7 @@ def _opened(
     memory = session_memory(settings, place, env, redactor, new.id, attended=options.attended)
     may_propose = memory is not None and has_memory(place, env)
     tools = partial(session_tools, choices.servers, intents.tools, intents.declaring)
+    instructions = session_instructions(settings, choices.root, env, choices.policy)
     services = SessionServices(
         log=new.log,
         model=choices.model,
@@ -290,12 +291,13 @@ def _opened(
         processes=processes,
         knowledge=knowledge,
         prompts=server_prompts(choices.servers),
-        instructions=session_instructions(settings, choices.root, env, choices.policy),
+        instructions=instructions,
         memory=memory,
         redactor=redactor,
     )
     services = arrange(services)
     session = Session(options, services)
+    instructions.on_undecided(session.warn)
     if sandbox is None:
         session.tell_sandbox("off", "the settings or the permission mode say so")
     else:

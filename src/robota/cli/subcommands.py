@@ -25,7 +25,7 @@ SUBCOMMANDS = {
     "plugin": ("robota.cli.commands.plugin", "install, update and remove plugins, know marketplaces"),
     "tool": ("robota.cli.commands.tool", "list the tools, run one by hand"),
     "config": ("robota.cli.commands.config", "show and change settings, and say which file set what"),
-    "trust": ("robota.cli.commands.trust", "decide whether the configuration of a workspace takes effect"),
+    "trust": ("robota.cli.commands.trust.command", "decide whether the configuration of a workspace takes effect"),
     "policy": ("robota.cli.commands.policy", "explain what may run and why, test rules, try others"),
     "worktree": ("robota.cli.commands.worktree", "list and remove the worktrees that sessions (-w) left"),
     "mcp": ("robota.cli.commands.mcp.command", "add, import, test and approve MCP servers; be one"),

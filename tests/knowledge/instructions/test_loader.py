@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from robota.knowledge.instructions.loader import MOST_CHARACTERS, Instructions, load_instructions
+from robota.knowledge.instructions.loader import MOST_CHARACTERS, Instructions, ReadingRules, load_instructions
 from robota.knowledge.instructions.places import InstructionPlaces
 from robota.knowledge.instructions.reading import MOST_BYTES
 from robota.knowledge.instructions.session_instructions import SessionInstructions
+
+NOTHING_DENIED = ReadingRules(is_denied=lambda _: False)
 
 
 class Tree:
@@ -35,7 +37,7 @@ class Tree:
         )
 
     def load(self, mode: str = "code") -> Instructions:
-        return load_instructions(self.places, mode, lambda path: path.endswith(".env"))
+        return load_instructions(self.places, mode, ReadingRules(is_denied=lambda path: path.endswith(".env")))
 
     def texts(self, mode: str = "code") -> list[str]:
         return [file.text for file in self.load(mode).files]
@@ -219,12 +221,12 @@ def test_long_runs_of_one_thing_take_no_time(tree: Tree, piece: str) -> None:
     run = piece * (60_000 // len(piece))
     for number, begins in enumerate(("<", "</", "paths:", "---\npaths:", "---\npaths:[", "---\npaths:\n-", "---\nx: ")):
         tree.write(f".claude/rules/{number}.md", f"{begins}{run}x")
-    session = SessionInstructions(tree.places, tree.places.project[-1], lambda _: False, lambda: True)
+    session = SessionInstructions(tree.places, tree.places.project[-1], NOTHING_DENIED, lambda: True)
     assert session.prompt_section("code")
 
 
 def test_a_session_is_told_the_same_in_a_mode_each_time(tree: Tree) -> None:
-    session = SessionInstructions(tree.places, tree.places.project[-1], lambda _: False, lambda: True)
+    session = SessionInstructions(tree.places, tree.places.project[-1], NOTHING_DENIED, lambda: True)
     tree.write("AGENTS.md", "First.")
     before = session.prompt_section("code")
     tree.write("AGENTS.md", "Second.")

@@ -14,7 +14,6 @@ from robota.config.trust.decision import is_trusted_by_person
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from robota.contracts.knowledge import InstructionService
     from robota.knowledge.instructions.session_instructions import SessionInstructions
     from robota.policy.decide import SessionPolicy
 
@@ -24,20 +23,24 @@ INSTRUCTION_SIGNS = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.
 
 def session_instructions(
     settings: Settings, root: Path, env: Mapping[str, str], policy: "SessionPolicy"
-) -> "InstructionService":
+) -> "LateInstructions":
     """The instruction files of the person and of the project, looked for when they are needed."""
     places = _Places(settings, root, env)
-    return _LateInstructions(places, root, lambda: instruction_files(settings, root, env, policy))
+    return LateInstructions(places, root, lambda: instruction_files(settings, root, env, policy))
 
 
 def instruction_files(
     settings: Settings, root: Path, env: Mapping[str, str], policy: "SessionPolicy"
 ) -> "SessionInstructions":
     """What reads the instruction files."""
+    from robota.config.trust.outside_files import OutsideFileAnswers
+    from robota.knowledge.instructions.loader import ReadingRules
     from robota.knowledge.instructions.places import InstructionPlaces
     from robota.knowledge.instructions.session_instructions import SessionInstructions
+    from robota.policy.protected.path_resolver import credential_store
 
     found = _Places(settings, root, env)
+    ours = user_directory(env).resolve()
     places = InstructionPlaces(
         home=found.home, user_files=found.files, user_rules=found.rules, project=found.directories
     )
@@ -45,9 +48,15 @@ def instruction_files(
     def is_denied(path: str) -> bool:
         place = os.path.relpath(path, root)
         kept = policy.forbids_reading(place) or policy.files.is_ignored(place)
-        return kept or policy.files.secret_pattern(place) is not None
+        own = place.startswith("..") and (credential_store(path) is not None or Path(path).is_relative_to(ours))
+        return kept or own or policy.files.secret_pattern(place) is not None
 
-    return SessionInstructions(places, root, is_denied, lambda: is_trusted_by_person(settings.trust, env))
+    def is_trusted() -> bool:
+        return is_trusted_by_person(settings.trust, env)
+
+    is_agreed = OutsideFileAnswers(root, env).is_agreed if is_trusted() else None
+    rules = ReadingRules(is_denied=is_denied, is_agreed=is_agreed)
+    return SessionInstructions(places, root, rules, is_trusted)
 
 
 class _Places:
@@ -65,7 +74,7 @@ class _Places:
         return any(map(os.path.lexists, (*self.files, *self.rules))) or _has_signs(self.directories)
 
 
-class _LateInstructions:
+class LateInstructions:
     """An `InstructionService` that loads what reads the files with the first sign of one."""
 
     def __init__(self, places: _Places, root: Path, make: "Callable[[], SessionInstructions]") -> None:
@@ -73,10 +82,17 @@ class _LateInstructions:
         self._are_there = places.are_there
         self._root = root
         self._make = make
+        self._warn: Callable[[str], None] = lambda _: None
+
+    def on_undecided(self, warn: "Callable[[str], None]") -> None:
+        """Tell of files that are left out until the person was asked about them."""
+        self._warn = warn
 
     @cached_property
     def _files(self) -> "SessionInstructions":
-        return self._make()
+        files = self._make()
+        files.on_undecided(self._warn)
+        return files
 
     def prompt_section(self, mode: str) -> str:
         return self._files.prompt_section(mode) if self._are_there else ""

@@ -83,10 +83,11 @@ def _instructions(settings: Settings, root: Path, mode: str, file: Path | None) 
     if file is None:
         return at_start
     known = {each.path for each in at_start.files}
-    later = tuple(each for each in reader.load_for(mode, (str(file),)) if each.path not in known)
+    on_touch = reader.load_for(mode, (str(file),))
+    later = tuple(each for each in on_touch.files if each.path not in known)
     told = {each.path for each in later}
-    left_out = tuple(each for each in at_start.left_out if each.path not in told)
-    return Instructions(files=(*at_start.files, *later), left_out=left_out)
+    left_out = dict.fromkeys(each for each in (*at_start.left_out, *on_touch.left_out) if each.path not in told)
+    return Instructions(files=(*at_start.files, *later), left_out=tuple(left_out))
 
 
 def _print(instructions: Instructions, *, is_trusted: bool) -> None:

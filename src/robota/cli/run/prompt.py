@@ -270,7 +270,7 @@ def _greet(arguments: CommandLine) -> int | None:
 
     if not at_terminal():
         return None
-    from robota.cli.commands.trust import ask_if_needed
+    from robota.cli.commands.trust.command import ask_if_needed
     from robota.cli.run.first_run import is_first_run, set_up_now
     from robota.cli.update.check import start_up_notice
 

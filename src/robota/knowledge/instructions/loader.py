@@ -16,8 +16,10 @@ from robota.knowledge.instructions.reading import (
     FileContent,
     FileNotRead,
     FileNotThere,
+    FileOutside,
     read_in_project,
     read_of_person,
+    read_outside,
     text_of,
 )
 
@@ -27,6 +29,7 @@ MOST_FILES: Final = 200
 MOST_BYTES_READ: Final = 1024 * 1024
 MOST_HOPS: Final = 4
 MOST_IMPORTS: Final = 500
+DENIED: Final = "it must not be read: it is named like a secret, or a rule denies it"
 # A rule for some files as nearly all of them are written: it is told apart without starting a YAML parser.
 _FOR_SOME_FILES: Final = re.compile(
     r"---[ \t]*\n(?:(?!---)[^\n]*\n)*?paths:(?P<globs>[ \t]*(?:\[[ \t]*)?[\"'*][^\n]*|(?:[ \t]*\n[ \t]*-[ \t]+[^\n]+)+)"
@@ -49,29 +52,46 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class UndecidedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file outside the project that is not told, because the person was not asked about it as it is now."""
+
+    path: str
+    data: bytes
+    led_from: str
+
+
+class ReadingRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be read for a project. `is_denied` names files that must not be.
+
+    `is_agreed` says whether the person wants a file outside of the project told; None: nobody could have agreed.
+    """
+
+    is_denied: Callable[[str], bool]
+    is_agreed: Callable[[str, bytes], bool | None] | None = None
+
+
 class Instructions(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was found, in the order in which it is told."""
 
     files: tuple[InstructionFile, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    undecided: tuple[UndecidedFile, ...] = ()
 
 
-def load_instructions(places: InstructionPlaces, mode: str, is_denied: Callable[[str], bool]) -> Instructions:
-    """Read them all. Never raises for a file; `is_denied` names files of the project that must not be read."""
-    loading = _Loading(places, is_denied)
+def load_instructions(places: InstructionPlaces, mode: str, rules: ReadingRules) -> Instructions:
+    """Read them all. Never raises for a file."""
+    loading = _Loading(places, rules)
     for candidate in candidates(places, mode):
         loading.add(candidate)
-    return Instructions(files=tuple(loading.files), left_out=tuple(loading.left_out))
+    return loading.done()
 
 
-def load_some(
-    places: InstructionPlaces, wanted: Iterable[Candidate], is_denied: Callable[[str], bool]
-) -> tuple[InstructionFile, ...]:
+def load_some(places: InstructionPlaces, wanted: Iterable[Candidate], rules: ReadingRules) -> Instructions:
     """Read only these, with what they import, whichever files they are for. Never raises for a file."""
-    loading = _Loading(places, is_denied, for_all_files=False)
+    loading = _Loading(places, rules, for_all_files=False)
     for candidate in wanted:
         loading.add(candidate)
-    return tuple(loading.files)
+    return loading.done()
 
 
 class _Importer(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,27 +102,31 @@ class _Importer(msgspec.Struct, frozen=True, kw_only=True):
 class _Loading:
     """What was read so far."""
 
-    def __init__(
-        self, places: InstructionPlaces, is_denied: Callable[[str], bool], *, for_all_files: bool = True
-    ) -> None:
+    def __init__(self, places: InstructionPlaces, rules: ReadingRules, *, for_all_files: bool = True) -> None:
         """`for_all_files`: leave out the rules that are for some files only."""
         self._for_all_files = for_all_files
         self.files: list[InstructionFile] = []
         self.left_out: list[LeftOut] = []
+        self.undecided: dict[str, UndecidedFile] = {}
         self._home = places.home
         self._top = places.project[0] if places.project else None
-        self._is_denied = is_denied
+        self._rules = rules
         self._known: dict[tuple[int, int], str] = {}
         self._texts: dict[bytes, str] = {}
         self._characters = 0
         self._imports = 0
         self._bytes = 0
 
+    def done(self) -> Instructions:
+        return Instructions(
+            files=tuple(self.files), left_out=tuple(self.left_out), undecided=tuple(self.undecided.values())
+        )
+
     def add(self, candidate: Candidate, importer: _Importer | None = None) -> None:
         """Read a file and what it imports, unless it is known or there is a reason not to."""
         path = str(candidate.path)
         try:
-            content = self._content(candidate)
+            content = self._content(candidate, importer)
             if content.identity in self._known:
                 self._leave_out_twin(path, self._known[content.identity], importer)
                 return
@@ -118,13 +142,32 @@ class _Loading:
         self._tell(candidate, content, parts, importer)
         self._import_all(candidate, parts, 0 if importer is None else importer.hops)
 
-    def _content(self, candidate: Candidate) -> FileContent:
+    def _content(self, candidate: Candidate, importer: _Importer | None) -> FileContent:
         if candidate.scope is InstructionScope.USER or self._top is None:
             return read_of_person(candidate.path)
-        content = read_in_project(candidate.path, self._top)
-        if self._is_denied(content.path):
-            raise FileNotRead("it must not be read: it is named like a secret, or a rule denies it")
+        try:
+            content = read_in_project(candidate.path, self._top)
+        except FileOutside as error:
+            return self._outside(error, str(candidate.path) if importer is None else importer.path)
+        if self._rules.is_denied(content.path):
+            raise FileNotRead(DENIED)
         return content
+
+    def _outside(self, error: FileOutside, led_from: str) -> FileContent:
+        """A file outside of the project, if the person agreed to this content of it."""
+        if self._rules.is_agreed is None:
+            raise error
+        if self._rules.is_denied(error.path):
+            raise FileNotRead(DENIED)
+        content = read_outside(error.path)
+        match self._rules.is_agreed(content.path, content.data):
+            case True:
+                return content
+            case False:
+                raise FileNotRead("it lies outside the project, and you did not want it told")
+            case None:
+                self.undecided[content.path] = UndecidedFile(path=content.path, data=content.data, led_from=led_from)
+                raise FileNotRead("it lies outside the project, and you were not asked about it yet: robota trust")
 
     def _parts(self, candidate: Candidate, content: FileContent) -> tuple[Part, ...]:
         self._bytes += len(content.data)

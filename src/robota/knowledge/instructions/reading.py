@@ -11,6 +11,7 @@ import msgspec
 
 MOST_BYTES: Final = 64 * 1024
 _LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NO_DISK: Final = (("proc",), ("sys",), ("dev",))
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -20,6 +21,14 @@ class FileNotRead(Exception):
 
 class FileNotThere(FileNotRead):
     """There is no such file."""
+
+
+class FileOutside(FileNotRead):
+    """The file lies outside of the project that it is read for. `path` is where."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("it lies outside the project")
+        self.path = path
 
 
 class FileContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +50,7 @@ def read_in_project(path: Path, top: Path) -> FileContent:
     try:
         steps = real.relative_to(top).parts
     except ValueError:
-        raise FileNotRead("it lies outside the project") from None
+        raise FileOutside(str(real)) from None
     if not steps or ".git" in steps:
         raise FileNotRead("it is no file of the project")
     with ExitStack() as opened:
@@ -52,6 +61,16 @@ def read_in_project(path: Path, top: Path) -> FileContent:
             return _read(steps[-1], parent, _LOOK, str(real))
         except OSError as error:
             raise FileNotRead(f"it cannot be read: {error.strerror}") from error
+
+
+def read_outside(path: str) -> FileContent:
+    """A file that a project leads to, by its real path; not one of those that the kernel makes up."""
+    if Path(path).parts[1:2] in _NO_DISK:
+        raise FileNotRead("it is no file on a disk")
+    try:
+        return _read(path, None, _LOOK, path)
+    except OSError as error:
+        raise FileNotRead(f"it cannot be read: {error.strerror}") from error
 
 
 def read_of_person(path: Path) -> FileContent:

@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Final
 
 from robota.contracts.knowledge import INSTRUCTION_TAG, QUOTED_TAG
-from robota.knowledge.instructions.loader import InstructionFile, Instructions, load_instructions, load_some
+from robota.knowledge.instructions.loader import (
+    InstructionFile,
+    Instructions,
+    ReadingRules,
+    UndecidedFile,
+    load_instructions,
+    load_some,
+)
 from robota.knowledge.instructions.on_touch import (
     PathRule,
     directories_between,
@@ -15,10 +22,17 @@ from robota.knowledge.instructions.on_touch import (
 )
 from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope
 from robota.knowledge.prompt_elements import QUOTED, PromptElement, prompt_part
+from robota.text.visible import single_line
 
 FOLLOWED: Final = (
     "# Instructions\n\nThe person you work for wants these files followed, the general ones first. Where two differ, "
     "the later one counts; what the person says in the conversation counts more than any."
+)
+
+
+LEFT_OUT: Final = (
+    "{led_from} leads to {path}, which lies outside the project, so the model is not told it. "
+    "To let it be told as it is: robota trust --import {path}"
 )
 
 
@@ -29,30 +43,40 @@ class SessionInstructions:
         self,
         places: InstructionPlaces,
         workspace: Path,
-        is_denied: Callable[[str], bool],
+        rules: ReadingRules,
         is_trusted: Callable[[], bool],
     ) -> None:
         """`is_trusted` says whether the person trusts what the project says."""
         self._places = places
-        self._is_denied = is_denied
+        self._reading = rules
         self._is_trusted = is_trusted
         self._sections: dict[str, str] = {}
         self._workspace = workspace
         self._rules: dict[str, tuple[PathRule, ...]] = {}
         self._known: dict[str, set[str]] = {}  # the files that the model of a task was told
+        self._warn: Callable[[str], None] = lambda _: None
+        self._warned_of: set[str] = set()
+
+    def on_undecided(self, warn: Callable[[str], None]) -> None:
+        """Tell of files that are left out until the person was asked about them, each once."""
+        self._warn = warn
 
     def prompt_section(self, mode: str) -> str:
         if mode not in self._sections:
-            self._sections[mode] = prompt_section(self.load(mode), is_trusted=self._is_trusted())
+            instructions = self.load(mode)
+            self._tell_of(instructions.undecided)
+            self._sections[mode] = prompt_section(instructions, is_trusted=self._is_trusted())
         return self._sections[mode]
 
     def touched(self, task_id: str, mode: str, paths: Sequence[str]) -> str:
         known = self._known.setdefault(task_id, {file.path for file in self.load(mode).files})
-        files = tuple(each for each in self.load_for(mode, paths) if each.path not in known)
+        found = self.load_for(mode, paths)
+        self._tell_of(found.undecided)
+        files = tuple(each for each in found.files if each.path not in known)
         known.update(file.path for file in files)
         return prompt_section(Instructions(files=files), is_trusted=self._is_trusted())
 
-    def load_for(self, mode: str, paths: Sequence[str]) -> tuple[InstructionFile, ...]:
+    def load_for(self, mode: str, paths: Sequence[str]) -> Instructions:
         """What is told only when one of these files is touched."""
         touched = [place_of(self._workspace, path) for path in paths]
         rules = self._path_rules(mode)
@@ -60,7 +84,15 @@ class SessionInstructions:
             *(rule.candidate for rule in rules if any(map(rule.fits, touched))),
             *(each for path in touched for each in self._nested(path, mode)),
         ]
-        return load_some(self._places, dict.fromkeys(wanted), self._is_denied) if wanted else ()
+        return load_some(self._places, dict.fromkeys(wanted), self._reading) if wanted else Instructions()
+
+    def _tell_of(self, undecided: Iterable[UndecidedFile]) -> None:
+        for file in undecided:
+            if file.path not in self._warned_of:
+                self._warned_of.add(file.path)
+                self._warn(
+                    LEFT_OUT.format(path=single_line(file.path, 4096), led_from=single_line(file.led_from, 4096))
+                )
 
     def _nested(self, file: Path, mode: str) -> Iterator[Candidate]:
         """Those of directories below the workspace, but for rules that are for other files than this."""
@@ -83,7 +115,7 @@ class SessionInstructions:
 
     def load(self, mode: str) -> Instructions:
         """The files as they are now."""
-        return load_instructions(self._places, mode, self._is_denied)
+        return load_instructions(self._places, mode, self._reading)
 
 
 def prompt_section(instructions: Instructions, *, is_trusted: bool) -> str:

@@ -14,6 +14,7 @@ from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
 from robota.config.trust.change_text import change_lines
 from robota.config.trust.decision import Trust, TrustState, changes, forget, is_trusted_by_person, remember
+from robota.config.trust.outside_files import OutsideFileAnswers
 from robota.text.visible import single_line
 
 TRUSTED: Final = 0
@@ -28,7 +29,11 @@ def main(argv: Sequence[str]) -> int:
         root = options.cwd.resolve(strict=True)
         if options.revoke:
             return _revoke(root, os.environ)
-        return _decide(root, options, os.environ)
+        if options.files:
+            return _agree(options.files, root, os.environ)
+        code = _decide(root, options, os.environ)
+        _decide_on_outside_files(root, options, os.environ)
+        return code
     except OSError as error:
         print(f"robota: {options.cwd} cannot be used: {error.strerror}.", file=sys.stderr)
     except ConfigError as error:
@@ -38,11 +43,17 @@ def main(argv: Sequence[str]) -> int:
 
 def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
     """At an interactive start: ask about a workspace that nobody decided on, or that changed since."""
-    trust = load_settings(root, env).trust
-    if trust is None or trust.state not in (TrustState.UNTRUSTED, TrustState.CHANGED):
-        return
-    _describe(trust, env)
-    _ask(trust, env)
+    settings = load_settings(root, env)
+    trust = settings.trust
+    if trust is not None and trust.state in (TrustState.UNTRUSTED, TrustState.CHANGED):
+        _describe(trust, env)
+        if _ask(trust, env):
+            settings = load_settings(root, env)
+    if is_trusted_by_person(settings.trust, env):
+        # Loaded where it may be needed: most workspaces are not trusted by anybody, and bring nothing.
+        from robota.cli.commands.trust.outside_files import ask_about_outside_files
+
+        ask_about_outside_files(settings, root.resolve(), env)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,6 +67,14 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--show", action="store_true", help="only say what it would load and whether it is trusted")
     what.add_argument("--yes", action="store_true", help="trust it as it is now, without asking")
     what.add_argument("--revoke", action="store_true", help="stop trusting it")
+    what.add_argument(
+        "--import",
+        dest="files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="let its instruction files lead to these files outside of it, as they are now",
+    )
     return parser
 
 
@@ -78,6 +97,30 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
         print("Nobody is there to answer. To trust it as it is: robota trust --yes", file=sys.stderr)
         return UNTRUSTED
     return TRUSTED if _ask(trust, env) else UNTRUSTED
+
+
+def _agree(files: Sequence[Path], root: Path, env: Mapping[str, str]) -> int:
+    from robota.cli.commands.trust.outside_files import agree_to_files
+
+    agree_to_files(files, root, env)
+    if is_trusted_by_person(load_settings(root, env).trust, env):
+        return TRUSTED
+    print("That counts once you trust the workspace: robota trust")
+    return UNTRUSTED
+
+
+def _decide_on_outside_files(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> None:
+    """Name the files outside that its instructions lead to and that nobody answered about, or ask about them."""
+    from robota.cli.commands.trust.outside_files import ask_about_outside_files, undecided_files
+
+    settings = load_settings(root, env)
+    if at_terminal() and not options.show and not options.yes:
+        return ask_about_outside_files(settings, root, env)
+    for file in undecided_files(settings, root, env):
+        path = single_line(file.path, 4096)
+        print(f"{single_line(file.led_from, 4096)} leads to {path}, outside of it, which is left out.")
+        print(f"To let it be told as it is: robota trust --import {path}")
+    return None
 
 
 def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> int:
@@ -129,6 +172,7 @@ def _describe(trust: Trust, env: Mapping[str, str]) -> None:
 
 def _revoke(root: Path, env: Mapping[str, str]) -> int:
     known = forget(root, env)
+    OutsideFileAnswers(root, env).forget_all()
     print(f"{single_line(str(root), 4096)} {'is no longer trusted' if known else 'was not trusted'}.")
     return TRUSTED
 

@@ -1,0 +1,76 @@
+"""Asking about files outside a workspace that its instruction files lead to, each once as long as it stays as it is."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.app.knowledge.instructions import has_project_instructions, instruction_files
+from robota.app.policy import session_policy
+from robota.cli.questions import Cancelled, confirm
+from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions
+from robota.config.settings.load import Settings
+from robota.config.trust.change_text import change_lines
+from robota.config.trust.decision import is_trusted_by_person
+from robota.config.trust.outside_files import OutsideFileAnswers
+from robota.engine.runtime.options import DEFAULT_MODE
+from robota.knowledge.instructions.loader import UndecidedFile
+from robota.knowledge.instructions.reading import FileContent, FileNotRead, read_outside
+from robota.text.visible import single_line
+
+LINES_SHOWN: Final = 8
+
+
+def undecided_files(settings: Settings, root: Path, env: Mapping[str, str]) -> tuple[UndecidedFile, ...]:
+    """Those that a session here would lead to and that nobody answered about; none where it is not trusted."""
+    if not is_trusted_by_person(settings.trust, env) or not has_project_instructions(root, env):
+        return ()
+    policy, _ = session_policy(LaunchOptions(cwd=root), settings, root, None, env)
+    return instruction_files(settings, root, env, policy).load(DEFAULT_MODE).undecided
+
+
+def ask_about_outside_files(settings: Settings, root: Path, env: Mapping[str, str]) -> None:
+    """Ask about one after the other; a file that was agreed to may lead to more. Ctrl-C leaves the rest open."""
+    answers = OutsideFileAnswers(root, env)
+    try:
+        while undecided := undecided_files(settings, root, env):
+            for file in undecided:
+                print("\n".join(_described(file, answers)))
+                said = confirm("Shall the model be told it, as long as it stays as it is?", default=False)
+                answers.remember("yes" if said else "no", file.path, file.data, _now_ms())
+    except Cancelled:
+        print("Not decided; what was not answered is left out this time.")
+
+
+def agree_to_files(paths: Sequence[Path], root: Path, env: Mapping[str, str]) -> None:
+    """Agree to files as they are now. Raises `ConfigError` for the first that cannot be read or kept."""
+    answers = OutsideFileAnswers(root, env)
+    for path in paths:
+        content = _read(path)
+        answers.remember("yes", content.path, content.data, _now_ms())
+        print(f"{single_line(content.path, 4096)} may be told here, as it is now.")
+
+
+def _read(path: Path) -> FileContent:
+    try:
+        return read_outside(str(path.expanduser().resolve()))
+    except FileNotRead as error:
+        raise ConfigError(f"{single_line(str(path), 4096)} was not agreed to: {error}.") from error
+
+
+def _described(file: UndecidedFile, answers: OutsideFileAnswers) -> Iterator[str]:
+    yield f"{single_line(file.led_from, 4096)} leads to a file outside of the project:"
+    yield f"  {single_line(file.path, 4096)}  ({len(file.data):,} bytes)"
+    if (change := answers.change(file.path, file.data)) is not None:
+        yield "It is not as it was when you agreed to it:"
+        yield from (f"  {line}" for line in change_lines(change)[1:])
+        return
+    lines = file.data.decode("utf-8", "backslashreplace").splitlines()
+    yield from (f"  │ {single_line(line, 200)}" for line in lines[:LINES_SHOWN])
+    if len(lines) > LINES_SHOWN:
+        yield f"  … and {len(lines) - LINES_SHOWN} lines more"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

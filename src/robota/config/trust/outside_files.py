@@ -1,0 +1,90 @@
+"""Files outside a workspace that its instruction files lead to: what the person said about telling them to the model.
+
+An answer holds for one workspace, one file and its exact content. It is kept with the person, so that no repository can
+give it, and it counts only in a workspace that is trusted.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from robota.config.errors import ConfigError
+from robota.config.trust.linked_worktree import same_place_in_main
+from robota.config.trust.lock_file import (
+    Agreement,
+    AgreementKind,
+    ChangedPart,
+    Part,
+    agree,
+    agreements,
+    changed_parts,
+    forget_agreement,
+    lock_path,
+)
+
+
+class OutsideFileAnswers:
+    """The answers for one workspace. A worktree of a repository has the answers for the repository, too."""
+
+    def __init__(self, root: Path, env: Mapping[str, str]) -> None:
+        self._root = root.resolve()
+        self._env = env
+
+    def is_agreed(self, path: str, data: bytes) -> bool | None:
+        """Whether the model may be told the file as it is now; None if that was not answered."""
+        answer = self._newest(path)
+        return None if answer is None or answer.digest != _digest(data) else answer.said == "yes"
+
+    def change(self, path: str, data: bytes) -> ChangedPart | None:
+        """How the file differs from what was agreed to; None if nothing was."""
+        answer = self._newest(path)
+        if answer is None or answer.said == "no":
+            return None
+        return next(iter(changed_parts(answer.parts, (_part(path, data),), self._env)), None)
+
+    def remember(self, said: Literal["yes", "no"], path: str, data: bytes, now_ms: int) -> None:
+        """Keep an answer. Raises `ConfigError`; then nothing was agreed to."""
+        part = _part(path, data)
+        answer = Agreement(said=said, digest=part.digest, given_ms=now_ms, parts={path: part.digest})
+        try:
+            agree(AgreementKind.OUTSIDE_FILE, _key(self._root, path), answer, (part,), self._env)
+        except OSError as error:
+            raise ConfigError(
+                f"The answer cannot be kept in {lock_path(self._env)}: {error}. Nothing was agreed."
+            ) from error
+
+    def forget_all(self) -> None:
+        """Forget every answer for this workspace. Raises `ConfigError` or `OSError`."""
+        for key in [*agreements(AgreementKind.OUTSIDE_FILE, self._env)]:
+            if _is_of(self._root, key):
+                forget_agreement(AgreementKind.OUTSIDE_FILE, key, self._env)
+
+    def _newest(self, path: str) -> Agreement | None:
+        try:
+            known = agreements(AgreementKind.OUTSIDE_FILE, self._env)
+        except ConfigError:
+            return None  # a lock file that cannot be read agrees to nothing, which is said elsewhere
+        answer = known.get(_key(self._root, path))
+        if answer is None and known and (main := same_place_in_main(self._root)) is not None:
+            answer = known.get(_key(main, path))
+        return answer
+
+
+def _part(path: str, data: bytes) -> Part:
+    return Part(name=path, digest=_digest(data), data=data)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _key(root: Path, path: str) -> str:
+    """Both as JSON, because a path may hold any words that could stand between them."""
+    return msgspec.json.encode([str(root), path]).decode()
+
+
+def _is_of(root: Path, key: str) -> bool:
+    return key.startswith(f"[{msgspec.json.encode(str(root)).decode()},")
