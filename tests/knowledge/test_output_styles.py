@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from robota.knowledge.output_styles import output_style, style_named
 from tests.cli.scripts import write_settings
+from tests.extensions.plugins.sample import plugin
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
 
@@ -69,6 +70,20 @@ def test_a_style_of_the_project_counts_only_after_trust(robota: Robota) -> None:
     assert "Answer like a pirate" not in system_prompt(robota)
     assert robota("trust", "--yes").code == 0
     assert "Answer like a pirate." in system_prompt(robota)
+
+
+def test_a_style_of_a_plugin_works_by_its_name_and_scripts_are_told_it(robota: Robota, tmp_path: Path) -> None:
+    sea = "---\nname: sea\n---\nAnswer like a pirate.\n"
+    lint = plugin(tmp_path / "lint", **{"output-styles/sea.md": sea})
+    settings(robota, outputStyle="lint:sea")
+    assert "There is no output style 'lint:sea'" in robota("-p", "hello").stderr
+    shown = robota("plugin", "install", str(lint), "--yes")
+    assert shown.code == 0 and "lint:sea" in shown.stdout
+    assert "# Output style: lint:sea\\n\\nAnswer like a pirate." in system_prompt(robota)
+    done = robota("-p", "hello", "--output-format", "stream-json", "--verbose")
+    init = json.loads(done.stdout.splitlines()[0])
+    assert init["output_style"] == "lint:sea" and [each["name"] for each in init["plugins"]] == ["lint"]
+    assert {"help", "lint:mend", "lint:greet"} <= set(init["slash_commands"]) and init["skills"] == ["lint:mend"]
 
 
 def test_an_unknown_style_is_said_and_none_is_used(robota: Robota) -> None:

@@ -15,7 +15,7 @@ from robota.protocol.commands import (
 )
 from robota.protocol.completion import PromptCompletion
 from robota.protocol.events import Event
-from robota.protocol.slash_commands import CommandList, typed_order
+from robota.protocol.slash_commands import CommandList, SlashCommandInfo, typed_order
 
 AnswerComplete = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 PROMPT_OF_SERVER = "mcp__"
@@ -34,13 +34,17 @@ class CommandSession:
         self._complete = complete
         self._has_model = has_model
 
+    @property
+    def commands(self) -> tuple[SlashCommandInfo, ...]:
+        """Every command there is now."""
+        return tuple(command.info for command in self._registry.all())
+
     async def submit(self, command: Command) -> Receipt:
         match command:
             case RunSlashCommand(line=line):
                 return await self._run(line)
             case ListSlashCommands():
-                infos = tuple(command.info for command in self._registry.all())
-                return Accepted(outcome=CommandList(commands=infos))
+                return Accepted(outcome=CommandList(commands=self.commands))
             case CompletePrompt():
                 return Accepted(completion=await self._complete(command))
             case _:

@@ -31,6 +31,13 @@ class McpServerState(Value, frozen=True, kw_only=True):
     status: McpServerStatus
 
 
+class PluginState(Value, frozen=True, kw_only=True):
+    """A plugin that a session uses, and where its files are."""
+
+    name: str
+    path: str
+
+
 class SessionState(OpenValue, frozen=True, kw_only=True):
     """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows.
 
@@ -52,6 +59,8 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     name: str | None = None
     log_path: str | None = None
     sandbox: str | None = None  # as in `Sandbox`; absent until the first command needs to know
+    output_style: str | None = None
+    plugins: tuple[PluginState, ...] = ()
 
 
 class State(EngineEvent, frozen=True, kw_only=True, tag="state"):

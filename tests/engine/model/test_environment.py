@@ -34,6 +34,9 @@ def test_all_of_it_at_the_start_and_nothing_while_nothing_changes(workspace: Pat
         first, *later = told(stage)
         assert "# Git Branch\nmain" in first and "# Current Mode\ncode, with the model scripted" in first
         assert "src/app.py" in first and "# Current Time\n20" in first and "hidden.txt" not in first
+        assert (workspace / ".robota").is_dir() and ".robota/" not in first, (
+            "what we keep there is no file of the project"
+        )
         assert later == ["", "", ""]
 
     turns = [{"calls": [call("read_file", path="src/app.py")]}, DONE, {"calls": [call("list_files", path=".")]}, DONE]

@@ -178,6 +178,8 @@ async def _in_session(opened: "OpenSession", client: "Client") -> "int | Session
 
 def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = None) -> "Client":
     """Runs the prompt, or what a session that is taken up goes on with, and prints what comes of it."""
+    from msgspec.structs import replace
+
     from robota.clients.headless.client import run_headless
     from robota.clients.headless.options import HeadlessOptions, OutputFormat
 
@@ -191,14 +193,16 @@ def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = N
     )
 
     def client(opened: "OpenSession") -> "Awaitable[int]":
-        if not _is_slash_command(prompt):
-            first = _said(opened, prompt) if opening is None else opening(opened)
+        is_command = _is_slash_command(prompt)
+        first = None if is_command else _said(opened, prompt) if opening is None else opening(opened)
+        if not is_command and options.output_format is not OutputFormat.STREAM_JSON:
             return run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr, first)
         from robota.app.commands import with_commands
         from robota.cli.run.command_actions import command_actions
 
         session = with_commands(opened, command_actions(opened), os.environ)
-        return run_headless(session, prompt, options, sys.stdout.buffer, sys.stderr)
+        listing = replace(options, commands=lambda: session.commands)
+        return run_headless(session, prompt, listing, sys.stdout.buffer, sys.stderr, first)
 
     return client
 

@@ -1,5 +1,6 @@
 """`--output-format stream-json`: one object a line, from `system/init` to `result`."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +27,7 @@ from robota.protocol.events import (
     TurnReply,
     TurnResults,
 )
+from robota.protocol.slash_commands import CommandSource, SlashCommandInfo
 from robota.version import VERSION
 
 LEFT_OUT: Final = "Older parts of the conversation were left out to fit the model's context window."
@@ -34,8 +36,11 @@ LEFT_OUT: Final = "Older parts of the conversation were left out to fit the mode
 class StreamJsonPrinter:
     """Prints turns, results and what a script should know in between; deltas only if they are wanted."""
 
-    def __init__(self, output: Output, *, partials: bool) -> None:
+    def __init__(
+        self, output: Output, *, partials: bool, commands: Callable[[], Sequence[SlashCommandInfo]] = tuple
+    ) -> None:
         self._output = output
+        self._commands = commands
         self._session_id = ""
         self._has_begun = False
         self._first: SessionState | None = None
@@ -86,7 +91,7 @@ class StreamJsonPrinter:
         if self._has_begun or self._first is None:
             return
         self._has_begun = True
-        self._line("system", subtype="init", **init_fields(self._first))
+        self._line("system", subtype="init", **init_fields(self._first, self._commands()))
         for line in self._held:
             self._output.json_line(line)
 
@@ -146,19 +151,19 @@ class StreamJsonPrinter:
             self._held.append(line)
 
 
-def init_fields(state: SessionState) -> dict[str, Any]:
-    """What a session starts with. Lists of things robota does not have yet are empty, not missing."""
+def init_fields(state: SessionState, commands: Sequence[SlashCommandInfo] = ()) -> dict[str, Any]:
+    """What a session starts with. Lists of things that there are none of are empty, not missing."""
     return {
         "cwd": state.cwd,
         "model": state.model,
         "tools": state.tools,
         "mcp_servers": state.mcp_servers,
         "permissionMode": state.permission_mode,
-        "slash_commands": [],
+        "slash_commands": [each.name for each in commands],
         "agents": [],
-        "skills": [],
-        "plugins": [],
-        "output_style": "default",
+        "skills": [each.name for each in commands if each.source is not CommandSource.BUILT_IN and each.model_may_call],
+        "plugins": state.plugins,
+        "output_style": state.output_style or "default",
         "apiKeySource": "none",
         "claude_code_version": f"robota {VERSION}",
     }

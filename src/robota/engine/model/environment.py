@@ -21,6 +21,8 @@ ENVIRONMENT_END: Final = "</environment_details>"
 # Seconds after which the time is worth telling again.
 TIME_STEP_S: Final = 600
 FILES_NAMED: Final = 50
+# What we keep in a project is none of its files.
+OWN_DIRECTORY: Final = ".robota/"
 MODIFIED: Final = "Not as you last read or wrote them; read them again before you rely on them:"
 LONGEST_NAME: Final = 500
 MOST_HEAD_BYTES: Final = 4096
@@ -96,10 +98,11 @@ class Environment:
         except FileProblem:
             # Such as an ignore file that cannot be read. Who looks at a file is told so.
             return []
-        if not listing.entries:
+        entries = [entry for entry in listing.entries if not entry.startswith(OWN_DIRECTORY)]
+        if not entries:
             return []
         more = ["(There are more; list_files shows them.)"] if listing.truncated else []
-        return [("Workspace Files", "\n".join((*map(printable_name, listing.entries), *more)))]
+        return [("Workspace Files", "\n".join((*map(printable_name, entries), *more)))]
 
 
 def _process_line(process: "BackgroundProcess") -> str:

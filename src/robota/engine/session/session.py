@@ -187,6 +187,8 @@ class Session:
             name=options.name,
             log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,
+            output_style=options.style.name if options.style else None,
+            plugins=options.plugins,
         )
 
     def usage(self) -> TokenUsage:
