@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.log.kinds.session import SessionHeader
-from robota.protocol.events import PluginState
+from robota.protocol.events import PluginState, SessionState
 from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
@@ -70,6 +70,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     environment: EnvironmentOptions | None = None  # None: nothing
     title_by_model: bool = False  # whether a new session is given a title by a request of its own
     attended: bool = True  # whether somebody can answer an ask
+
+
+def chosen_state(options: Options) -> SessionState:
+    """What clients are told of these choices."""
+    return SessionState(
+        session_id=options.session_id,
+        cwd=str(options.cwd),
+        model=options.model,
+        mode=options.mode,
+        permission_mode=options.permission_mode,
+        name=options.name,
+        output_style=options.style.name if options.style else None,
+        plugins=options.plugins,
+    )
 
 
 def session_header(options: Options) -> SessionHeader:

@@ -10,7 +10,7 @@ import msgspec
 from robota.contracts.hook import HookContext, HookEvent
 from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
-from robota.engine.runtime.options import Completion, Options, session_header
+from robota.engine.runtime.options import Completion, Options, chosen_state, session_header
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
@@ -171,12 +171,9 @@ class Session:
         runtime, options = self._shown, self._options
         shown = self._runner.current or self._runner.paused
         rows = runtime.rows.newest() if runtime else ()
-        return SessionState(
-            session_id=options.session_id,
-            cwd=str(options.cwd),
-            model=options.model,
+        return msgspec.structs.replace(
+            chosen_state(options),
             mode=runtime.mode if runtime else options.mode,
-            permission_mode=options.permission_mode,
             cline_messages=rows,
             older_rows=runtime.rows.count - len(rows) if runtime else 0,
             current_task_id=runtime.task_id if runtime else None,
@@ -184,11 +181,8 @@ class Session:
             todos=shown.todos if shown else (),
             tools=tuple(tool.name for tool in self._services.tools.all),
             mcp_servers=tuple(self._services.tools.servers),
-            name=options.name,
             log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,
-            output_style=options.style.name if options.style else None,
-            plugins=options.plugins,
         )
 
     def usage(self) -> TokenUsage:
