@@ -34,7 +34,7 @@ from robota.log.chain.writer import Clock, SessionLog, wall_clock_ms
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
-from robota.protocol.events import PluginState
+from robota.protocol.events import UsedPlugin
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 from robota.workspace.files.files import LocalFiles
@@ -209,7 +209,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
         options=msgspec.structs.replace(
             session_options(launch, settings.values, profile, root),
             style=style,
-            plugins=tuple(PluginState(name=plugin.name, path=str(plugin.root)) for plugin in plugins),
+            plugins=tuple(UsedPlugin(name=plugin.name, path=str(plugin.root)) for plugin in plugins),
         ),
         model=model_access(profile, (lambda: profile_in(settings_for(launch, root, env))) if can_change else None),
         sandbox=sandbox,

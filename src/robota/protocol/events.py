@@ -31,7 +31,7 @@ class McpServerState(Value, frozen=True, kw_only=True):
     status: McpServerStatus
 
 
-class PluginState(Value, frozen=True, kw_only=True):
+class UsedPlugin(Value, frozen=True, kw_only=True):
     """A plugin that a session uses, and where its files are."""
 
     name: str
@@ -60,7 +60,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     log_path: str | None = None
     sandbox: str | None = None  # as in `Sandbox`; absent until the first command needs to know
     output_style: str | None = None
-    plugins: tuple[PluginState, ...] = ()
+    plugins: tuple[UsedPlugin, ...] = ()
 
 
 class State(EngineEvent, frozen=True, kw_only=True, tag="state"):

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.log.kinds.session import SessionHeader
-from robota.protocol.events import PluginState, SessionState
+from robota.protocol.events import SessionState, UsedPlugin
 from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
@@ -66,7 +66,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     style: StyleOptions | None = None
-    plugins: tuple[PluginState, ...] = ()
+    plugins: tuple[UsedPlugin, ...] = ()
     environment: EnvironmentOptions | None = None  # None: nothing
     title_by_model: bool = False  # whether a new session is given a title by a request of its own
     attended: bool = True  # whether somebody can answer an ask
