@@ -112,7 +112,7 @@ def test_a_person_is_asked_once_and_again_with_the_difference_when_it_changed(pr
         shown = terminal.wait_for(QUESTION)
         assert "not as it was when you agreed" in shown
         assert "-Lines end at eighty." in shown and "+Lines end at ninety." in shown
-        terminal.press("\x03")
+        terminal.press("\x04")
         terminal.wait_for("Not decided")
         terminal.wait_for("Done.")
         assert terminal.hang_up() == 0
