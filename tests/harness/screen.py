@@ -71,11 +71,12 @@ class ScreenTerminal(Terminal):
         return self._emulated.cursor.x, self._emulated.cursor.y
 
     def picture(self) -> str:
-        """The screen as text; below each row that has colours, a letter for that of each character."""
+        """Everything from the beginning on; below each row that has colours, a letter for that of each character."""
         found: list[str] = []
-        for number, text in enumerate(self.rows):
-            line = self._emulated.buffer[number]
-            colours = "".join(map(_letter, (line[column] for column in range(self._emulated.columns)))).rstrip(" ")
+        columns = range(self._emulated.columns)
+        for line in (*self._emulated.history.top, *(self._emulated.buffer[row] for row in range(self._emulated.lines))):
+            text = "".join(line[column].data for column in columns).rstrip()
+            colours = "".join(_letter(line[column]) for column in columns).rstrip(" ")
             found += [text, colours] if colours else [text]
         return "\n".join(found).rstrip("\n")
 

@@ -83,12 +83,17 @@ class CommandShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="shown"):
 
 
 class CommandOption(Value, frozen=True, kw_only=True):
-    """One of several things to choose from: `line` is the command that chooses it, `preview` one that shows it."""
+    """One of several things to choose from: `line` is the command that chooses it, `preview` one that shows it.
+
+    A `line` that ends in a blank wants more words: the client lets the person write them. With an `appearance` the
+    client draws like that while the person looks at the option.
+    """
 
     label: str
     line: str
     detail: str = ""
     preview: str = ""
+    appearance: Appearance | None = None
 
 
 class CommandChoice(CommandOutcomeValue, frozen=True, kw_only=True, tag="choice"):

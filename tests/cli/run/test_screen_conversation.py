@@ -123,6 +123,37 @@ def test_words_typed_while_it_works_wait_and_can_be_taken_back(robota: Robota) -
         terminal.sees("> one more")
 
 
+def test_every_queued_entry_can_be_changed_and_taken_out(robota: Robota) -> None:
+    script(robota, {"calls": [FOREVER]}, {"text": "Gone on."})
+    with ScreenTerminal(robota, "--permission-mode", "bypassPermissions") as terminal:
+        terminal.sees("Idle")
+        terminal.press("run it\r")
+        terminal.sees("    begun")
+        for words in ("one", "two", "!three"):
+            terminal.press(f"{words}\r")
+            terminal.sees(f"queued: {words}")
+        terminal.press("\x1b[A")
+        terminal.sees("> !three")
+        terminal.press("\x1b[A\x7f")
+        terminal.sees_no_more("queued: two")
+        terminal.press("\x1b[A\x1b[A\r")
+        terminal.sees_no_more("queued: one")
+        rows = terminal.sees("> one")
+        assert "  queued: !three" in rows
+        terminal.press(" more\r")
+        terminal.sees("queued: one more")
+
+
+def test_a_command_of_ones_own_has_a_sign_of_its_own(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("!ls")
+        terminal.sees("! !ls")
+        terminal.press("\x01\x04")
+        terminal.sees("> ls")
+
+
 def test_ctrl_c_clears_then_asks_then_leaves(robota: Robota) -> None:
     script(robota, {"text": "Never said."})
     with ScreenTerminal(robota) as terminal:

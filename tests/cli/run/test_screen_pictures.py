@@ -89,14 +89,8 @@ def settled(terminal: ScreenTerminal) -> bool:
 
 
 def without_greeting(picture: str) -> str:
-    """From the prompt on, or from the first finished call; without blank rows at the top.
-
-    What stands above names directories of this machine, and how far a screen has scrolled depends on what was drawn.
-    """
-    for begin in ("> fix it\n", "■ Edit calc.py\n"):
-        if begin in picture:
-            return picture[picture.index(begin) :]
-    return picture.lstrip("\n")
+    """From the prompt on: what stands above names directories of this machine."""
+    return picture[picture.index("> fix it\n") :]
 
 
 def compare(name: str, shown: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.cli.scripts import script, write_settings
+from tests.cli.scripts import call, script, write_settings
 from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
 
@@ -46,3 +46,38 @@ def test_a_status_command_that_fails_says_so_and_disturbs_nothing(robota: Robota
         terminal.sees("it failed with exit code 3.")
         terminal.press("hi\r")
         terminal.sees("Said.")
+
+
+def test_a_theme_is_seen_before_it_is_taken_and_left_as_it_was_with_escape(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/theme\r")
+        rows = terminal.sees("> auto")
+        sign = next(place for place, row in enumerate(rows) if row.startswith("> auto"))
+        assert terminal.colour(sign, 0) == "cyan"
+        terminal.press("\x1b[B\x1b[B")
+        terminal.wait_until(lambda: terminal.colour(sign + 2, 0) == "blue")
+        assert terminal.rows[sign + 2].startswith("> light")
+        terminal.press("\x1b")
+        terminal.sees_no_more("Enter takes it")
+        shown = next(place for place, row in enumerate(terminal.rows) if row == ">")
+        assert terminal.colour(shown, 0) == "cyan"
+        terminal.press("/theme\r")
+        terminal.sees("Enter takes it")
+        terminal.press("colour\r")
+        terminal.sees("theme: colour-blind")
+    assert json.loads((robota.home / ".robota" / "settings.json").read_text())["theme"] == "colour-blind"
+
+
+def test_with_reduced_motion_an_answer_comes_in_whole_blocks_and_nothing_counts(robota: Robota) -> None:
+    wait = call("execute_command", command="touch begun; while [ ! -e go ]; do sleep 0.05; done")
+    script(robota, {"text": "First words.\n\nLast", "calls": [wait]}, {"text": "Over."})
+    motion = {"ROBOTA_REDUCED_MOTION": "1"}
+    with ScreenTerminal(robota, "--permission-mode", "bypassPermissions", env=motion) as terminal:
+        terminal.sees("Idle")
+        terminal.press("run it\r")
+        terminal.wait_until((robota.workspace / "begun").exists)
+        terminal.sees("Tools x1 |")
+        (robota.workspace / "go").touch()
+        terminal.sees("Over.")

@@ -1,6 +1,7 @@
 """The conversation in the terminal UI, with what it is given of this machine."""
 
 import os
+import platform
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -10,12 +11,13 @@ from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
 from robota.clients.tui.app import converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
+from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusSetup
-from robota.clients.tui.theme import Role, Theme, palette_for, theme_for
+from robota.clients.tui.theme import Role, Theme, palette_for, theme_for, theme_wanted
 from robota.clients.view.model import ViewModel
 from robota.config.paths import user_directory
-from robota.protocol.appearance import Appearance, ThemeName
+from robota.protocol.appearance import ON_ANY_BACKGROUND, Appearance, ThemeName
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
@@ -38,18 +40,19 @@ async def converse_drawn(
         on_prompt=prompts.add,
         greeting=tuple(greeting(opened, theme)),
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
-        on_background=(lambda found: palette_for(env, chosen, found)) if _asks_background(env, chosen) else None,
-        on_appearance=lambda wanted: palette_for(env, wanted.theme),
+        palette=lambda wanted, background: palette_for(env, wanted.theme, background),
+        asks_background=_may_ask_background(env),
         status=status_setup(opened, env),
         look_at_file=lambda path: _look_at(path, opened.options.cwd),
         read_clipboard=lambda: _read_clipboard(opened.options.cwd),
+        file_address=_file_addresses(opened.options.cwd) if _knows_links(env) else no_links,
     )
     return await converse_on_screen(session, prompt, setup)
 
 
-def _asks_background(env: Mapping[str, str], chosen: ThemeName) -> bool:
-    """Whether the terminal is to say what it draws on: not if that decides nothing, nor the console of Linux."""
-    is_decided = env.get("NO_COLOR") or env.get("ROBOTA_THEME") or chosen is not ThemeName.AUTO
+def _may_ask_background(env: Mapping[str, str]) -> bool:
+    """Whether the terminal may be asked what it draws on: not if it decides nothing, nor the console of Linux."""
+    is_decided = env.get("NO_COLOR") or theme_wanted(env, ThemeName.AUTO) not in ON_ANY_BACKGROUND
     return not is_decided and env.get("TERM") != "linux"
 
 
@@ -70,6 +73,7 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
         theme=values.theme or ThemeName.AUTO,
         has_status_line=values.statusline.enabled,
         shows_git_branch=values.statusline.git_branch,
+        reduces_motion=values.prefers_reduced_motion or env.get("ROBOTA_REDUCED_MOTION", "0") not in ("", "0"),
     )
     command = values.status_line
     if command is None:
@@ -81,6 +85,27 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
         return await status_output(command.command, view, env, opened.options.cwd)
 
     return StatusSetup(appearance=now, run=run)
+
+
+def _knows_links(env: Mapping[str, str]) -> bool:
+    """Whether links may be written: terminals that do not know them show nothing of them, but for Linux's console."""
+    return env.get("TERM") != "linux" and env.get("FORCE_HYPERLINK") != "0"
+
+
+def _file_addresses(root: Path) -> FileAddress:
+    """Addresses of the files beneath this directory. They name the machine, so that no other looks for them."""
+
+    def address_of(path: str) -> str | None:
+        from urllib.parse import quote
+
+        try:
+            found = (root / path).resolve()
+            is_there = found.is_relative_to(root) and found.exists()
+        except (OSError, ValueError):
+            return None
+        return f"file://{platform.node()}{quote(str(found))}" if is_there else None
+
+    return address_of
 
 
 def _look_at(path: str, root: Path) -> DroppedFile | None:

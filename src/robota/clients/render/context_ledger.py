@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import msgspec
+
 from robota.clients.terminal.line import BOLD, DIM, Line
 from robota.clients.terminal.width import columns_of
 from robota.protocol.events import CondensePreview, ContextUpdate
@@ -39,23 +41,39 @@ FATES: Final = {
 SINGLE: Final = frozenset({LedgerKind.MCP_SERVER, LedgerKind.INSTRUCTIONS})
 
 
+class LedgerSum(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of the window one kind of thing takes, or one thing; `count` tells how many there are."""
+
+    kind: LedgerKind
+    title: str
+    tokens: int
+    count: str = ""
+
+
 def ledger_lines(update: ContextUpdate, width: int | None = None, *, whole: bool = False) -> Iterator[Line]:
     """Everything a person wants to know of the window; `whole` names each thing in it instead of the largest."""
     columns = width or USUAL_WIDTH
-    yield Line(_headline(update), BOLD)
+    yield Line(headline(update), BOLD)
     if update.max_tokens:
         yield Line(f"  {_bar(update, min(WIDEST_BAR, columns - 3))}")
-    for sign, title, tokens, count in _sums(update.entries):
-        yield Line(_cut(f"  {sign} {tokens:>9,}  {_share(tokens, update)}  {title}{count}", columns))
+    for each in ledger_sums(update.entries):
+        share = _share(each.tokens, update)
+        yield Line(_cut(f"  {SIGNS[each.kind][0]} {each.tokens:>9,}  {share}  {each.title}{each.count}", columns))
     free = update.max_tokens - update.used_tokens
     if free > 0:
         yield Line(f"  {FREE} {free:>9,}  {_share(free, update)}  free", DIM)
+    yield from ledger_details(update, columns, whole=whole)
+
+
+def ledger_details(update: ContextUpdate, columns: int, *, whole: bool) -> Iterator[Line]:
+    """The largest things, or each one; when the conversation will be condensed, and what it cost."""
     yield from _single_entries(update, columns, whole=whole)
     for words in (*_prospect(update), *_cost(update)):
         yield Line(words, DIM)
 
 
-def _headline(update: ContextUpdate) -> str:
+def headline(update: ContextUpdate) -> str:
+    """How full the window is."""
     if not update.max_tokens:
         return f"{update.used_tokens:,} tokens in the context (the size of the window is not known)"
     return f"{update.used_tokens:,} of {update.max_tokens:,} tokens in the context ({update.used_percentage:.0f} %)"
@@ -76,14 +94,16 @@ def _bar(update: ContextUpdate, width: int) -> str:
     return bar[:place] + CONDENSING + bar[place + 1 :]
 
 
-def _sums(entries: Sequence[LedgerEntry]) -> Iterator[tuple[str, str, int, str]]:
-    for kind, (sign, title) in SIGNS.items():
+def ledger_sums(entries: Sequence[LedgerEntry]) -> Iterator[LedgerSum]:
+    """What each kind takes; of some kinds, each thing for itself."""
+    for kind, (_, title) in SIGNS.items():
         found = [entry for entry in entries if entry.kind is kind]
         if kind in SINGLE:
-            yield from ((sign, f"{title} {visible(entry.title)}", entry.tokens, "") for entry in found)
+            for entry in found:
+                yield LedgerSum(kind=kind, title=f"{title} {visible(entry.title)}", tokens=entry.tokens)
         elif found:
             count = f" ({len(found)})" if len(found) > 1 else ""
-            yield sign, title, sum(entry.tokens for entry in found), count
+            yield LedgerSum(kind=kind, title=title, tokens=sum(entry.tokens for entry in found), count=count)
 
 
 def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iterator[Line]:

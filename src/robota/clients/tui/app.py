@@ -5,16 +5,18 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
+from robota.clients.render.command_text import conversation_lines
 from robota.clients.terminal.editor import NotEdited
 from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
+from robota.clients.tui.approvals.open_approvals import OpenApprovals
+from robota.clients.tui.approvals.pending_approval import InputPurpose, PendingApproval
+from robota.clients.tui.choosing import Choosing
 from robota.clients.tui.command_runner import CommandRunner
 from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
-from robota.clients.tui.flows.list_picker import picker_for
 from robota.clients.tui.keyboard import ConversationKeys
-from robota.clients.tui.open_approvals import OpenApprovals
-from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
+from robota.clients.tui.looks import Looks
 from robota.clients.tui.picture import LivePicture
 from robota.clients.tui.screen.input_area import InputArea
 from robota.clients.tui.screen.keys import bindings_for
@@ -25,18 +27,17 @@ from robota.clients.tui.sending import Sending
 from robota.clients.tui.session_events import SessionEvents
 from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusRows
-from robota.clients.tui.theme import Background, Role
+from robota.clients.tui.theme import Role
+from robota.clients.tui.widgets.context_bars import context_rows
 from robota.clients.view.model import ViewModel
 from robota.protocol.appearance import Appearance
 from robota.protocol.commands import Refused
 from robota.protocol.port import SessionPort
-from robota.protocol.slash_commands import CommandChoice, CommandOption, SessionWanted
+from robota.protocol.slash_commands import CommandChoice, ContextShown, PreviewShown, RowsShown, SessionWanted
 from robota.protocol.views import DiffView
 
 # The Ctrl+C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
-# In a lower window a list stands above the input, without a look at what is chosen.
-LOWEST_WITH_PREVIEW: Final = 12
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
 
 
@@ -63,11 +64,13 @@ class ScreenConversation:
         self.picture = LivePicture(self)
         self.region = LiveRegion(self.picture, bindings_for(self.keys), setup.theme, has_vi_keys=setup.has_vi_keys)
         self.input = InputArea(self.region.input, setup.prompts, self.keys.typed)
-        self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view)
+        self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view, setup.file_address)
         self.commands = CommandRunner(session, self)
         self.status = StatusRows(setup.status, self.picture.draw_soon)
         self.screens = Screens(self.region, setup.theme, self.commands)
         self.sending = Sending(self)
+        self.looks = Looks(self)
+        self.choosing = Choosing(self)
         self.draw_soon = self.picture.draw_soon
         self._events = SessionEvents(self)
         self._jobs: set[asyncio.Task[Any]] = set()
@@ -95,14 +98,8 @@ class ScreenConversation:
     def _begin(self, prompt: str | None) -> None:
         self.scrollback.block(self.setup.greeting)
         self.region.print_above(self.scrollback.given())
-        if self.setup.on_background is not None:
-            self.region.ask_background(self._background_told)
+        self.looks.begin()
         self.start(self._events.follow(prompt))
-
-    def _background_told(self, background: Background) -> None:
-        if self.setup.on_background is not None:
-            self.theme.palette = self.setup.on_background(background)
-            self.draw_soon()
 
     def signalled(self, number: signal.Signals) -> None:
         """A signal from outside. Ctrl+C is a key here; where it is a signal, it was meant for the person's editor."""
@@ -184,6 +181,14 @@ class ScreenConversation:
         """Show changed files on a screen of their own."""
         self.start(self.screens.read_diff(files))
 
+    def show_conversation(self, shown: ContextShown | PreviewShown | RowsShown) -> None:
+        """Print what a command shows of the conversation."""
+        if isinstance(shown, ContextShown):
+            self.scrollback.block(context_rows(shown.update, self.theme, self.width, is_whole=shown.is_whole))
+            self.draw_soon()
+        else:
+            self.show_lines(conversation_lines(shown, self.width))
+
     def copy(self, text: str, what: str) -> None:
         """Put a text on the person's clipboard."""
         self.region.output.copy(text)
@@ -191,9 +196,7 @@ class ScreenConversation:
 
     def appear(self, appearance: Appearance) -> None:
         """Look as the person wants it from now on."""
-        self.status.appearance = appearance
-        if self.setup.on_appearance is not None:
-            self.theme.palette = self.setup.on_appearance(appearance)
+        self.looks.choose(appearance)
 
     # What the person chooses from.
 
@@ -201,33 +204,10 @@ class ScreenConversation:
         """Run a slash command."""
         self.start(self.commands.run(line))
 
-    def open_list(self, choice: CommandChoice, then: Callable[[str], None]) -> None:
-        """Let the person choose one; `then` gets its line."""
-        has_previews = any(option.preview for option in choice.options)
-        if has_previews and self.approval is None and self.region.height >= LOWEST_WITH_PREVIEW:
-            self.start(self._browse(choice, then))
-        else:
-            self._open(OpenDialog(picker_for(choice), lambda picked: _if_option(picked, then)))
-
-    async def _browse(self, choice: CommandChoice, then: Callable[[str], None]) -> None:
-        line = await self.screens.pick(
-            choice, lambda option, browser: self.start(self.screens.load_preview(option, browser))
-        )
-        if line is not None:
-            then(line)
+    def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None:
+        """Let the person choose from what a command gave."""
+        self.choosing.offer(choice, opened_by)
 
     def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None:
         """Ask yes or no; `then` is done after a yes."""
-        self._open(OpenDialog(prompt, lambda answer: then() if answer is True else self.tell("Nothing was changed.")))
-
-    def _open(self, dialog: OpenDialog) -> None:
-        if self.approval is not None:
-            self.tell("Answer the open question first; then type the command again.")
-            return
-        self.dialog = dialog
-        self.draw_soon()
-
-
-def _if_option(picked: object, then: Callable[[str], None]) -> None:
-    if isinstance(picked, CommandOption):
-        then(picked.line)
+        self.choosing.open_question(prompt, then)

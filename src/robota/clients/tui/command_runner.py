@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, assert_never
 
-from robota.clients.render.command_text import conversation_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about
 from robota.clients.render.unified_diff import files_in
 from robota.clients.render.view_lines import whole_view
@@ -40,7 +39,7 @@ class CommandDisplay(Protocol):
 
     def tell_refusal(self, refusal: Refused) -> None: ...
 
-    def open_list(self, choice: CommandChoice, then: Callable[[str], None]) -> None: ...
+    def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None: ...
 
     def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None: ...
 
@@ -49,6 +48,8 @@ class CommandDisplay(Protocol):
     def leave(self, end: int | SessionWanted) -> None: ...
 
     def show_diff(self, files: Sequence[DiffView]) -> None: ...
+
+    def show_conversation(self, shown: ContextShown | PreviewShown | RowsShown) -> None: ...
 
     def copy(self, text: str, what: str) -> None: ...
 
@@ -62,15 +63,18 @@ class CommandRunner:
         self._session = session
         self._display = display
 
-    async def run(self, line: str) -> bool:
-        """Run a slash command and show its outcome. False if several lines only looked like one."""
+    async def run(self, line: str, opened_by: tuple[str, ...] = ()) -> bool:
+        """Run a slash command and show its outcome. False if several lines only looked like one.
+
+        `opened_by` are the lines of the lists that it was chosen from.
+        """
         receipt = await self._session.submit(RunSlashCommand(line=line))
         if isinstance(receipt, Refused):
             is_prose = receipt.code == "unknown_command" and "\n" in line.strip()
             if not is_prose:
                 self._display.tell_refusal(receipt)
             return not is_prose
-        self._show(receipt.outcome)
+        self._show(receipt.outcome, (*opened_by, line))
         return True
 
     async def outcome(self, line: str) -> CommandOutcome | None:
@@ -78,7 +82,7 @@ class CommandRunner:
         receipt = await self._session.submit(RunSlashCommand(line=line))
         return None if isinstance(receipt, Refused) else receipt.outcome
 
-    def _show(self, outcome: CommandOutcome | None) -> None:
+    def _show(self, outcome: CommandOutcome | None, opened_by: tuple[str, ...]) -> None:
         display = self._display
         match outcome:
             case CommandShown():
@@ -88,9 +92,9 @@ class CommandRunner:
             case TextCopied(text=text, what=what):
                 display.copy(text, what)
             case ContextShown() | PreviewShown() | RowsShown():
-                display.show_lines(conversation_lines(outcome, display.width))
+                display.show_conversation(outcome)
             case CommandChoice():
-                display.open_list(outcome, display.run_line)
+                display.offer(outcome, opened_by)
             case RewindShown():
                 self._show_rewind(outcome)
             case ClientClosed():

@@ -1,4 +1,4 @@
-"""What is open between the conversation and the input: a request for approval, a list, a question."""
+"""What is open between the conversation and the input: a request for approval, a list, a question, the queue."""
 
 from collections.abc import Callable
 from typing import Final, assert_never
@@ -8,16 +8,18 @@ import msgspec
 from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, press
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
+from robota.clients.tui.flows.queue_list import QueueChange, QueueLeft, QueueList, press_in_queue
 from robota.clients.tui.theme import Theme
 from robota.clients.tui.widgets.approval_card import card_rows, low_card_rows
-from robota.clients.tui.widgets.lists import confirm_rows, picker_rows
+from robota.clients.tui.widgets.lists import confirm_rows, picker_rows, queue_rows
 from robota.protocol.asks.answer import Answer
 from robota.protocol.slash_commands import CommandOption
 
 # Where not even that many rows are free, a dialog is not shown and takes no keys.
 LOWEST_DIALOG: Final = 2
 
-Dialog = ApprovalCard | ListPicker | ConfirmPrompt
+Dialog = ApprovalCard | ListPicker | ConfirmPrompt | QueueList
+DialogResult = Answer | CardAction | CommandOption | QueueChange | QueueLeft | bool | None
 
 
 class DialogDrawing(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,13 +32,17 @@ class DialogDrawing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenDialog:
-    """One dialog, and what to do with its result."""
+    """One dialog, what to do with its result, and with an option of a list that is only looked at."""
 
     def __init__(
-        self, dialog: Dialog, then: Callable[[Answer | CardAction | CommandOption | bool | None], None]
+        self,
+        dialog: Dialog,
+        then: Callable[[DialogResult], None],
+        looked_at: Callable[[CommandOption | None], None] = lambda option: None,
     ) -> None:
         self.dialog = dialog
         self._then = then
+        self._looked_at = looked_at
 
     def press(self, key: str) -> bool:
         """Take a key; False if that was the end of the dialog."""
@@ -46,10 +52,17 @@ class OpenDialog:
                 return self._goes_on(pressed) if isinstance(pressed, ApprovalCard) else self._chosen(pressed)
             case ListPicker() as picker:
                 picked = press_in_list(picker, key)
-                return self._ends(picked.option) if isinstance(picked, Picked) else self._goes_on(picked)
+                if isinstance(picked, Picked):
+                    return self._ends(picked.option)
+                if picked.chosen != picker.chosen:
+                    self._looked_at(picked.chosen)
+                return self._goes_on(picked)
             case ConfirmPrompt() as prompt:
                 confirmed = press_to_confirm(prompt, key)
                 return self._ends(confirmed) if isinstance(confirmed, bool) else self._goes_on(confirmed)
+            case QueueList() as waiting:
+                changed = press_in_queue(waiting, key)
+                return self._goes_on(changed) if isinstance(changed, QueueList) else self._ends(changed)
             case never:
                 assert_never(never)
 
@@ -66,6 +79,8 @@ class OpenDialog:
                 return list(picker_rows(picker, theme, width, drawing.room))
             case ConfirmPrompt() as prompt:
                 return list(confirm_rows(prompt, theme, width))[-drawing.room :]
+            case QueueList() as waiting:
+                return list(queue_rows(waiting, theme, width, drawing.room))
             case never:
                 assert_never(never)
 
@@ -78,6 +93,6 @@ class OpenDialog:
         self._then(result)
         return isinstance(result, CardAction)
 
-    def _ends(self, result: CommandOption | bool | None) -> bool:
+    def _ends(self, result: DialogResult) -> bool:
         self._then(result)
         return False

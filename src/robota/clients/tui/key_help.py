@@ -6,7 +6,7 @@ KEY_HELP: Final = (
     ("Enter", "send; while the agent works, queue for after its answer"),
     ("Ctrl+S", "send with the next request of the running turn"),
     ("Ctrl+J, Alt+Enter", "new line; also Shift+Enter where the terminal tells it, and a backslash before Enter"),
-    ("Up, Down", "prompts sent before; on an empty input with a queue, take the last one back"),
+    ("Up, Down", "prompts sent before; on an empty input with a queue, change what waits"),
     ("Backspace", "on an empty input, take the last words out of the queue"),
     ("Ctrl+R", "search them"),
     ("/ and Tab", "complete a command"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.render.view_lines import whole_view
+from robota.clients.tui.approvals.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_paste
 from robota.clients.tui.dialogs import LOWEST_DIALOG, OpenDialog
 from robota.clients.tui.flows.approval_keys import CardAction, card_for
@@ -16,7 +17,6 @@ from robota.clients.tui.flows.quick_approvals import QuickApprovals
 from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
 from robota.clients.tui.flows.typing_pause import QUIET_S, TypingPause
 from robota.clients.tui.key_help import KEY_HELP
-from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.queue_keys import QueueKeys
 from robota.clients.tui.theme import Role
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited
@@ -183,7 +183,7 @@ class ConversationKeys:
             self.enter(is_steering=True)
         else:
             self._pressed()
-            self._conversation.start(self.queue.send_now())
+            self._conversation.start(self.queue.send_all_now())
 
     def _enter_for_card(self, approval: PendingApproval) -> None:
         conversation = self._conversation
@@ -216,7 +216,7 @@ class ConversationKeys:
         conversation = self._conversation
         self._pressed()
         if conversation.view.queue and not conversation.input.text:
-            conversation.start(self.queue.edit_last())
+            self.queue.open()
         else:
             conversation.input.older()
 
@@ -227,7 +227,7 @@ class ConversationKeys:
     def remove_queued(self) -> None:
         """Take the newest words out of the queue."""
         self._pressed()
-        self._conversation.start(self.queue.remove_last())
+        self.queue.remove_newest()
 
     def newer(self) -> None:
         """The prompt after."""
@@ -269,9 +269,13 @@ class ConversationKeys:
         options = tuple(CommandOption(label=single_line(each, PROMPT_SHOWN), line=each) for each in prompts)
         if options:
             choice = CommandChoice(title="Prompts that you sent", options=options)
-            self._conversation.open_list(choice, self._conversation.input.put)
+            self._conversation.choosing.open_list(choice, self._take_prompt)
         else:
             self._hint("No prompt was sent yet.")
+
+    def _take_prompt(self, option: CommandOption | None) -> None:
+        if option is not None:
+            self._conversation.input.put(option.line)
 
     def edit_in_editor(self) -> None:
         """Write in the person's own editor."""
@@ -347,7 +351,7 @@ class ConversationKeys:
         mode = MODES[(MODES.index(session.permission_mode) + 1) % len(MODES)]
         if mode is PermissionMode.BYPASS:
             question = ConfirmPrompt(question=BYPASS_QUESTION)
-            self._conversation.open_question(question, lambda: self._set_mode(mode))
+            self._conversation.choosing.open_question(question, lambda: self._set_mode(mode))
         else:
             self._set_mode(mode)
 

@@ -4,9 +4,9 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
+from robota.clients.tui.approvals.pending_approval import InputPurpose
 from robota.clients.tui.dialogs import LOWEST_DIALOG, DialogDrawing
-from robota.clients.tui.flows.entered_text import blocking_ask, is_working
-from robota.clients.tui.pending_approval import InputPurpose
+from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line, is_working
 from robota.clients.tui.theme import Role
 from robota.clients.tui.widgets.lists import popup_rows
 from robota.clients.tui.widgets.live_rows import live_rows
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
+SHELL_SIGN: Final = "! "
 
 
 class LivePicture:
@@ -52,10 +53,13 @@ class LivePicture:
         if left <= 0:
             return asked
         live = live_rows(conversation.view, conversation.theme, conversation.width, self._until_retry())
-        return [*[*conversation.scrollback.tail(), *live][-left:], *asked]
+        tail = [] if conversation.looks.reduces_motion else conversation.scrollback.tail()
+        return [*[*tail, *live][-left:], *asked]
 
     def _until_retry(self) -> int | None:
-        return None if self._conversation.view.retry is None else max(0, round(self.retry_at - time.monotonic()))
+        if self._conversation.view.retry is None or self._conversation.looks.reduces_motion:
+            return None
+        return max(0, round(self.retry_at - time.monotonic()))
 
     def _dialog_rows(self, room: int) -> list[str]:
         conversation = self._conversation
@@ -73,13 +77,17 @@ class LivePicture:
         conversation = self._conversation
         popup = conversation.input.popup
         rows = [] if popup is None else list(popup_rows(popup, conversation.theme, conversation.width))
-        seconds = 0 if self._working_since is None else int(time.monotonic() - self._working_since)
+        since = None if conversation.looks.reduces_motion else self._working_since
+        seconds = 0 if since is None else int(time.monotonic() - since)
         facts = StatusFacts(git_branch=self.branch, seconds=seconds, hint=conversation.hint)
         return [*rows, *conversation.status.rows(conversation.view, facts, conversation.theme, conversation.width)]
 
     def sign(self) -> str:
-        """What stands before the input."""
-        return SIGNS[self._conversation.purpose]
+        """What stands before the input: a command of the person's own has a sign of its own."""
+        purpose = self._conversation.purpose
+        if purpose is InputPurpose.PROMPT and is_shell_line(self._conversation.input.text):
+            return SHELL_SIGN
+        return SIGNS[purpose]
 
     def frame_title(self) -> str:
         """The name of the session."""
@@ -106,7 +114,8 @@ class LivePicture:
             self._working_since = None
         elif self._working_since is None:
             self._working_since = time.monotonic()
-            asyncio.get_running_loop().call_later(SECOND, self._tick)
+            if not self._conversation.looks.reduces_motion:
+                asyncio.get_running_loop().call_later(SECOND, self._tick)
 
     def _tick(self) -> None:
         if self._working_since is not None:

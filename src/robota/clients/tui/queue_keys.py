@@ -2,6 +2,16 @@
 
 from typing import TYPE_CHECKING
 
+from robota.clients.tui.dialogs import DialogResult, OpenDialog
+from robota.clients.tui.flows.entered_text import Written
+from robota.clients.tui.flows.queue_list import (
+    QueueAct,
+    QueueChange,
+    QueueLeft,
+    QueueList,
+    queue_list,
+    with_entries,
+)
 from robota.protocol.commands import Accepted, EditQueuedMessage, RemoveQueuedMessage
 from robota.protocol.message import QueuedMessage
 
@@ -15,35 +25,66 @@ class QueueKeys:
     def __init__(self, conversation: "ScreenConversation") -> None:
         self._conversation = conversation
 
-    async def edit_last(self) -> None:
-        """Write the newest queued words again, to change them."""
+    def open(self) -> None:
+        """Let the person change what waits: the only words at once, several in a list."""
         conversation = self._conversation
-        if conversation.view.queue:
-            waiting = conversation.view.queue[-1]
-            if await conversation.sending.submit(RemoveQueuedMessage(id=waiting.id)):
-                conversation.input.put(_as_typed(waiting))
-                conversation.draw_soon()
+        if len(conversation.view.queue) > 1:
+            conversation.dialog = OpenDialog(queue_list(conversation.view.queue), self._changed)
+        elif conversation.view.queue:
+            conversation.start(self._edit(conversation.view.queue[0]))
 
-    async def remove_last(self) -> None:
-        """Take the newest queued words out; the arrow keys still find them."""
-        queue = self._conversation.view.queue
-        if queue and await self._conversation.sending.submit(RemoveQueuedMessage(id=queue[-1].id)):
+    def refresh(self) -> None:
+        """The queue has changed: the open list shows what is in it now."""
+        dialog = self._conversation.dialog
+        if dialog is not None and isinstance(dialog.dialog, QueueList):
+            shown = with_entries(dialog.dialog, self._conversation.view.queue)
+            self._conversation.dialog = None if shown is None else OpenDialog(shown, self._changed)
+
+    def remove_newest(self) -> None:
+        """Take the newest words out of the queue."""
+        if self._conversation.view.queue:
+            self._conversation.start(self._remove(self._conversation.view.queue[-1]))
+
+    async def send_all_now(self) -> None:
+        """Let everything that waits for the end of the turn go with the next request."""
+        for waiting in self._conversation.view.queue:
+            await self._send_now(waiting)
+
+    def _changed(self, result: DialogResult) -> None:
+        match result:
+            case QueueChange(QueueAct.EDIT, entry):
+                self._conversation.start(self._edit(entry))
+            case QueueChange(QueueAct.REMOVE, entry):
+                self._conversation.start(self._remove(entry))
+            case QueueChange(QueueAct.SEND_NOW, entry):
+                self._conversation.start(self._send_now(entry))
+            case QueueLeft(typed):
+                self._conversation.input.insert(typed)
+
+    async def _edit(self, waiting: QueuedMessage) -> None:
+        """Write queued words again, to change them."""
+        conversation = self._conversation
+        if await conversation.sending.submit(RemoveQueuedMessage(id=waiting.id)):
+            conversation.input.put_back(Written(text=_as_typed(waiting), images=waiting.images))
+            conversation.draw_soon()
+
+    async def _remove(self, waiting: QueuedMessage) -> None:
+        """Take queued words out; the arrow keys still find them."""
+        if await self._conversation.sending.submit(RemoveQueuedMessage(id=waiting.id)):
             self._conversation.hint = "Removed from the queue. Up finds it among the prompts sent before."
             self._conversation.draw_soon()
 
-    async def send_now(self) -> None:
-        """Let everything that waits for the end of the turn go with the next request."""
-        for waiting in self._conversation.view.queue:
-            if waiting.after_turn:
-                change = EditQueuedMessage(id=waiting.id, text=waiting.text, images=waiting.images, after_turn=False)
-                await self._conversation.sending.submit(change)
+    async def _send_now(self, waiting: QueuedMessage) -> None:
+        if waiting.after_turn:
+            change = EditQueuedMessage(id=waiting.id, text=waiting.text, images=waiting.images, after_turn=False)
+            await self._conversation.sending.submit(change)
 
     async def take_all_back(self) -> None:
         """Write everything that waits again, for the person to send or to rub out."""
         conversation = self._conversation
-        for waiting in conversation.view.queue:
+        for waiting in reversed(conversation.view.queue):
             if isinstance(await conversation.session.submit(RemoveQueuedMessage(id=waiting.id)), Accepted):
-                conversation.input.put(f"{conversation.input.text}\n{_as_typed(waiting)}".lstrip("\n"))
+                conversation.input.put_back(Written(text=_as_typed(waiting), images=waiting.images))
         conversation.draw_soon()
 
 

@@ -53,11 +53,13 @@ class Screens:
             rows += ["", *diff_text(file, self._theme, is_whole=True)]
         await self._show(Reader(rows, self._theme, sections=sections))
 
-    async def pick(self, choice: CommandChoice, start: Callable[[CommandOption, BrowsedList], None]) -> str | None:
-        """The line of the option that was taken; None if the person left it as it is."""
+    async def pick(
+        self, choice: CommandChoice, start: Callable[[CommandOption, BrowsedList], None]
+    ) -> CommandOption | None:
+        """The option that was taken; None if the person left it as it is."""
         browser = BrowsedList(choice, self._theme, lambda option: start(option, browser))
         await self._show(browser)
-        return None if browser.picked is None else browser.picked.line
+        return browser.picked
 
     async def load_preview(self, option: CommandOption, browser: BrowsedList) -> None:
         """Get what there is to see of an option, and show it."""

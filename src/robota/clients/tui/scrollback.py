@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from robota.clients.render.past_rows import ROWS_SHOWN, is_past_row, more_before, past_title
 from robota.clients.render.progress import REDUCTIONS
 from robota.clients.terminal.line import Handlers
+from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.markdown.answer import StreamedAnswer
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.call_rows import call_rows
 from robota.clients.tui.widgets.live_rows import ENDED_MARK, SPEAKING
+from robota.clients.tui.widgets.usage_row import usage_words
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.events import (
@@ -40,8 +42,15 @@ ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empt
 class Scrollback:
     """Makes rows of events. `kept` are the newest blocks with everything that the rows leave out."""
 
-    def __init__(self, theme: Theme, width: Callable[[], int], view: Callable[[], ViewModel]) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        width: Callable[[], int],
+        view: Callable[[], ViewModel],
+        file_address: FileAddress = no_links,
+    ) -> None:
         self._theme = theme
+        self._file_address = file_address
         self._width = width
         self._view = view
         self._rows: list[str] = []
@@ -82,8 +91,9 @@ class Scrollback:
         """The end of the answer, which may still change."""
         return [] if self._answer is None else self._answer.tail(self._width())
 
-    def resume(self, task_id: str | None) -> None:
-        """The beginning of this task was shown by another process."""
+    def resume(self, task_id: str | None, used: TokenUsage) -> None:
+        """The beginning of this task was shown by another process, and what it had used."""
+        self._told_usage = used
         if task_id is not None:
             self._begun.add(task_id)
 
@@ -120,23 +130,10 @@ class Scrollback:
         self.block([self._painted(line, role) for line in text.split("\n")])
 
     def tell_usage(self, used: TokenUsage) -> None:
-        """What the task has taken so far, if that is news."""
-        if used == self._told_usage:
-            return
-        if not (used.total_tokens_in or used.total_tokens_out):
-            self._tell_estimate()
-            return
-        self._told_usage = used
-        price = "cost unknown" if used.total_cost is None else f"${used.total_cost:.4f}"
-        total = used.total_tokens_in + used.total_tokens_out
-        counts = f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out, {total:,} in all (exact)"
-        self.tell(f"{counts}, {price}", Role.DIM)
-
-    def _tell_estimate(self) -> None:
-        """A provider that counts nothing: what is known is how much there is to read."""
-        context = self._view().context
-        if context is not None and context.used_tokens:
-            self.tell(f"about {context.used_tokens:,} tokens in the context (estimated), cost unknown", Role.DIM)
+        """What the turn that has ended took, if that is news."""
+        if used != self._told_usage:
+            self.tell(usage_words(self._told_usage, used, self._view().context), Role.DIM)
+            self._told_usage = used
 
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)
@@ -160,7 +157,7 @@ class Scrollback:
             self.tell("(shortening the conversation)", Role.DIM)
 
     def _begin_answer(self, row: Message) -> None:
-        self._answer, self._answer_rows = StreamedAnswer(self._theme), []
+        self._answer, self._answer_rows = StreamedAnswer(self._theme, self._file_address), []
         self._streaming, self._taken = row.ts, 0
         self._speak(row.text or "")
 
@@ -215,6 +212,7 @@ class Scrollback:
         margin = "  " * self._depths.get(event.task_id, 0)
         shown = self._without_what_is_known(call)
         rows = [margin + row for row in call_rows(shown, self._theme, self._width() - len(margin))]
+        rows = [with_file_links(row, self._file_address) for row in rows]
         self.block(rows, [margin + row for row in call_rows(call, self._theme, self._width(), is_whole=True)])
 
     def _without_what_is_known(self, call: LiveTool) -> LiveTool:

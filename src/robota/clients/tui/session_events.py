@@ -17,6 +17,7 @@ from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, Re
 from robota.protocol.events import (
     Event,
     MessageCreated,
+    QueuedMessagesUpdated,
     RetryScheduled,
     RewindPoints,
     Rewound,
@@ -64,7 +65,8 @@ class SessionEvents:
         conversation, session = self._conversation, self._conversation.view.session
         if len(conversation.view.rows):
             conversation.input.remember(prompts_in(conversation.view.rows))
-            conversation.scrollback.resume(session.current_task_id if session is not None else None)
+            task = session.current_task_id if session is not None else None
+            conversation.scrollback.resume(task, conversation.view.usage)
             older = session.older_rows if session is not None else 0
             conversation.scrollback.show_past(tuple(conversation.view.rows), older)
 
@@ -84,6 +86,8 @@ class SessionEvents:
             case Rewound(result=result):
                 conversation.show_lines(map(Line, result_lines(result)))
                 conversation.input.put(result.draft or "")
+            case QueuedMessagesUpdated():
+                conversation.keys.queue.refresh()
             case RewindPoints(points=points):
                 self._offer_points(points)
             case State():
@@ -120,4 +124,4 @@ class SessionEvents:
         if choice is None:
             self._conversation.tell("There is nothing to go back to yet.")
         else:
-            self._conversation.open_list(choice, self._conversation.run_line)
+            self._conversation.offer(choice, ())

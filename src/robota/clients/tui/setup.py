@@ -6,6 +6,7 @@ import msgspec
 
 from robota.clients.terminal.editor import EditText
 from robota.clients.tui.attached_files import LookAtFile, ReadClipboard, no_clipboard, nothing_dropped
+from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Background, Palette, Theme
 from robota.protocol.appearance import Appearance
@@ -21,9 +22,10 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     on_prompt: Callable[[str], None] = lambda prompt: None
     greeting: Sequence[str] = ()
     has_vi_keys: bool = False
-    # The colours for a background, if the terminal shall be asked for it; those for what a person chooses.
-    on_background: Callable[[Background], Palette] | None = None
-    on_appearance: Callable[[Appearance], Palette] | None = None
+    # The colours for what a person chose and for what the terminal draws on, as far as that is known.
+    palette: Callable[[Appearance, Background | None], Palette] | None = None
+    asks_background: bool = False
     status: StatusSetup = StatusSetup()
     look_at_file: LookAtFile = nothing_dropped
     read_clipboard: ReadClipboard = no_clipboard
+    file_address: FileAddress = no_links

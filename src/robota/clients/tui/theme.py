@@ -1,4 +1,4 @@
-"""Colours: which role looks how on a dark terminal, on a light one, and without colours."""
+"""Colours: which role looks how in each theme, on a dark terminal, on a light one, and without colours."""
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.terminal.line import BOLD, DIM, Line
+from robota.clients.terminal.line import BOLD, DIM, GREEN, RED, Line
 from robota.clients.terminal.width import columns_of
 from robota.protocol.appearance import ThemeName
 from robota.text.visible import visible, without_surrogates
@@ -67,19 +67,88 @@ DARK: Final = {
 }
 # On white the dim letters of many terminals cannot be read.
 LIGHT: Final = {**DARK, Role.DIM: "90", Role.ACTIVE: "34"}
+# Nothing is dim, and what has a colour is bright or bold.
+CONTRAST_DARK: Final = {
+    Role.BOLD: "1",
+    Role.PERSON: "1",
+    Role.ACTIVE: "96;1",
+    Role.SUCCESS: "92;1",
+    Role.WARNING: "93;1",
+    Role.ERROR: "91;1",
+    Role.NAME: "95;1",
+    Role.CHOSEN: "1;7",
+    Role.ADDED: "92",
+    Role.REMOVED: "91",
+    Role.ADDED_WORDS: "92;7",
+    Role.REMOVED_WORDS: "91;7",
+}
+CONTRAST_LIGHT: Final = {
+    **CONTRAST_DARK,
+    Role.ACTIVE: "34;1",
+    Role.SUCCESS: "32;1",
+    Role.WARNING: "35;1",
+    Role.ERROR: "31;1",
+    Role.NAME: "34;1",
+    Role.ADDED: "32;1",
+    Role.REMOVED: "31;1",
+    Role.ADDED_WORDS: "32;7",
+    Role.REMOVED_WORDS: "31;7",
+}
+# Who cannot tell red from green tells blue from yellow. An error is underlined besides.
+BLUE_AND_YELLOW: Final = {
+    Role.SUCCESS: "94",
+    Role.WARNING: "33",
+    Role.ERROR: "33;1;4",
+    Role.ADDED: "94",
+    Role.REMOVED: "33",
+    Role.ADDED_WORDS: "94;7",
+    Role.REMOVED_WORDS: "33;7",
+}
+BLUE_AND_YELLOW_DARK: Final = {**DARK, **BLUE_AND_YELLOW}
+BLUE_AND_YELLOW_LIGHT: Final = {
+    **LIGHT,
+    **BLUE_AND_YELLOW,
+    Role.SUCCESS: "34",
+    Role.ADDED: "34",
+    Role.ADDED_WORDS: "34;7",
+}
 
 
 class Palette(msgspec.Struct, frozen=True, kw_only=True):
-    """How each role looks, as the SGR codes of a terminal; `code_style` names the highlighting of code."""
+    """How each role looks, as the SGR codes of a terminal.
+
+    `code_style` names the highlighting of code; `accent`, `added` and `removed` the colours of Markdown.
+    """
 
     codes: Mapping[Role, str]
     code_style: str = "ansi_dark"
     has_colours: bool = True
+    accent: str = "cyan"
+    added: str = "green"
+    removed: str = "red"
 
 
 NO_COLOURS: Final = Palette(codes=WITHOUT_COLOURS, code_style="bw", has_colours=False)
 ON_DARK: Final = Palette(codes=DARK)
-ON_LIGHT: Final = Palette(codes=LIGHT, code_style="ansi_light")
+ON_LIGHT: Final = Palette(codes=LIGHT, code_style="ansi_light", accent="blue")
+PALETTES: Final = {
+    ThemeName.AUTO: (ON_DARK, ON_LIGHT),
+    ThemeName.DARK: (ON_DARK, ON_DARK),
+    ThemeName.LIGHT: (ON_LIGHT, ON_LIGHT),
+    ThemeName.HIGH_CONTRAST: (
+        Palette(codes=CONTRAST_DARK, accent="bright_cyan", added="bright_green", removed="bright_red"),
+        Palette(
+            codes=CONTRAST_LIGHT, code_style="ansi_light", accent="bold blue", added="bold green", removed="bold red"
+        ),
+    ),
+    ThemeName.COLOUR_BLIND: (
+        Palette(codes=BLUE_AND_YELLOW_DARK, added="bright_blue", removed="yellow"),
+        Palette(codes=BLUE_AND_YELLOW_LIGHT, code_style="ansi_light", accent="blue", added="blue", removed="yellow"),
+    ),
+    ThemeName.NONE: (NO_COLOURS, NO_COLOURS),
+}
+# The colours that clients share, as what they mean.
+SHARED_COLOURS: Final = {RED: Role.ERROR, GREEN: Role.SUCCESS, DIM: Role.DIM, BOLD: Role.BOLD}
 
 
 class Theme:
@@ -118,9 +187,10 @@ class Theme:
     def line(self, line: Line) -> str:
         """A line that clients share."""
         shown = safe(line.text)
-        keeps = line.colour is not None and (self.has_colours or line.colour in (BOLD, DIM))
-        code = self.codes[Role.DIM] if line.colour == DIM else line.colour
-        return f"\x1b[{code}m{shown}\x1b[0m" if keeps and shown else shown
+        role = SHARED_COLOURS.get(line.colour or "")
+        if role is not None and (self.has_colours or line.colour in (BOLD, DIM)):
+            return self.paint(line.text, role)
+        return f"\x1b[{line.colour}m{shown}\x1b[0m" if line.colour and self.has_colours and shown else shown
 
 
 def theme_for(env: Mapping[str, str], chosen: ThemeName = ThemeName.AUTO) -> Theme:
@@ -133,14 +203,18 @@ def palette_for(env: Mapping[str, str], chosen: ThemeName, background: Backgroun
 
     The terminal's own word about its background counts before `COLORFGBG`, which may be that of another terminal.
     """
-    wanted = env.get("ROBOTA_THEME", "")
-    name = ThemeName(wanted) if wanted in set(ThemeName) else chosen
-    if env.get("NO_COLOR") or name is ThemeName.NONE:
+    name = theme_wanted(env, chosen)
+    if env.get("NO_COLOR"):
         return NO_COLOURS
-    if name is ThemeName.AUTO:
-        told = Background.LIGHT if env.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else Background.DARK
-        return ON_LIGHT if (background or told) is Background.LIGHT else ON_DARK
-    return ON_LIGHT if name is ThemeName.LIGHT else ON_DARK
+    told = Background.LIGHT if env.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else Background.DARK
+    on_dark, on_light = PALETTES[name]
+    return on_light if (background or told) is Background.LIGHT else on_dark
+
+
+def theme_wanted(env: Mapping[str, str], chosen: ThemeName) -> ThemeName:
+    """The theme that counts: that of `ROBOTA_THEME`, else the one that was chosen."""
+    wanted = env.get("ROBOTA_THEME", "")
+    return ThemeName(wanted) if wanted in set(ThemeName) else chosen
 
 
 def safe(text: str) -> str:

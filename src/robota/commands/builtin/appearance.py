@@ -24,11 +24,13 @@ THEMES: Final = {
     ThemeName.AUTO: "as the terminal's background is",
     ThemeName.DARK: "for a dark background",
     ThemeName.LIGHT: "for a light background",
+    ThemeName.HIGH_CONTRAST: "bright or bold, and nothing dim",
+    ThemeName.COLOUR_BLIND: "blue and yellow instead of green and red",
     ThemeName.NONE: "without colours",
 }
 THEME: Final = SlashCommandInfo(
     name="theme",
-    argument_hint="[auto | dark | light | none]",
+    argument_hint=f"[{' | '.join(THEMES)}]",
     description="the colours of the terminal UI",
     subcommands=tuple(SubcommandInfo(name=name, description=told) for name, told in THEMES.items()),
 )
@@ -54,13 +56,13 @@ def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
         theme=values.theme or ThemeName.AUTO,
         has_status_line=values.statusline.enabled,
         shows_git_branch=values.statusline.git_branch,
+        reduces_motion=values.prefers_reduced_motion,
     )
 
     async def theme(arguments: str) -> CommandOutcome | Refused:
         nonlocal now
         if not arguments:
-            options = (CommandOption(label=name, line=f"/theme {name}", detail=told) for name, told in THEMES.items())
-            return CommandChoice(title=f"The theme is {now.theme}.", options=tuple(options))
+            return _themes(now)
         if arguments not in set(ThemeName):
             return wrong_arguments(THEME, "There is no such theme.")
         problem = await keep_setting(host, ("theme",), arguments)
@@ -86,6 +88,20 @@ def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
 
     yield SlashCommand(info=THEME, run=theme)
     yield SlashCommand(info=STATUS_LINE, run=status_line, complete=switches)
+
+
+def _themes(now: Appearance) -> CommandChoice:
+    """Every theme; a client that can shows how each looks before it is taken."""
+    options = (
+        CommandOption(
+            label=name,
+            line=f"/theme {name}",
+            detail=told,
+            appearance=msgspec.structs.replace(now, theme=name),
+        )
+        for name, told in THEMES.items()
+    )
+    return CommandChoice(title=f"The theme is {now.theme}.", options=tuple(options))
 
 
 def _shown(text: str, appearance: Appearance) -> CommandShown:

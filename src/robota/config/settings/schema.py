@@ -163,6 +163,9 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         Meta(description="What becomes of an intent whose files another session works on: split, wait or refuse."),
     ] = "split"
     theme: Annotated[ThemeName | None, Meta(description="Colours of the terminal UI.")] = None
+    prefers_reduced_motion: Annotated[
+        bool, Meta(description="Whether the terminal UI counts no seconds and shows answers block by block.")
+    ] = False
     statusline: StatusLineSettings = StatusLineSettings()
     status_line: StatusCommand | None = None
     update_check: UpdateCheck = UpdateCheck()

@@ -38,6 +38,11 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
         return not self.text.strip() and not self.images
 
 
+def is_shell_line(text: str) -> bool:
+    """Whether what is being written is a command line of the person's own, or the beginning of one."""
+    return text.strip() == "!" or SHELL_LINE.fullmatch(text) is not None
+
+
 class TypeAgain(msgspec.Struct, frozen=True):
     """It means nothing here; the text stays in the input, with a hint."""
 

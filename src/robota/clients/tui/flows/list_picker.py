@@ -20,6 +20,12 @@ class ListPicker(msgspec.Struct, frozen=True, kw_only=True):
         """The options that the words leave."""
         return matching_options(self.choice, self.words)
 
+    @property
+    def chosen(self) -> CommandOption | None:
+        """The option that Enter takes."""
+        options = self.options
+        return options[self.rows.index or 0] if options else None
+
 
 class Picked(msgspec.Struct, frozen=True):
     """The option that was taken; None if the person left the list."""
@@ -51,8 +57,7 @@ def press_in_list(picker: ListPicker, key: str) -> ListPicker | Picked:
         case "escape":
             return Picked(None)
         case "enter":
-            options = picker.options
-            return Picked(options[picker.rows.index or 0]) if options else picker
+            return picker if picker.chosen is None else Picked(picker.chosen)
         case "backspace":
             return picker_for(picker.choice, picker.words[:-1])
         case "space":

@@ -36,9 +36,18 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
         chips = msgspec.structs.replace(self, images={**self.images, number: data_url}, last_number=number)
         return chips, f"[Image #{number}]"
 
-    def with_images_of(self, other: "PasteChips") -> "PasteChips":
-        """Also with the images that are behind labels of the other."""
-        return msgspec.structs.replace(self, images={**other.images, **self.images})
+    def restored(self, text: str, images: tuple[str, ...]) -> tuple["PasteChips", str]:
+        """A prompt that was sent before, to be changed: its labels stand for its images again, each has one."""
+        numbers = [int(number) for number in dict.fromkeys(IMAGE_LABEL.findall(text))]
+        chips = msgspec.structs.replace(
+            self,
+            images={**self.images, **dict(zip(numbers, images, strict=False))},
+            last_number=max([self.last_number, *numbers]),
+        )
+        for image in images[len(numbers) :]:
+            chips, label = chips.with_image(image)
+            text = f"{text} {label}"
+        return chips, text
 
     def shown_images(self, text: str) -> tuple[str, ...]:
         """The images whose labels still stand in the text, in their order, each once."""

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.markdown.blocks import BlockKind, BlockStream, MarkdownBlock
 from robota.clients.tui.theme import Role, Theme
 
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
 class StreamedAnswer:
     """Draws finished blocks once. The last one is drawn again only if it has changed."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, file_address: FileAddress = no_links) -> None:
         self._theme = theme
+        self._file_address = file_address
         self._blocks = BlockStream()
         self._drawn: tuple[MarkdownBlock | None, int, list[str]] = (None, 0, [])
 
@@ -33,18 +35,17 @@ class StreamedAnswer:
         if block.kind is BlockKind.TABLE:
             return [self._theme.paint(f"(a table, {block.text.count(chr(10)) + 1} rows so far)", Role.DIM)]
         if self._drawn[:2] != (block, width):
-            self._drawn = (block, width, renderer_for(self._theme).rows(block, width, has_links=False))
+            self._drawn = (block, width, self._renderer().tail_rows(block, width))
         return self._drawn[2]
 
     def _rows(self, blocks: list[MarkdownBlock], width: int) -> list[str]:
         if not blocks:
             return []
-        renderer = renderer_for(self._theme)
+        renderer = self._renderer()
         return [row for block in blocks for row in renderer.rows(block, width)]
 
+    def _renderer(self) -> "MarkdownRenderer":
+        """What draws Markdown; rich is loaded with the first answer, not with the first screen."""
+        from robota.clients.tui.markdown.render import MarkdownRenderer
 
-def renderer_for(theme: Theme) -> "MarkdownRenderer":
-    """What draws Markdown; rich is loaded with the first answer, not with the first screen."""
-    from robota.clients.tui.markdown.render import MarkdownRenderer
-
-    return MarkdownRenderer(theme)
+        return MarkdownRenderer(self._theme, self._file_address)

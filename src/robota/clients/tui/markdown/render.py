@@ -2,8 +2,11 @@
 
 import io
 import re
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import ClassVar, Final
 
+from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, HorizontalRule, ListItem, Markdown, MarkdownElement
 from rich.padding import Padding
@@ -13,28 +16,26 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme as RichTheme
 
+from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.markdown.blocks import MarkdownBlock
 from robota.clients.tui.theme import Theme
 from robota.text.visible import BIDI, CONTROL_CODES, LINES_AND_TABS, TAGS, without_surrogates
 
 COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 SHOWN_CONTROLS: Final = {ord(each): f"‹U+{ord(each):04X}›" for each in (CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS}
-STYLES: Final = RichTheme(
-    {
-        "markdown.code": "cyan",
-        "markdown.h1": "bold underline",
-        "markdown.h2": "bold underline",
-        "markdown.h3": "bold",
-        "markdown.item.number": "cyan",
-        "markdown.item.bullet": "cyan",
-        "markdown.block_quote": "italic dim",
-        "markdown.link": "underline",
-        "markdown.link_url": "underline dim",
-        "markdown.hr": "dim",
-        "markdown.table.border": "dim",
-        "markdown.table.header": "bold",
-    }
-)
+WEB: Final = re.compile(r"https?://|mailto:")
+STYLES: Final = {
+    "markdown.h1": "bold underline",
+    "markdown.h2": "bold underline",
+    "markdown.h3": "bold",
+    "markdown.block_quote": "italic dim",
+    "markdown.link": "underline",
+    "markdown.link_url": "underline dim",
+    "markdown.hr": "dim",
+    "markdown.table.border": "dim",
+    "markdown.table.header": "bold",
+}
+ACCENTED: Final = ("markdown.code", "markdown.item.number", "markdown.item.bullet", "diff.place")
 
 # The first that fits counts.
 DIFF_STYLES: Final = {
@@ -42,9 +43,9 @@ DIFF_STYLES: Final = {
     "---": "dim",
     "diff ": "dim",
     "index ": "dim",
-    "@@": "cyan",
-    "+": "green",
-    "-": "red",
+    "@@": "diff.place",
+    "+": "diff.added",
+    "-": "diff.removed",
 }
 
 
@@ -102,7 +103,7 @@ def _coloured_diff(code: str) -> Text:
 
 
 class AnswerMarkdown(Markdown):
-    """Markdown in our looks."""
+    """Markdown in our looks. Links lead to addresses of the web and to files that are there, and hide neither."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -113,29 +114,69 @@ class AnswerMarkdown(Markdown):
         "list_item_open": NumberedItem,
     }
 
+    def __init__(self, text: str, code_style: str, file_address: FileAddress, *, has_links: bool) -> None:
+        super().__init__(text, code_theme=code_style, hyperlinks=has_links)
+        for token in self.parsed if has_links else ():
+            if token.children is not None and any(child.type == "link_open" for child in token.children):
+                token.children = list(_honest_links(token.children, file_address))
+
+
+def _honest_links(tokens: Sequence[Token], file_address: FileAddress) -> Iterator[Token]:
+    """The same text; behind a link whose words are not its address, the address."""
+    address, words = "", ""
+    for token in tokens:
+        if token.type == "link_open":
+            address, words = str(token.attrs.get("href", "")), ""
+            file = None if WEB.match(address) else file_address(address)
+            if file is not None or WEB.match(address):
+                yield Token("link_open", "a", 1, attrs={"href": file or address})
+        elif token.type == "link_close":
+            file = None if WEB.match(address) else file_address(address)
+            if file is not None or WEB.match(address):
+                yield token
+            if words not in (address, address.removeprefix("mailto:")):
+                yield Token("text", "", 0, content=f" ({address})")
+        else:
+            words += token.content
+            yield token
+
+
+@cache
+def _styles(accent: str, added: str, removed: str) -> RichTheme:
+    return RichTheme({**STYLES, **dict.fromkeys(ACCENTED, accent), "diff.added": added, "diff.removed": removed})
+
 
 class MarkdownRenderer:
     """Draws one block at a time."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, file_address: FileAddress = no_links) -> None:
         self._theme = theme
+        self._file_address = file_address
 
-    def rows(self, block: MarkdownBlock, width: int, *, has_links: bool = True) -> list[str]:
+    def rows(self, block: MarkdownBlock, width: int) -> list[str]:
         """The rows of a block, and an empty one before it if it has a gap. Control characters are made visible."""
+        return [with_file_links(row, self._file_address) for row in self._block(block, width, has_links=True)]
+
+    def tail_rows(self, block: MarkdownBlock, width: int) -> list[str]:
+        """The rows of a block that may still change; they have no links."""
+        return self._block(block, width, has_links=False)
+
+    def _block(self, block: MarkdownBlock, width: int, *, has_links: bool) -> list[str]:
         text = without_surrogates(block.text).translate(SHOWN_CONTROLS)
-        markdown = AnswerMarkdown(text, code_theme=self._theme.palette.code_style, hyperlinks=has_links)
+        markdown = AnswerMarkdown(text, self._theme.palette.code_style, self._file_address, has_links=has_links)
         drawn = self._drawn(markdown, width)
         return ["", *drawn] if block.has_gap else drawn
 
     def _drawn(self, content: Markdown, width: int) -> list[str]:
+        palette = self._theme.palette
         console = Console(
             file=io.StringIO(),
             force_terminal=True,
-            color_system="standard" if self._theme.has_colours else None,
-            no_color=not self._theme.has_colours,
+            color_system="standard" if palette.has_colours else None,
+            no_color=not palette.has_colours,
             width=max(width, 4),
             legacy_windows=False,
-            theme=STYLES,
+            theme=_styles(palette.accent, palette.added, palette.removed),
             emoji=False,
             markup=False,
             highlight=False,

@@ -18,7 +18,7 @@ class InputArea:
     def __init__(self, buffer: Buffer, prompts: Sequence[str], on_typed: Callable[[], None]) -> None:
         self._buffer = buffer
         self._history = PromptHistory(prompts=tuple(prompts))
-        self._chips = self._sent = PasteChips()
+        self._chips = PasteChips()
         self._on_typed = on_typed
         self._is_ours = False  # a change that we make ourselves is nobody's typing
         self._popup: CompletionPopup | None = None
@@ -50,14 +50,14 @@ class InputArea:
         """What is written, with its pastes and images; the text becomes part of the history."""
         written = Written(text=self.expanded(), images=self._chips.shown_images(self._buffer.text))
         self._history = self._history.sent(written.text)
-        self._sent, self._chips = self._chips, self._chips.forgotten()
+        self._chips = self._chips.forgotten()
         self.put("")
         return written
 
     def put_back(self, written: Written) -> None:
-        """Let the input show again what could not be sent, and keep what is written there by now."""
-        self._chips = self._chips.with_images_of(self._sent)
-        self.put("\n".join(text for text in (written.text, self.text) if text))
+        """Let the input show again what could not be sent or was taken back, and keep what is written there by now."""
+        self._chips, text = self._chips.restored(written.text, written.images)
+        self.put("\n".join(part for part in (text, self.text) if part))
 
     def remember(self, prompts: Sequence[str]) -> None:
         """Prompts of the session that was taken up are the newest that were sent."""

@@ -19,6 +19,8 @@ DIALOG_KEYS: Final = {
     "c-i": "tab",
     "escape": "escape",
     "backspace": "backspace",
+    "delete": "delete",
+    "c-s": "ctrl-s",
     "c-o": "ctrl-o",
     "c-g": "ctrl-g",
 }

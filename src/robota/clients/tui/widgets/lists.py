@@ -1,4 +1,4 @@
-"""Lists to choose from: the completion popup, a picker, a question with two answers."""
+"""Lists to choose from: the completion popup, a picker, a question with two answers, words that wait."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,9 +9,12 @@ from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.completion_popup import CompletionPopup
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.list_picker import ListPicker
+from robota.clients.tui.flows.queue_list import QueueList
 from robota.clients.tui.theme import Role, Theme
+from robota.text.visible import single_line
 
 WIDEST_LABEL: Final = 40
+LONGEST_QUEUED: Final = 300
 ROWS_AROUND_OPTIONS: Final = 2
 
 
@@ -50,6 +53,21 @@ def option_row(picker: ListPicker, place: int, theme: Theme, width: int) -> str:
     label_width = min(WIDEST_LABEL, max((columns_of(each.label) for each in options), default=0) + 2)
     option = options[place]
     return _labelled(option.label, option.detail, label_width, place == picker.rows.index, theme, width)
+
+
+def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Iterator[str]:
+    """The words that wait, and the keys that change them."""
+    yield theme.row([("Words that wait", Role.BOLD)], width)
+    rows = replace(waiting.rows, height=min(waiting.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
+    for place in rows.visible:
+        entry, is_chosen = waiting.entries[place], place == rows.index
+        text = single_line(f"!{entry.text}" if entry.is_command else entry.text, LONGEST_QUEUED)
+        when = "" if entry.after_turn else "  (with the next request)"
+        pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (text, Role.CHOSEN if is_chosen else Role.PLAIN)]
+        yield theme.row([*pieces, (when, Role.DIM)], width)
+    if room > ROWS_AROUND_OPTIONS:
+        keys = "  Enter changes it   Backspace takes it out   Ctrl+S sends it with the next request   Esc closes"
+        yield theme.row([(keys, Role.DIM)], width)
 
 
 def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int) -> Iterator[str]:

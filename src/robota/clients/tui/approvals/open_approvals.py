@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING, Final
 
-from robota.clients.tui.pending_approval import InputPurpose, PendingApproval
+from robota.clients.tui.approvals.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.widgets.approval_card import short_command
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.message import Message

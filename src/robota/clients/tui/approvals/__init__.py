@@ -1,0 +1,1 @@
+"""Requests for approval while they are open: which is shown, what was shown of it. Uses flows and widgets."""

@@ -1,0 +1,93 @@
+"""Lists and questions that a person is given: where they are shown, and what follows from the choice."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from robota.clients.tui.dialogs import OpenDialog
+from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.clients.tui.flows.list_picker import picker_for
+from robota.protocol.slash_commands import CommandChoice, CommandOption
+
+if TYPE_CHECKING:
+    from robota.clients.tui.app import ScreenConversation
+
+# In a lower window a list stands above the input, without a look at what is chosen.
+LOWEST_WITH_PREVIEW: Final = 12
+ASKED_ALREADY: Final = "Answer the open question first; then type the command again."
+
+Taken = Callable[[CommandOption | None], None]
+
+
+class Choosing:
+    """What is offered in one conversation."""
+
+    def __init__(self, conversation: "ScreenConversation") -> None:
+        self._conversation = conversation
+
+    def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None:
+        """Let the person choose from what a command gave. `opened_by` are the lines of the lists that led here.
+
+        Esc goes back to the list before, which is made anew: something may have been changed in between.
+        """
+
+        def taken(option: CommandOption | None) -> None:
+            if option is not None:
+                self._run(option.line, opened_by)
+            elif len(opened_by) > 1:
+                self._run(opened_by[-2], opened_by[:-2])
+
+        self.open_list(choice, taken)
+
+    def open_list(self, choice: CommandChoice, taken: Taken) -> None:
+        """Let the person choose one; `taken` gets it, or None if they leave it."""
+        conversation = self._conversation
+        has_previews = any(option.preview for option in choice.options)
+        if has_previews and conversation.approval is None and conversation.region.height >= LOWEST_WITH_PREVIEW:
+            conversation.start(self._browse(choice, taken))
+        elif any(option.appearance is not None for option in choice.options):
+            self._open(OpenDialog(picker_for(choice), lambda end: self._tried(end, taken), self._try_out))
+            self._try_out(choice.options[0] if choice.options else None)
+        else:
+            self._open(OpenDialog(picker_for(choice), lambda end: taken(_option(end))))
+
+    def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None:
+        """Ask yes or no; `then` is done after a yes."""
+        tell = self._conversation.tell
+        self._open(OpenDialog(prompt, lambda answer: then() if answer is True else tell("Nothing was changed.")))
+
+    def _run(self, line: str, opened_by: tuple[str, ...]) -> None:
+        """Run what was chosen; what wants more words is left to the person to write."""
+        conversation = self._conversation
+        if line.endswith(" "):
+            conversation.input.put(line)
+            conversation.draw_soon()
+        else:
+            conversation.start(conversation.commands.run(line, opened_by))
+
+    async def _browse(self, choice: CommandChoice, taken: Taken) -> None:
+        conversation = self._conversation
+        taken(
+            await conversation.screens.pick(
+                choice, lambda option, browser: conversation.start(conversation.screens.load_preview(option, browser))
+            )
+        )
+
+    def _try_out(self, option: CommandOption | None) -> None:
+        self._conversation.looks.try_out(None if option is None else option.appearance)
+
+    def _tried(self, end: object, taken: Taken) -> None:
+        option = _option(end)
+        if option is None:
+            self._conversation.looks.try_out(None)
+        taken(option)
+
+    def _open(self, dialog: OpenDialog) -> None:
+        if self._conversation.approval is not None:
+            self._conversation.tell(ASKED_ALREADY)
+            return
+        self._conversation.dialog = dialog
+        self._conversation.draw_soon()
+
+
+def _option(end: object) -> CommandOption | None:
+    return end if isinstance(end, CommandOption) else None

@@ -1,0 +1,47 @@
+"""Links to files: names of files in a row are made such that a terminal opens them (OSC 8)."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+# Something with a slash in it, or with an ending; the number of a line may follow.
+FILE_NAME: Final = re.compile(
+    r"(?<![\w@:/.~-])(?P<path>(?:\.{0,2}/)?[\w.+@-]+(?:/[\w.+@-]+)+|[\w+@-][\w.+@-]*\.\w{1,10}|/[\w.+@-]+)(?P<line>:\d+)?"
+)
+# Colours, and whole links, are left as they are.
+STEERING: Final = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\.*?\x1b\]8;;\x1b\\)")
+MOST_IN_A_ROW: Final = 20
+
+# The address of a file that is there; None for anything else.
+FileAddress = Callable[[str], str | None]
+
+
+def no_links(path: str) -> None:
+    """Where a terminal knows no links, or there are no files to be seen."""
+    return None
+
+
+def link(text: str, address: str) -> str:
+    """A text that leads to an address."""
+    return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def with_file_links(row: str, address_of: FileAddress) -> str:
+    """The painted row with links at the names of files that are there."""
+    if address_of is no_links or not ("/" in row or "." in row):
+        return row
+    left = MOST_IN_A_ROW
+
+    def linked(found: re.Match[str]) -> str:
+        nonlocal left
+        left -= 1
+        path = found["path"]
+        address = address_of(path) if left >= 0 else None
+        if address is None and path.endswith("."):  # the end of a sentence
+            path = path.rstrip(".")
+            address = address_of(path) if left >= 0 else None
+            return found[0] if address is None else link(path, address) + found[0][len(path) :]
+        return found[0] if address is None else link(found[0], address)
+
+    pieces = STEERING.split(row)
+    return "".join(piece if piece.startswith("\x1b") else FILE_NAME.sub(linked, piece) for piece in pieces)

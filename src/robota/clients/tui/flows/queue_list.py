@@ -1,0 +1,75 @@
+"""Words that wait for the agent, as a list: each can be changed, taken out, or sent with the next request."""
+
+from enum import Enum, auto
+
+import msgspec
+from msgspec.structs import replace
+
+from robota.clients.tui.flows.selection import Selection
+from robota.protocol.message import QueuedMessage
+
+
+class QueueAct(Enum):
+    """What a person does with words that wait."""
+
+    EDIT = auto()
+    REMOVE = auto()
+    SEND_NOW = auto()
+
+
+class QueueList(msgspec.Struct, frozen=True, kw_only=True):
+    """The open list, the oldest words first."""
+
+    entries: tuple[QueuedMessage, ...]
+    rows: Selection
+
+
+class QueueChange(msgspec.Struct, frozen=True):
+    """What to do with which words."""
+
+    act: QueueAct
+    entry: QueuedMessage
+
+
+class QueueLeft(msgspec.Struct, frozen=True):
+    """The list is closed; `typed` is what the key would have written."""
+
+    typed: str = ""
+
+
+KEYS = {"enter": QueueAct.EDIT, "backspace": QueueAct.REMOVE, "delete": QueueAct.REMOVE, "ctrl-s": QueueAct.SEND_NOW}
+
+
+def queue_list(entries: tuple[QueuedMessage, ...]) -> QueueList:
+    """The list with its newest words chosen."""
+    return QueueList(entries=entries, rows=Selection(count=len(entries), index=len(entries) - 1, wraps=False))
+
+
+def with_entries(shown: QueueList, entries: tuple[QueuedMessage, ...]) -> QueueList | None:
+    """The list after the queue has changed, the same words chosen if they still wait; None if nothing does."""
+    if not entries:
+        return None
+    place = shown.rows.index or 0
+    chosen = shown.entries[place].id
+    found = next((number for number, entry in enumerate(entries) if entry.id == chosen), min(place, len(entries) - 1))
+    return replace(shown, entries=entries, rows=replace(shown.rows, count=len(entries), index=found))
+
+
+def press_in_queue(shown: QueueList, key: str) -> QueueList | QueueChange | QueueLeft:
+    """The list after a key, or what the key does. Whoever types on means the input."""
+    place = shown.rows.index or 0
+    match key:
+        case "up":
+            return replace(shown, rows=shown.rows.moved(-1))
+        case "down" if place + 1 < len(shown.entries):
+            return replace(shown, rows=shown.rows.moved(1))
+        case "down" | "escape":
+            return QueueLeft()
+        case _ if key in KEYS:
+            return QueueChange(KEYS[key], shown.entries[place])
+        case "space":
+            return QueueLeft(" ")
+        case _ if len(key) == 1 and key.isprintable():
+            return QueueLeft(key)
+        case _:
+            return shown

@@ -1,0 +1,56 @@
+"""How the conversation looks: the colours for what a person chose and for what the terminal draws on."""
+
+from typing import TYPE_CHECKING
+
+from robota.clients.tui.theme import Background
+from robota.protocol.appearance import ON_ANY_BACKGROUND, Appearance
+
+if TYPE_CHECKING:
+    from robota.clients.tui.app import ScreenConversation
+
+
+class Looks:
+    """Keeps what was chosen and what the terminal said; both decide about the colours."""
+
+    def __init__(self, conversation: "ScreenConversation") -> None:
+        self._conversation = conversation
+        self._background: Background | None = None
+        self._has_asked = False
+        self._chosen = conversation.setup.status.appearance
+        self._shown = self._chosen
+
+    @property
+    def reduces_motion(self) -> bool:
+        """Whether only what has happened is drawn, and nothing that goes on."""
+        return self._chosen.reduces_motion
+
+    def begin(self) -> None:
+        """Ask the terminal what it draws on, if that decides anything."""
+        if self._shown.theme in ON_ANY_BACKGROUND and self._conversation.setup.asks_background and not self._has_asked:
+            self._has_asked = True
+            self._conversation.region.ask_background(self._background_told)
+
+    def choose(self, appearance: Appearance) -> None:
+        """Look like this from now on."""
+        self._chosen = appearance
+        self._conversation.status.appearance = appearance
+        self._show(appearance)
+
+    def try_out(self, appearance: Appearance | None) -> None:
+        """Look like this while the person thinks about it; None as before."""
+        self._show(appearance or self._chosen)
+
+    def _show(self, appearance: Appearance) -> None:
+        self._shown = appearance
+        self._paint()
+        self.begin()
+
+    def _background_told(self, background: Background) -> None:
+        self._background = background
+        self._paint()
+
+    def _paint(self) -> None:
+        conversation = self._conversation
+        if conversation.setup.palette is not None:
+            conversation.theme.palette = conversation.setup.palette(self._shown, self._background)
+            conversation.draw_soon()

@@ -1,0 +1,26 @@
+"""The row under an answer: what this turn took, counted or estimated, with its price or without one."""
+
+import pytest
+
+from robota.clients.tui.widgets.usage_row import usage_words
+from robota.protocol.events import ContextUpdate, TokenUsage
+
+FIRST = TokenUsage(total_tokens_in=1_000, total_tokens_out=50, total_cost=0.25)
+SECOND = TokenUsage(total_tokens_in=3_000, total_tokens_out=60, total_cost=0.75)
+UNPRICED = TokenUsage(total_tokens_in=3_000, total_tokens_out=60, total_cost=None)
+UNCOUNTED = TokenUsage(context_tokens=400)
+CONTEXT = ContextUpdate(task_id="t", used_tokens=420, max_tokens=1000, used_percentage=42)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (TokenUsage(), FIRST, "1,000 tokens in, 50 out, 1,050 in all (exact), $0.2500"),
+        (FIRST, SECOND, "2,000 tokens in, 10 out, 2,010 in all (exact), $0.5000; 3,060 so far"),
+        (FIRST, UNPRICED, "2,000 tokens in, 10 out, 2,010 in all (exact), cost unknown; 3,060 so far"),
+        (SECOND, FIRST, "1,000 tokens in, 50 out, 1,050 in all (exact), $0.2500"),
+        (TokenUsage(), UNCOUNTED, "about 420 tokens in the context (estimated), cost unknown"),
+    ],
+)
+def test_usage_in_words(before: TokenUsage, after: TokenUsage, words: str) -> None:
+    assert usage_words(before, after, CONTEXT) == words
