@@ -103,10 +103,13 @@ class LateInstructions:
         return self._files.touched(task_id, mode, paths)
 
     def _leads_past_a_sign(self, path: str) -> bool:
-        """Whether a directory between the workspace and a file has instructions."""
-        steps = Path(os.path.relpath(self._root / path, self._root)).parts
-        below = [self._root.joinpath(*steps[:end]) for end in range(1, len(steps) + 1)]
-        return ".." not in steps and _has_signs(below)
+        """Whether a directory between the workspace and a file has instructions. Asked with every call."""
+        place = Path(os.path.normpath(self._root / path))
+        steps = len(place.parts) - len(self._root.parts)
+        if steps < 1 or not place.is_relative_to(self._root):
+            return False
+        between = place.parents[: steps - 1]
+        return _has_signs((*between, place) if place.is_dir() else between)
 
 
 def has_project_instructions(root: Path, env: Mapping[str, str]) -> bool:
@@ -115,7 +118,7 @@ def has_project_instructions(root: Path, env: Mapping[str, str]) -> bool:
 
 
 def _has_signs(directories: Iterable[Path]) -> bool:
-    return any(os.path.lexists(directory / sign) for directory in directories for sign in INSTRUCTION_SIGNS)
+    return any(os.path.lexists(f"{directory}/{sign}") for directory in directories for sign in INSTRUCTION_SIGNS)
 
 
 def project_directories(root: Path, home: Path | None) -> tuple[Path, ...]:

@@ -44,8 +44,12 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
 
     def place_of(self, ts: int) -> int | None:
         """Where the newest row with this `ts` is. Looks from the end, because only new rows change."""
-        last = len(self) - 1
-        return next((last - back for back, row in enumerate(reversed(self)) if row.ts == ts), None)
+        place = len(self)
+        for row in reversed(self):
+            place -= 1
+            if row.ts == ts:
+                return place
+        return None
 
     def appended(self, message: Message) -> "MessageRows":
         tail = (*self.tail, message)

@@ -6,8 +6,7 @@ It reaches a server directly. Through a proxy httpx2 goes by its own means.
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from typing import Final, cast
 
 import h11
@@ -60,7 +59,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
     async def _opened(self, origin: Origin, timeout_s: float | None) -> "HttpConnection":
         scheme, host, port = origin
-        with _told_as_httpx2(httpx2.ConnectTimeout, httpx2.ConnectError):
+        with CONNECTING:
             socket = await connect(host, port, self._tls if scheme == "https" else None, timeout_s)
         return HttpConnection(origin, socket)
 
@@ -171,7 +170,7 @@ class HttpConnection:
 
     async def send(self, request: httpx2.Request, timeout_s: float | None) -> None:
         body = await request.aread()
-        with _told_as_httpx2(httpx2.WriteTimeout, httpx2.WriteError):
+        with WRITING:
             events = (
                 h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw),
                 h11.Data(data=body),
@@ -191,7 +190,7 @@ class HttpConnection:
                 return event
 
     async def next_event(self, timeout_s: float | None) -> object:
-        with _told_as_httpx2(httpx2.ReadTimeout, httpx2.ReadError):
+        with READING:
             while (event := self._http.next_event()) is h11.NEED_DATA:
                 data = await self.socket.read(timeout_s)
                 if not data and self._http.their_state is h11.SEND_RESPONSE:
@@ -231,15 +230,30 @@ def _origin(url: httpx2.URL) -> Origin:
     return url.scheme, url.raw_host.decode("ascii"), url.port or PORTS[url.scheme]
 
 
-@contextmanager
-def _told_as_httpx2(late: type[httpx2.HTTPError], broken: type[httpx2.HTTPError]) -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        raise late(str(error)) from error
-    except OSError as error:
-        raise broken(str(error)) from error
-    except h11.RemoteProtocolError as error:
-        raise httpx2.RemoteProtocolError(str(error)) from error
-    except h11.LocalProtocolError as error:
-        raise httpx2.LocalProtocolError(str(error)) from error
+class HttpxErrors:
+    """Around what may fail: tells it as httpx2 would. One is entered for every piece that comes from a server."""
+
+    def __init__(self, late: type[httpx2.HTTPError], broken: type[httpx2.HTTPError]) -> None:
+        self._late = late
+        self._broken = broken
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        match error:
+            case None:
+                return
+            case TimeoutError():
+                raise self._late(str(error)) from error
+            case OSError():
+                raise self._broken(str(error)) from error
+            case h11.RemoteProtocolError():
+                raise httpx2.RemoteProtocolError(str(error)) from error
+            case h11.LocalProtocolError():
+                raise httpx2.LocalProtocolError(str(error)) from error
+
+
+CONNECTING = HttpxErrors(httpx2.ConnectTimeout, httpx2.ConnectError)
+WRITING = HttpxErrors(httpx2.WriteTimeout, httpx2.WriteError)
+READING = HttpxErrors(httpx2.ReadTimeout, httpx2.ReadError)
