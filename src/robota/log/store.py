@@ -17,7 +17,7 @@ PROJECT_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"
 IGNORE_FILE: Final = ".gitignore"
 IGNORE_EVERYTHING: Final = b"*\n"
-SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+SESSION_ID: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 # Enough for any header; a longer first line is not read only to show a name.
 HEADER_LIMIT: Final = 65_536
 
@@ -71,7 +71,7 @@ def prepare_project_directory(root: Path, fallback: Path) -> SessionPlace:
 
 def is_valid_session_id(text: str) -> bool:
     """Whether the text can name a directory and nothing else."""
-    return SESSION_ID.fullmatch(text) is not None and ".." not in text
+    return re.fullmatch(SESSION_ID, text) is not None and ".." not in text
 
 
 def check_session_id(text: str) -> None:

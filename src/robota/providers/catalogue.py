@@ -13,7 +13,7 @@ from robota.config.profiles.profile import Profile
 from robota.providers.pricing import Price
 
 # What a vendor appends to the name of a model without making it another one: a date, a version, a tag.
-VARIANT: Final = re.compile(r"(-(0|latest|\d{4,8}|\d{4}-\d{2}-\d{2}|preview(-[\d-]+)?)|[:@][\w.-]+)")
+VARIANT: Final = r"(-(0|latest|\d{4,8}|\d{4}-\d{2}-\d{2}|preview(-[\d-]+)?)|[:@][\w.-]+)"
 OVERRIDES: Final = "models"
 
 
@@ -74,7 +74,7 @@ def catalogue() -> _Catalogue:
 def _find(section: Mapping[str, ModelFacts], model: str) -> ModelFacts | None:
     if model in section:
         return section[model]
-    families = [name for name in section if model.startswith(name) and VARIANT.fullmatch(model, len(name))]
+    families = [name for name in section if model.startswith(name) and re.fullmatch(VARIANT, model[len(name) :])]
     return section[max(families, key=len)] if families else None
 
 

@@ -141,13 +141,13 @@ Classify = Callable[[Text, int, bool], Classification]
 class SecretDetector(msgspec.Struct, frozen=True):
     """How some kinds of secrets are found in text.
 
-    `is_suspicious` is a quick search that may be wrong, but misses none. `heads` finds where one may begin, and
+    `is_suspicious` is a quick search that may be wrong, but misses none. `heads` is a pattern of where one may begin;
     `classify` decides at such a place. `beginnings` are the unfinished heads that the end of a text may hold.
     `stand_alone` kinds never begin in the middle of a word.
     """
 
     is_suspicious: Callable[[bytes], object]
-    heads: re.Pattern[bytes]
+    heads: bytes
     beginnings: frozenset[bytes]
     any_beginning: tuple[bytes, ...]
     classify: Classify
@@ -232,7 +232,7 @@ class _Stage:
         """Redact all secrets that are decided; returns where the decided text ends."""
         if self.rest is not None:
             place = self._redact(text, place, place, final)
-        while self.rest is None and (found := self.detector.heads.search(text, place)) is not None:
+        while self.rest is None and (found := re.compile(self.detector.heads).search(text, place)) is not None:
             start = found.start()
             match self.detector.classify(text, start, final):
                 case Undecided.UNDECIDED:
@@ -265,7 +265,7 @@ def _detector(
     beginnings = {head[:length] for head in heads for length in range(1, len(head))}
     return SecretDetector(
         is_suspicious=is_suspicious,
-        heads=re.compile(b"|".join(re.escape(head) for head in heads)),
+        heads=b"|".join(re.escape(head) for head in heads),
         beginnings=frozenset(beginnings),
         any_beginning=tuple(beginnings),
         classify=classify,

@@ -28,7 +28,7 @@ BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | _
 )
 LINES_AND_TABS: Final = frozenset("\n\t")
 REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
-LONG_GAP: Final = re.compile(r"[ \t]{20,}|\n{4,}")
+LONG_GAP: Final = r"[ \t]{20,}|\n{4,}"
 MANY_LINES: Final = 400
 LONGEST_LINE: Final = 80
 # Up to so many different characters are replaced quicker one after the other than all at once.
@@ -59,11 +59,11 @@ def visible_with_warnings(text: str) -> VisibleText:
     hidden = [f"U+{ord(each):04X}" for each in _unseen(text, LINES_AND_TABS)]
     lines = text.count("\n") + 1
     warnings = [f"It holds characters that cannot be seen: {', '.join(hidden[:10])}."] if hidden else []
-    if LONG_GAP.search(text):
+    if re.search(LONG_GAP, text):
         warnings.append("Long gaps in it are shown as ‹…›; read what comes after them.")
     if lines > MANY_LINES:
         warnings.append(f"It is {lines:,} lines and {len(text):,} characters long.")
-    return VisibleText(text=LONG_GAP.sub(_gap, visible(text)), warnings=tuple(warnings))
+    return VisibleText(text=re.sub(LONG_GAP, _gap, visible(text)), warnings=tuple(warnings))
 
 
 def printable_name(name: str) -> str:

@@ -11,7 +11,7 @@ _WHITE: Final = " \t\n\r"
 _SCALAR_ENDS: Final = frozenset(",]}" + _WHITE)
 _DECODER: Final = json.JSONDecoder()
 # One escape stands for half of a pair; alone it is nothing that could be kept, shown or passed on.
-HALF_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+HALF_CHARACTER: Final = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 
 Place = tuple[str | int, ...]
 
@@ -52,7 +52,7 @@ def read_object(text: str) -> tuple[dict[str, Any], tuple[Duplicate, ...]]:
         raise NotAnObject(1, f"this is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise NotAnObject(1, "a JSON object is needed here")
-    if (half := HALF_CHARACTER.search(text)) and not _can_be_written(value):
+    if (half := re.search(HALF_CHARACTER, text)) and not _can_be_written(value):
         raise NotAnObject(text.count("\n", 0, half.start()) + 1, f"{half[0]} is half of a character")
     return value, tuple(twice)
 

@@ -7,7 +7,7 @@ from robota.config.errors import ConfigError
 
 KeyPath = tuple[str, ...]
 
-_PART = re.compile(r'"((?:[^"\\]|\\.)*)"|([^."]+)')
+_PART = r'"((?:[^"\\]|\\.)*)"|([^."]+)'
 
 
 def split_key(text: str) -> KeyPath:
@@ -15,7 +15,7 @@ def split_key(text: str) -> KeyPath:
     parts: list[str] = []
     place = 0
     while True:
-        found = _PART.match(text, place)
+        found = re.compile(_PART).match(text, place)
         if found is None:
             raise ConfigError(f"{text!r} cannot name a setting. Write names joined by dots: permissions.deny")
         parts.append(re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL) if found[2] is None else found[2])

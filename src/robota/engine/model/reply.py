@@ -39,9 +39,9 @@ REPLY_CHARACTERS: Final = 4_000_000
 FIRST_ARGUMENT_LENGTH: Final = 200
 ID_LENGTH: Final = 64
 # Two such escapes are one character. One alone is nothing that could be a path, a command or text in a file.
-HALF_CHARACTER: Final = re.compile(r"\\u[dD][89a-fA-F]")
+HALF_CHARACTER: Final = r"\\u[dD][89a-fA-F]"
 # The first key, then a complete string, or a number or literal that something already follows.
-FIRST_VALUE: Final = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s",\[\]{}]+(?=[\s,}]))')
+FIRST_VALUE: Final = r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s",\[\]{}]+(?=[\s,}]))'
 
 
 class TextPiece(msgspec.Struct, frozen=True):
@@ -137,7 +137,7 @@ class FirstArgument:
         if self._done:
             return None
         self._seen += json_text
-        match = FIRST_VALUE.match(self._seen)
+        match = re.match(FIRST_VALUE, self._seen)
         if match is None:
             self._done = len(self._seen) > 4 * FIRST_ARGUMENT_LENGTH
             return None
@@ -176,7 +176,7 @@ class CallDraft:
             return {}, f"The arguments are not valid JSON ({error}). They began: {text[:200]}"
         if not isinstance(arguments, dict):
             return {}, f"The arguments must be a JSON object, not {type(arguments).__name__}."
-        if HALF_CHARACTER.search(text) and with_whole_characters(arguments) != arguments:
+        if re.search(HALF_CHARACTER, text) and with_whole_characters(arguments) != arguments:
             return {}, "The arguments hold an escape that is half of a character. Write the whole character."
         return arguments, None
 

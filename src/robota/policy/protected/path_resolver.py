@@ -20,7 +20,7 @@ HEAD_OF_REPOSITORY: Final = "HEAD"
 STEERING_DOTS: Final = tuple(pattern for pattern in STEERING if pattern.startswith("."))
 
 GLOB_SIGNS: Final = frozenset("*?[")
-SHORT_NAME: Final = re.compile(r"([^~./]{3,6})~[0-9]+(?:\..*)?")
+SHORT_NAME: Final = r"([^~./]{3,6})~[0-9]+(?:\..*)?"
 ANY_DEPTH: Final = "**"
 LONGEST_PATH: Final = 4_096
 REMEMBERED: Final = 2_000
@@ -198,7 +198,7 @@ def _loosely(place: str) -> str:
 
 def _in_short(name: str, protected: dict[str, str]) -> str | None:
     """The pattern of the name that Windows disks also know as this one: `git~1` is `.git` there."""
-    found = SHORT_NAME.fullmatch(name)
+    found = re.fullmatch(SHORT_NAME, name)
     if found is None:
         return None
     return next((protected[each] for each in protected if each.replace(".", "").startswith(found[1])), None)

@@ -11,7 +11,7 @@ from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
 from robota.policy.protected.path_resolver import PathResolver, problem_with_pattern
 
-RULE: Final = re.compile(r"([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?", re.DOTALL)
+RULE: Final = r"(?s)([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?"
 DOMAIN: Final = "domain:"
 MCP: Final = "mcp__"
 
@@ -58,7 +58,7 @@ class InvalidRule(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | InvalidRule:
     """Read one rule. `names` maps every name of a tool to its id; without it a name is taken as it stands."""
-    found = RULE.fullmatch(text.strip())
+    found = re.fullmatch(RULE, text.strip())
     if found is None:
         return InvalidRule(text=text, problem="it is neither 'Tool' nor 'Tool(pattern)'")
     name, spec = found[1], found[2]

@@ -36,7 +36,7 @@ def _remove_directories(root: Path, temporary: str) -> None:
         names = [root / name for name in (*names_guarded_by(Guard.KEPT_FREE), *BARE_REPOSITORY)]
         with os.scandir(root) as entries:
             there = {entry.name for entry in entries}
-        if candidates := [name for name in names if name.name in there]:
+        if candidates := [name for name in names if name.name in there and _is_empty(name)]:
             _remove_placeholders(candidates, root / OWN_DIRECTORY)
         if OWN_DIRECTORY in there and os.path.lexists(root / OWN_DIRECTORY / WAITING_PLACEHOLDERS):
             _remove_waiting(root / OWN_DIRECTORY)
@@ -44,6 +44,14 @@ def _remove_directories(root: Path, temporary: str) -> None:
         has_private = any(entry.name.startswith(PRIVATE_PREFIX) for entry in entries)
         if has_private:
             _remove_private(Path(temporary or ALWAYS_THERE))
+
+
+def _is_empty(directory: Path) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False
 
 
 def _remove_drafts(kept_in: Path) -> list[str]:
