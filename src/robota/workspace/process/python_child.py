@@ -10,6 +10,7 @@ from typing import Final
 MEMORY_BYTES: Final = 1024**3
 INTERPRETER: Final = (sys.executable, "-I", "-X", "utf8")
 VARIABLES: Final = {"PYTHONUTF8": "1"}
+CRASHED: Final = f"it needs more than {MEMORY_BYTES:,} bytes of memory, or crashes what reads it"
 
 
 class ChildFailed(Exception):
@@ -37,8 +38,31 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
             process.kill()
             await process.communicate()
     if process.returncode != 0:
-        raise ChildFailed(f"it needs more than {MEMORY_BYTES:,} bytes of memory, or crashes what reads it")
+        raise ChildFailed(CRASHED)
     return printed
+
+
+def module_output(module: str, data: bytes, *, timeout_s: float) -> bytes:
+    """The same for whoever may wait for it."""
+    try:
+        ended = subprocess.run(
+            [*INTERPRETER, "-m", module],
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=timeout_s,
+            check=False,
+            cwd="/",
+            env=VARIABLES,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ChildFailed(f"it takes more than {timeout_s:g} s") from error
+    except OSError as error:
+        raise ChildFailed(f"no process could be started ({error.strerror})") from error
+    if ended.returncode != 0:
+        raise ChildFailed(CRASHED)
+    return ended.stdout
 
 
 def module_succeeds(module: str, arguments: Sequence[str], *, timeout_s: float) -> bool:
