@@ -43,6 +43,28 @@ def test_matchers(matcher: str, name: str, meant: bool) -> None:
     assert matches(matcher, (name,)) is meant
 
 
+@pytest.mark.parametrize("matcher", ["(a+)+$", "^(a|a)*$", "^a*a*a*a*a*a*$", "(?:(?:a*)*)*b", "(^a+a+)$"])
+def test_no_matcher_takes_for_ever(matcher: str) -> None:
+    """S16: a matcher comes from a file, and the names of tools from a server."""
+    assert not parse_hooks(
+        {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": "x"}]}]}
+    ).problems
+    assert not matches(matcher, ("a" * 40 + "!", "a" * 5_000 + "!"))
+
+
+@pytest.mark.parametrize(
+    ("matcher", "meant"), [("^(?!mcp__).*$", False), ("mcp__(a|b)__.*", True), ("(mcp__)+(a|b)*__.*t.*", True)]
+)
+def test_ordinary_patterns_mean_what_they_meant(matcher: str, meant: bool) -> None:
+    assert matches(matcher, ("mcp__a__tool",)) is meant
+
+
+def test_a_matcher_that_nothing_reads_in_time_is_told() -> None:
+    hooks = parse_hooks({"Stop": [{"matcher": r"(?!x)(a+)+\1", "hooks": [{"type": "command", "command": "x"}]}]})
+    assert [problem.where for problem in hooks.problems] == ["Stop[0].matcher"]
+    assert "look-around" in hooks.problems[0].reason
+
+
 def test_settings_are_read_and_what_cannot_be_used_is_named() -> None:
     hooks = parse_hooks(
         {

@@ -136,26 +136,50 @@ def matches(matcher: str, names: Sequence[str]) -> bool:
         return True
     if PLAIN_MATCHER.fullmatch(matcher):
         return not set(names).isdisjoint(part.strip() for part in re.split(r"[|,]", matcher))
-    pattern = _compiled(matcher)
-    return pattern is not None and any(pattern.search(name) for name in names)
+    return _problem_with_matcher(matcher) is None and any(_is_found(matcher, name) for name in names)
 
 
 PLAIN_MATCHER: Final = re.compile(r"[A-Za-z0-9_\- ,|]+")
+REPETITION: Final = re.compile(r"[*+{]")
+REPEATED_GROUP: Final = re.compile(r"\)[*+{]")
+MOST_REPETITIONS: Final = 2
+LONGEST_NAME: Final = 200
 
 
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
+def _is_simple(matcher: str) -> bool:
+    """Whether even a backtracking engine is quick with it: nothing repeated in what is repeated, and only few times."""
+    return len(REPETITION.findall(matcher)) <= MOST_REPETITIONS and REPEATED_GROUP.search(matcher) is None
+
+
+def _is_found(matcher: str, name: str) -> bool:
+    if _is_simple(matcher) and len(name) <= LONGEST_NAME:
+        return re.search(matcher, name) is not None
+    # Needed by few, and not quick to load.
+    from robota.config.linear_pattern import fits_pattern
+
+    return fits_pattern(matcher, name)
+
+
+def _problem_with_matcher(matcher: object) -> str | None:
+    if matcher in ("", "*"):
         return None
+    if isinstance(matcher, str) and _is_simple(matcher):
+        try:
+            re.compile(matcher)
+        except (re.error, OverflowError, RecursionError) as error:
+            return str(error)
+        return None
+    from robota.config.linear_pattern import problem_with_pattern
+
+    return problem_with_pattern(matcher)
 
 
 def _read_group(event: HookEvent, where: str, group: Any, check_rule: CheckRule) -> HookSet:
     if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
         return _problem(where, 'it must be an object with a list "hooks"')
     matcher = group.get("matcher") or ""
-    if not isinstance(matcher, str) or (matcher != "*" and _compiled(matcher) is None):
-        return _problem(f"{where}.matcher", "it is not a valid pattern")
+    if (problem := _problem_with_matcher(matcher)) is not None:
+        return _problem(f"{where}.matcher", f"it is not a valid pattern: {problem}")
     handlers: list[Handler] = []
     problems: list[HookProblem] = []
     for place, raw in enumerate(group["hooks"]):

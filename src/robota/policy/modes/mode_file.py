@@ -85,7 +85,7 @@ def _group(value: Any, slug: str, source: str) -> ModeGroup:
     file_regex, description = options.get("fileRegex"), options.get("description")
     if file_regex is not None:
         # It brings a large library along, which few sessions need.
-        from robota.policy.modes.file_pattern import problem_with_pattern
+        from robota.config.linear_pattern import problem_with_pattern
 
         problem = problem_with_pattern(file_regex)
         if problem is not None:

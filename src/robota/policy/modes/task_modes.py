@@ -96,7 +96,7 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
         return f"The {known.name} mode does not have {tool.name}. Use switch_mode to go to a mode that has it."
     if group.file_regex is None or touches is None:
         return None
-    from robota.policy.modes.file_pattern import fits_pattern
+    from robota.config.linear_pattern import fits_pattern
 
     kept_out = [path for path in touches.paths if not fits_pattern(group.file_regex, path)]
     if not kept_out and touches.paths:

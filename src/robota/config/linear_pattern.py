@@ -1,7 +1,7 @@
-"""The pattern that says which files a mode may change, matched in time that grows only with the length of a path.
+"""Regular expressions of settings and files, matched in time that grows only with the length of the text.
 
-A pattern comes from a file of a project and a path from a model, so neither may make the other take for ever. The
-engine is the one of Rust, which `pydantic_core` brings along: it has no look-around and no back-references.
+A pattern comes from a file of a project, and the text from a model or a server, so neither may make the other take for
+ever. The engine is the one of Rust, which `pydantic_core` brings along: it has no look-around and no back-references.
 """
 
 from functools import lru_cache
@@ -20,10 +20,10 @@ def problem_with_pattern(pattern: object) -> str | None:
     return None
 
 
-def fits_pattern(pattern: str, path: str) -> bool:
-    """Whether the pattern is found anywhere in the path."""
+def fits_pattern(pattern: str, text: str) -> bool:
+    """Whether the pattern is found anywhere in the text."""
     try:
-        _matcher(pattern).validate_python(path)
+        _matcher(pattern).validate_python(text)
     except ValidationError:
         return False
     return True
