@@ -1,8 +1,8 @@
 """`robota.lock`: what a person has seen and what they said of it, as digests, so that a later change is noticed.
 
-One entry is about one thing: a workspace, a plugin, the tools of an MCP server in a workspace, or a file outside of one
-that its instructions lead to. It has a digest for each part (a file, a tool). What the parts said is kept beside the
-lock file by digest, so that a change can be shown.
+One entry is about one thing: a workspace, a plugin, the tools of an MCP server in a workspace, a file outside of one
+that its instructions lead to, or what the person has everywhere. It has a digest for each part (a file, a tool). What
+the parts said is kept beside the lock file by digest, so that a change can be shown.
 """
 
 import hashlib
@@ -28,6 +28,7 @@ class AgreementKind(StrEnum):
     PLUGIN = "plugins"
     MCP_SERVER = "servers"
     OUTSIDE_FILE = "outside"
+    OWN = "own"
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -61,6 +62,7 @@ class _Lock(msgspec.Struct, frozen=True, kw_only=True):
     plugins: dict[str, Agreement] = {}
     servers: dict[str, Agreement] = {}
     outside: dict[str, Agreement] = {}
+    own: dict[str, Agreement] = {}
 
     def about(self, subject: AgreementKind) -> dict[str, Agreement]:
         section: dict[str, Agreement] = getattr(self, subject)

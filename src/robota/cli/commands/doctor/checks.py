@@ -22,6 +22,7 @@ from robota.config.profiles.choice import select_profile
 from robota.config.settings.load import Settings, load_settings
 from robota.config.settings.problems import Severity
 from robota.config.trust.decision import TrustState
+from robota.config.trust.own_files import own_changes, own_parts
 from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, with_defaults
 from robota.text.visible import single_line
@@ -76,6 +77,7 @@ async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
         *_settings(settings),
         _trust(settings),
         *_skills(settings, root, env),
+        *_own_files(env),
         provider,
         _disk(root, env),
     ]
@@ -97,6 +99,20 @@ def _skills(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Chec
         more = f"{len(wrong) - MOST_SKILLS_TOLD:,} more have fields without effect"
         checks.append(Check(name="skills", health=Health.NOTE, text=more, advice="robota skills validate"))
     return checks
+
+
+def _own_files(env: Mapping[str, str]) -> list[Check]:
+    """Whether the person's own skills and hooks are as they last saw them; nothing if they never looked."""
+    try:
+        changed = own_changes(own_parts(load_settings(None, env).values.hooks or {}, env), env)
+    except ConfigError:
+        return []  # a lock file that cannot be read is told with the trust in the workspace
+    if not changed:
+        return []
+    names = ", ".join(single_line(each.name, 200) for each in changed[:MOST_SKILLS_TOLD])
+    more = f" and {len(changed) - MOST_SKILLS_TOLD:,} more" if len(changed) > MOST_SKILLS_TOLD else ""
+    text = f"changed since you last looked at them: {names}{more}"
+    return [Check(name="your own files", health=Health.NOTE, text=text, advice="robota trust --own shows how.")]
 
 
 def _python() -> Check:

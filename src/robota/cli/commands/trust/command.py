@@ -29,6 +29,8 @@ def main(argv: Sequence[str]) -> int:
         root = options.cwd.resolve(strict=True)
         if options.revoke:
             return _revoke(root, os.environ)
+        if options.own:
+            return _look_at_own(os.environ)
         if options.files:
             return _agree(options.files, root, os.environ)
         code = _decide(root, options, os.environ)
@@ -67,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--show", action="store_true", help="only say what it would load and whether it is trusted")
     what.add_argument("--yes", action="store_true", help="trust it as it is now, without asking")
     what.add_argument("--revoke", action="store_true", help="stop trusting it")
+    what.add_argument("--own", action="store_true", help="look at your own skills and hooks, what changed in them")
     what.add_argument(
         "--import",
         dest="files",
@@ -97,6 +100,12 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
         print("Nobody is there to answer. To trust it as it is: robota trust --yes", file=sys.stderr)
         return UNTRUSTED
     return TRUSTED if _ask(trust, env) else UNTRUSTED
+
+
+def _look_at_own(env: Mapping[str, str]) -> int:
+    from robota.cli.commands.trust.own_files import look_at_own
+
+    return TRUSTED if look_at_own(env) else UNTRUSTED
 
 
 def _agree(files: Sequence[Path], root: Path, env: Mapping[str, str]) -> int:

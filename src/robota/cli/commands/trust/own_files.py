@@ -1,0 +1,35 @@
+"""`robota trust --own`: the person's own skills, commands, styles and hooks, and what changed since the last look."""
+
+import time
+from collections.abc import Mapping
+
+from robota.cli.questions import Cancelled, at_terminal, confirm
+from robota.config.settings.load import load_settings
+from robota.config.trust.change_text import change_lines
+from robota.config.trust.own_files import note_own, own_changes, own_parts
+from robota.text.visible import single_line
+
+
+def look_at_own(env: Mapping[str, str]) -> bool:
+    """Show them, and note them as seen if the person says so; whether they are as noted afterwards."""
+    parts = own_parts(load_settings(None, env).values.hooks or {}, env)
+    changes = own_changes(parts, env)
+    if changes is None:
+        print("Your own skills, commands, styles and hooks; nothing was noted of them yet:")
+        print("\n".join(f"  {single_line(part.name, 4096)}" for part in parts) or "  none")
+    elif not changes:
+        print("Your own skills, commands, styles and hooks are as you last saw them.")
+        return True
+    else:
+        print("What is different from when you last looked:")
+        for change in changes:
+            print("\n".join(f"  {line}" for line in change_lines(change)))
+    try:
+        if at_terminal() and not confirm("Is that as you want it?", default=True):
+            print("Nothing was noted; robota doctor goes on telling you. Change or remove what you do not want.")
+            return False
+    except Cancelled:
+        return False
+    note_own(parts, env, time.time_ns() // 1_000_000)
+    print("Noted in robota.lock. robota doctor tells when something changes.")
+    return True
