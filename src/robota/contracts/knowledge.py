@@ -53,13 +53,15 @@ class SubtaskWanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model is told instead of what was typed. `rules` are granted until the person is next.
+    """What the model is told instead of what was typed.
 
+    `rules` are granted until the person is next, and what `denied` rules name is forbidden so long.
     `notices` are what the person should know of it.
     """
 
     text: str
     rules: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
     subtask: SubtaskWanted | None = None
     notices: tuple[str, ...] = ()
 

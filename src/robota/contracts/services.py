@@ -45,8 +45,13 @@ class ToolService(Protocol):
 class PolicyService(Protocol):
     """Decides whether calls may run."""
 
-    def judge(self, subject: Subject, mode: PermissionMode, grants: Sequence[str]) -> Verdict:
-        """What may this call do under this permission mode, given the rules that a person granted for the session?"""
+    def judge(
+        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+    ) -> Verdict:
+        """What may this call do under this permission mode, given the rules that a person granted for the session?
+
+        `denials` are rules that forbid something for now.
+        """
         ...
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:

@@ -88,6 +88,7 @@ class Delegate(msgspec.Struct, frozen=True, kw_only=True):
     todos: tuple[TodoItem, ...] = ()
     model: str | None = None  # another model than that of the task
     max_requests: int | None = None
+    denied: tuple[str, ...] = ()  # rules that forbid something in it
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

@@ -64,7 +64,13 @@ class SessionKnowledge:
             return None
         text = await self._text(skill, typed.arguments, call)
         # Only a person's own word grants rules: a model could otherwise help itself to them.
-        return ExpandedPrompt(text=text, rules=skill.allowed_tools, subtask=_subtask(skill), notices=notices)
+        return ExpandedPrompt(
+            text=text,
+            rules=skill.allowed_tools,
+            denied=skill.disallowed_tools,
+            subtask=_subtask(skill),
+            notices=notices,
+        )
 
     async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
         library = self._finder.library()
@@ -72,7 +78,8 @@ class SessionKnowledge:
         if skill is None or not skill.for_model:
             known = ", ".join(each.name for each in library.reachable if each.for_model) or "none"
             raise PromptNotSent(f"There is no skill {name!r}. Skills: {known}.")
-        return ExpandedPrompt(text=await self._text(skill, arguments, call), subtask=_subtask(skill))
+        text = await self._text(skill, arguments, call)
+        return ExpandedPrompt(text=text, denied=skill.disallowed_tools, subtask=_subtask(skill))
 
     async def _text(self, skill: Skill, arguments: str, call: CallTool) -> str:
         async def run(command: str) -> str:

@@ -51,15 +51,20 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         patterns = (rule.paths for rule in self.rules.deny if rule.tool == READ)
         return any(pattern and self.resolver.matches(path, pattern, broadly=True) for pattern in patterns)
 
-    def judge(self, subject: Subject, mode: PermissionMode, grants: Sequence[str]) -> Verdict:
-        """Decide about a call under a permission mode, given the rules that a person granted for the session."""
+    def judge(
+        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+    ) -> Verdict:
+        """Decide about a call under a permission mode, given the rules that a person granted for the session.
+
+        `denials` are rules that forbid something for now.
+        """
         runs = Effect.EXECUTE in subject.effects
         context = PolicyContext(
             mode=mode,
             resolver=self.resolver,
             allow=self.rules.allow,
             ask=self.rules.ask,
-            deny=self.rules.deny,
+            deny=(*rules_granted(denials, self.names), *self.rules.deny) if denials else self.rules.deny,
             grants=rules_granted(grants, self.names) if grants else (),
             files=self.files,
             trusted=self.trusted,

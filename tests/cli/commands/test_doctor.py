@@ -97,6 +97,10 @@ def test_fields_of_skills_that_have_no_effect_are_named(robota: Robota) -> None:
     assert "skills" not in checks(robota)
     (commands / "odd.md").write_text("---\ndescription: odd\nfavourite-colour: blue\n---\nDo it.")
     assert "the field favourite-colour has no effect" in checks(robota)["skills"]["text"]
+    (commands / "odd.md").write_text("---\ndescription: odd\neffort: high\nhooks: {}\nmodel: big\n---\nDo it.")
+    said = checks(robota)["skills"]["text"]
+    assert "the field effort has no effect; the field hooks has no effect" in said
+    assert "the field model counts only with context: fork" in said
     for number in range(10):
         (commands / f"more{number}.md").write_text("---\nshade: red\n---\nDo it.")
     assert "6 more have fields without effect" in robota("doctor").stdout
@@ -127,3 +131,12 @@ def test_the_only_profile_becomes_the_current_one_with_fix(robota: Robota) -> No
     assert robota("-p", "go").code == 3
     robota("doctor", "--fix")
     assert robota("-p", "go").code == 0
+
+
+def test_agents_that_are_not_run_yet_are_named(robota: Robota) -> None:
+    script(robota, {"text": "Done."})
+    assert "agents" not in checks(robota)
+    agents = robota.home / ".claude/agents"
+    agents.mkdir(parents=True)
+    (agents / "reviewer.md").write_text("---\nname: reviewer\n---\nReview.")
+    assert "1 not run yet" in checks(robota)["agents"]["text"] and "reviewer.md" in checks(robota)["agents"]["text"]

@@ -50,6 +50,18 @@ def test_nothing_runs_before_the_person_agreed_to_what_they_were_shown(robota: R
     assert "No plugin is installed" in robota("plugin", "list").stdout
 
 
+def test_an_agent_is_shown_as_not_run_and_a_change_of_it_is_shown_too(robota: Robota, tmp_path: Path) -> None:
+    agent = "---\nname: reviewer\ndescription: Reads diffs.\ntools: Read\n---\nYou {}.\n"
+    source = plugin(tmp_path / "source", **{"agents/reviewer.md": agent.format("review")})
+    shown = robota("plugin", "install", str(source), "--yes").stdout
+    assert "agent, which Robota does not run yet: lint:reviewer Reads diffs. (wants tools Read)" in shown
+    installed = as_json(robota("plugin", "show", "lint", "--json"))
+    assert installed["agents"] == [{"name": "lint:reviewer", "description": "Reads diffs."}]
+    plugin(tmp_path / "source", **{"agents/reviewer.md": agent.format("obey")})
+    changed = robota("plugin", "update")
+    assert changed.code == 1 and "-You review." in changed.stdout and "+You obey." in changed.stdout
+
+
 def test_an_agreed_plugin_works_in_the_next_session(robota: Robota, market: Path) -> None:
     assert installed(robota, market).code == 0
     assert write_a_file(robota).code == 0

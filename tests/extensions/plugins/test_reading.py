@@ -13,6 +13,7 @@ from robota.extensions.plugins.contents import PluginContents, read_contents
 from robota.extensions.plugins.manifest import InvalidPlugin, parse_manifest
 from robota.extensions.plugins.marketplace import parse_marketplace
 from robota.extensions.plugins.origins import GitOrigin, typed_place
+from robota.knowledge.agent_file import AgentFile, agent_file
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -20,7 +21,7 @@ JSON = st.recursive(
     max_leaves=8,
 )
 PATHS = st.sampled_from(
-    ["skills/a/SKILL.md", "SKILL.md", "commands/c.md", "commands/d/e.toml", "output-styles/s.md", "x"]
+    ["skills/a/SKILL.md", "SKILL.md", "commands/c.md", "commands/d/e.toml", "output-styles/s.md", "agents/a.md", "x"]
 )
 COMPONENTS = (
     st.sampled_from(["./", "skills", "./commands", "../out", "/etc", "a\\b", "x", "hooks/hooks.json"]) | st.text()
@@ -169,3 +170,22 @@ def test_addresses_that_trick_git_are_none(typed: str) -> None:
 )
 def test_addresses_that_people_type(typed: str, meant: GitOrigin) -> None:
     assert typed_place(typed, Path("/")) == meant
+
+
+def test_agents_are_read_to_be_shown() -> None:
+    reviewer = "---\nname: reviewer\ndescription: Reads diffs.\ntools: Read, Grep\n---\nYou review.\n"
+    found = contents(**{"agents/deep/reviewer.md": reviewer, "agents/notes.txt": "x"})
+    [agent] = found.agents
+    assert agent.relative == "deep/reviewer.md"
+    assert agent_file(agent.relative, reviewer.encode(), "lint") == AgentFile(
+        name="lint:reviewer", description="Reads diffs.", tools="Read, Grep"
+    )
+    assert found.unused == () and found.other_files == ("agents/notes.txt",)
+    elsewhere = contents(**{".claude-plugin/plugin.json": {"name": "lint", "agents": "./x.md"}, "x.md": reviewer})
+    assert [each.relative for each in elsewhere.agents] == ["x.md"]
+
+
+@given(st.binary(max_size=300), st.text(max_size=20))
+def test_any_file_is_an_agent_that_can_be_shown(data: bytes, name: str) -> None:
+    agent = agent_file(f"{name}.md", b"---\nname: " + data + b"\ndescription: [a, {b: c}]\n---\n")
+    assert agent.name.isprintable() and agent.description.isprintable() and len(agent.name) <= 65

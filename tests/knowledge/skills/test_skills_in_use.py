@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
@@ -87,6 +89,25 @@ def test_allowed_tools_of_a_skill_spare_the_question_only_while_it_is_followed(r
         assert (robota.workspace / "made").exists()
         terminal.answer("> ", "and again")
         terminal.wait_for("In default mode a person decides")
+
+
+@pytest.mark.parametrize("how", ["typed", "called by the model", "in a task of its own"])
+def test_disallowed_tools_of_a_skill_are_denied_while_it_is_followed_and_no_longer(robota: Robota, how: str) -> None:
+    fork = "context: fork\n" if "task" in how else ""
+    text = f"---\ndescription: d\n{fork}disallowed-tools: Bash(touch *)\nallowed-tools: Bash\n---\nOnly look."
+    write_skill(robota.home / ".robota/skills/careful", text)
+    touch = {"calls": [call("execute_command", command="touch made")]}
+    use = [{"calls": [call("skill", skill="careful")]}] if "model" in how else []
+    end = [{"calls": [call("attempt_completion", result="It may not.")]}] if fork else []
+    script(robota, *use, touch, *end, DONE, touch, {"text": "Finished."})
+    prompt = "go" if use else "/careful"
+    with Terminal(robota, prompt, "--permission-mode", "bypassPermissions") as terminal:
+        terminal.wait_for("Done.")
+        assert not (robota.workspace / "made").exists()
+        assert "The deny rule Bash(touch *) forbids it." in told(robota)
+        terminal.answer("> ", "and again")
+        terminal.wait_for("Finished.")
+    assert (robota.workspace / "made").exists()
 
 
 def test_words_after_an_interruption_end_what_a_skill_allowed(robota: Robota) -> None:

@@ -10,6 +10,7 @@ from robota.config.trust.lock_file import ChangedPart
 from robota.extensions.plugins.active import server_name
 from robota.extensions.plugins.contents import PluginContents
 from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin
+from robota.knowledge.agent_file import AgentFile, agent_file
 from robota.knowledge.output_styles import OutputStyle, output_style
 from robota.knowledge.skills.skill import SkillKind
 from robota.text.visible import single_line
@@ -42,6 +43,10 @@ def brings(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Ite
         yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, DESCRIPTION)}{allows}"
     for style in _styles(contents, plugin.name):
         yield f"  output style: {style.name} {style.description}".rstrip()
+    for agent in _agents(contents, plugin.name):
+        wants = ", ".join(f"{what} {said}" for what, said in (("tools", agent.tools), ("model", agent.model)) if said)
+        about = f"{agent.description}{f' (wants {wants})' if wants else ''}"
+        yield f"  agent, which Robota does not run yet: {agent.name} {about}".rstrip()
     if paths := [single_line(path, 200) for path in contents.other_files]:
         yield f"  other files, which the above may run or read: {_listed(paths)}"
 
@@ -79,6 +84,7 @@ def as_json(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> di
         "skills": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.SKILL],
         "commands": [_named(skill.name, skill.description) for skill in skills if skill.kind is SkillKind.COMMAND],
         "outputStyles": [_named(style.name, style.description) for style in _styles(contents, plugin.name)],
+        "agents": [_named(agent.name, agent.description) for agent in _agents(contents, plugin.name)],
         "otherFiles": contents.other_files,
         "unused": contents.unused,
         "problems": contents.problems,
@@ -87,6 +93,10 @@ def as_json(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> di
 
 def _styles(contents: PluginContents, name: str) -> Iterator[OutputStyle]:
     return (output_style(each.relative, each.source.data or b"", name) for each in contents.output_styles)
+
+
+def _agents(contents: PluginContents, name: str) -> Iterator[AgentFile]:
+    return (agent_file(each.relative, each.source.data or b"", name) for each in contents.agents)
 
 
 def _listed(paths: list[str]) -> str:

@@ -292,7 +292,7 @@ class Admission:
         try:
             subject = self._subject(tool, params, context)
             grants = (*runtime.grants, *runtime.turn_grants)
-            return runtime.services.policy.judge(subject, runtime.permission_mode, grants)
+            return runtime.services.policy.judge(subject, runtime.permission_mode, grants, runtime.turn_denials)
         except Exception as error:  # noqa: BLE001 - it must not end the task
             return _not_judged(error)
 

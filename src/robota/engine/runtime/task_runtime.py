@@ -162,6 +162,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     permission_mode: PermissionMode
     grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
     turn_grants: list[str] = msgspec.field(default_factory=list)  # until the person is next
+    turn_denials: list[str] = msgspec.field(default_factory=list)  # likewise
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
     agent_type: str | None = None  # of a subtask
@@ -173,6 +174,11 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     @property
     def task_id(self) -> str:
         return self.rows.task_id
+
+    def end_turn_rules(self) -> None:
+        """What a skill allowed or forbade was for the prompt that named it."""
+        self.turn_grants.clear()
+        self.turn_denials.clear()
 
     def switch_mode(self, mode: str) -> None:
         self.mode = mode

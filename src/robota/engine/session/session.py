@@ -475,6 +475,7 @@ class Session:
         )
         child = self._tasks.new(options, parent_id=parent.runtime.task_id)
         child.runtime.prompt_id = parent.runtime.prompt_id
+        child.runtime.turn_denials = [*parent.runtime.turn_denials, *order.denied]
         child.runtime.meter.spent = parent.runtime.meter.spent
         return child
 

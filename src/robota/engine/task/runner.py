@@ -214,8 +214,7 @@ class TaskRunner:
         if not isinstance(answer, Approve) and not answer.has_words:
             return False
         if answer.has_words:
-            # What a skill allowed was for the prompt that named it.
-            task.runtime.turn_grants.clear()
+            task.runtime.end_turn_rules()
             task.go_on_with(words_in(answer))
         else:
             task.hear(Words(text=RESUMPTION, is_prompt=False))

@@ -6,7 +6,14 @@ from typing import Any
 
 import msgspec
 
-from robota.contracts.knowledge import CallTool, MentionedText, PromptHalted, PromptNotSent, SubtaskWanted
+from robota.contracts.knowledge import (
+    CallTool,
+    ExpandedPrompt,
+    MentionedText,
+    PromptHalted,
+    PromptNotSent,
+    SubtaskWanted,
+)
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, ToolRole, UseSkill, names_with_role
 from robota.engine.calls.executor import ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -54,10 +61,11 @@ class SkillPrompts:
         text = f"{text}\n\n{mentioned.text}" if mentioned.text else text
         if expanded is None or expanded.subtask is None:
             self._runtime.turn_grants.extend(() if expanded is None else expanded.rules)
+            self._runtime.turn_denials.extend(() if expanded is None else expanded.denied)
             return ToldPrompt(text, mentioned.images)
         if mentioned.images:
             self._runtime.bus.emit(Notice(level="warning", text=IMAGES_LEFT_OUT))
-        answer = await self._in_subtask(text, expanded.subtask)
+        answer = await self._in_subtask(text, expanded, expanded.subtask)
         return ToldPrompt(f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}")
 
     async def ran(self, command: str) -> str:
@@ -80,12 +88,19 @@ class SkillPrompts:
         except PromptNotSent as problem:
             return ToolResult(content=str(problem), is_error=True)
         if skill.subtask is None:
+            self._runtime.turn_denials.extend(skill.denied)
             return ToolResult(content=skill.text)
-        return ToolResult(content=await self._in_subtask(skill.text, skill.subtask))
+        return ToolResult(content=await self._in_subtask(skill.text, skill, skill.subtask))
 
-    async def _in_subtask(self, text: str, wanted: SubtaskWanted) -> str:
+    async def _in_subtask(self, text: str, skill: ExpandedPrompt, wanted: SubtaskWanted) -> str:
         return await self._delegate(
-            Delegate(mode=self._runtime.mode, message=text, model=wanted.model, max_requests=wanted.max_requests)
+            Delegate(
+                mode=self._runtime.mode,
+                message=text,
+                model=wanted.model,
+                max_requests=wanted.max_requests,
+                denied=skill.denied,
+            )
         )
 
     async def _mentioned(self, prompt: str, call: CallTool) -> MentionedText:

@@ -258,7 +258,7 @@ class Task:
             return Ended(result)
         if runtime.services.checkpoint is not None:
             await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.warn)
-        runtime.turn_grants.clear()
+        runtime.end_turn_rules()
         answer = await runtime.ask_or_command(CompletionAsk())
         while isinstance(answer, CondenseContext):
             await self.context.condense_now(answer.text or "")

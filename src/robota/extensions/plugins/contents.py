@@ -1,4 +1,4 @@
-"""What a plugin brings: skills, commands, output styles, hooks, MCP servers, read from a snapshot of its files.
+"""What a plugin brings: skills, commands, output styles, hooks, MCP servers, agents, read from a snapshot of its files.
 
 Hooks and servers come out in one plain form each. What a person is shown and what a session runs are both made from
 that form, so that nothing can run that was not shown.
@@ -21,7 +21,6 @@ HOOK_FILE: Final = "hooks/hooks.json"
 SERVER_FILE: Final = ".mcp.json"
 # What other agents find in a plugin and Robota does not use.
 UNUSED: Final = (
-    ("agents", "agents"),
     ("workflows", "workflows"),
     ("themes", "themes"),
     ("monitors", "monitors"),
@@ -61,6 +60,8 @@ class PluginHook(msgspec.Struct, frozen=True, kw_only=True):
 class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a plugin brings. `unused` names what Robota does nothing with, `problems` what is wrong.
 
+    `agents` are shown, and not run yet.
+
     `other_files` are those that only its hooks, servers and skills use.
     """
 
@@ -68,6 +69,7 @@ class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[ComponentFile, ...] = ()
     commands: tuple[ComponentFile, ...] = ()
     output_styles: tuple[ComponentFile, ...] = ()
+    agents: tuple[ComponentFile, ...] = ()
     hooks: tuple[PluginHook, ...] = ()
     servers: dict[str, Any] = {}
     other_files: tuple[str, ...] = ()
@@ -103,11 +105,13 @@ class _Reader:
         skills = tuple(self._skills(("skills", *manifest.skills)))
         commands = tuple(self._files(("commands",) if manifest.commands is None else manifest.commands))
         styles = tuple(self._files(("output-styles",) if manifest.output_styles is None else manifest.output_styles))
+        agents = tuple(self._files(("agents",) if manifest.agents is None else manifest.agents))
         contents = PluginContents(
             manifest=manifest,
             skills=skills,
             commands=tuple(each for each in commands if each.relative.endswith(COMMAND_ENDINGS)),
             output_styles=tuple(each for each in styles if each.relative.endswith(".md")),
+            agents=tuple(each for each in agents if each.relative.endswith(".md")),
             hooks=tuple(self._hooks()),
             servers=self._servers(),
             unused=tuple(what for path, what in UNUSED if self._has(path)),
@@ -115,7 +119,8 @@ class _Reader:
         parts = (*contents.skills, *contents.commands, *contents.output_styles)
         if not (parts or contents.hooks or contents.servers):
             self._problems.append("it brings nothing that Robota uses")
-        known = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in parts)}
+        shown = (*parts, *contents.agents)
+        known = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in shown)}
         return msgspec.structs.replace(
             contents,
             other_files=tuple(path for path in self._sources if path not in known),

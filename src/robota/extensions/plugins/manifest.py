@@ -35,6 +35,7 @@ class PluginManifest(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     commands: tuple[str, ...] | None = None
     output_styles: tuple[str, ...] | None = None
+    agents: tuple[str, ...] | None = None
     hooks: tuple[str | dict[str, Any], ...] = ()
     servers: tuple[str | dict[str, Any], ...] = ()
 
@@ -57,6 +58,7 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     skills: _Paths = ()
     commands: _Paths | None = None
     output_styles: _Paths | None = None
+    agents: _Paths | None = None
     hooks: _Defined = ()
     mcp_servers: _Defined = ()
 
@@ -85,6 +87,7 @@ def manifest_from(written: Mapping[str, Any], fallback_name: str) -> PluginManif
         skills=_listed(read.skills),
         commands=None if read.commands is None else _listed(read.commands),
         output_styles=None if read.output_styles is None else _listed(read.output_styles),
+        agents=None if read.agents is None else _listed(read.agents),
         hooks=_defined(read.hooks),
         servers=_defined(read.mcp_servers),
     )

@@ -19,6 +19,8 @@ DEEPEST: Final = 4
 SKILL_FILE: Final = "SKILL.md"
 TOML: Final = ".toml"
 WORTH_CACHING: Final = 20
+# Another number makes every file be read again; it changes when more is read of one.
+READING: Final = 2
 
 
 class SkillPlace(msgspec.Struct, frozen=True):
@@ -118,7 +120,7 @@ class SkillFinder:
         now: dict[str, Skill] = {}
         for place in self._places:
             for found in self._files(place):
-                key = f"{place.directory} {found.path} {found.version}"
+                key = f"{READING} {place.directory} {found.path} {found.version}"
                 skill = known.get(key) or read_skill(place, found)
                 if skill is not None:
                     now[key] = skill

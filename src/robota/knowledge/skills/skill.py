@@ -48,6 +48,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     argument_hint: str = ""
     arguments: tuple[str, ...] = ()  # names, in the order of what is typed
     allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
     context: SkillContext = SkillContext.INLINE
     model: str | None = None
     max_turns: int | None = None
@@ -76,6 +77,7 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
         problems.append(f"the name {name!r} cannot be typed behind a slash")
         name = ""
     for_person, for_model = reader.invocation()
+    context = reader.context()
     is_described = file.kind is SkillKind.SKILL or bool(reader.text("description"))
     return Skill(
         name=f"{file.plugin}:{name or file.name}" if file.plugin else name or file.name,
@@ -87,13 +89,14 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
         argument_hint=reader.text("argument-hint"),
         arguments=reader.words("arguments"),
         allowed_tools=reader.words("allowed-tools"),
-        context=reader.context(),
+        disallowed_tools=reader.words("disallowed-tools"),
+        context=context,
         model=reader.text("model") or None,
         max_turns=reader.number("max-turns"),
         for_person=for_person,
         for_model=for_model and is_described,
         plugin=file.plugin,
-        problems=(*problems, *reader.problems()),
+        problems=(*problems, *reader.problems(), *reader.without_effect_in(context)),
     )
 
 
@@ -175,11 +178,19 @@ class _Fields:
         unknown = sorted(set(self._fields) - self._read - HARMLESS)
         return (*self._wrong, *(f"the field {key} has no effect" for key in unknown))
 
+    def without_effect_in(self, context: SkillContext) -> tuple[str, ...]:
+        """Fields that only a task of its own has."""
+        if context is SkillContext.FORK:
+            return ()
+        return tuple(f"the field {key} counts only with context: fork" for key in OF_FORKS if key in self._fields)
+
     def _take(self, key: str) -> Any:
         self._read.add(key)
         return self._fields.get(key)
 
 
+# Fields that need a task of its own.
+OF_FORKS: Final = ("model", "max-turns")
 # Fields that tell people something and ask for nothing.
 HARMLESS: Final = frozenset({"license", "compatibility", "metadata", "version", "author", "name"})
 

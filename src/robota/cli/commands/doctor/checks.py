@@ -17,7 +17,7 @@ import msgspec
 from robota.app.knowledge.skills import skill_finder
 from robota.cli.configure.wizard import probe
 from robota.config.errors import ConfigError, NoProviderError
-from robota.config.paths import home_directory, user_directory
+from robota.config.paths import home_directory, known_home, user_directory
 from robota.config.profiles.choice import select_profile
 from robota.config.settings.load import Settings, load_settings
 from robota.config.settings.problems import Severity
@@ -40,6 +40,7 @@ PROGRAM_SECONDS: Final = 5.0
 PROBE_SECONDS: Final = 10.0
 NEAR_MODELS: Final = 3
 MOST_SKILLS_TOLD: Final = 5
+AGENTS: Final = (".claude/agents/", ".robota/agents/")
 LONGEST_PROBLEM: Final = 500
 LEAST_FREE_BYTES: Final = 200 * 1024 * 1024
 
@@ -78,6 +79,7 @@ async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
         _trust(settings),
         *_skills(settings, root, env),
         *_own_files(env),
+        *_agents(settings, env),
         provider,
         _disk(root, env),
     ]
@@ -99,6 +101,22 @@ def _skills(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Chec
         more = f"{len(wrong) - MOST_SKILLS_TOLD:,} more have fields without effect"
         checks.append(Check(name="skills", health=Health.NOTE, text=more, advice="robota skills validate"))
     return checks
+
+
+def _agents(settings: Settings, env: Mapping[str, str]) -> list[Check]:
+    """Files of agents, which are not used yet; nothing where there are none."""
+    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
+    home = known_home(env)
+    found = [source.path for source in sources if source.path.startswith(AGENTS) and source.path.endswith(".md")]
+    found += [] if home is None else map(str, sorted((home / ".claude/agents").glob("**/*.md")))
+    if not found:
+        return []
+    text = f"{len(found):,} not run yet, such as {single_line(found[0], 200)}"
+    return [
+        Check(
+            name="agents", health=Health.NOTE, text=text, advice="A skill with context: fork runs in a task of its own."
+        )
+    ]
 
 
 def _own_files(env: Mapping[str, str]) -> list[Check]:
