@@ -213,7 +213,9 @@ def _first(found: Sequence[Divergence]) -> Divergence | None:
 class _AsRecorded:
     """A `PolicyService` for calls that were decided about long ago: what did not run then does not run now either."""
 
-    def judge(self, subject: Subject, mode: PermissionMode, grants: Sequence[str]) -> Verdict:
+    def judge(
+        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+    ) -> Verdict:
         return Verdict(decision=Decision.ALLOW, reason="It is run again in a directory of its own.")
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:

@@ -29,7 +29,9 @@ class Failing:
     def __init__(self, where: str) -> None:
         self._where = where
 
-    def judge(self, subject: Subject, mode: PermissionMode, grants: Sequence[str]) -> Verdict:
+    def judge(
+        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+    ) -> Verdict:
         if self._where == "judge" and subject.touches.paths:
             raise RecursionError("maximum recursion depth exceeded")
         offered = (RuleSuggestion(rules=("Edit(/x)",), covers="exactly this file"),)
