@@ -48,6 +48,18 @@ def test_refusal_headless_is_listed(robota: Robota) -> None:
     assert denied["tool_name"] == "write_to_file" and not (robota.workspace / "outside.ts").exists()
 
 
+def test_a_refusal_of_scope_advises_no_rule_and_no_mode(robota: Robota) -> None:
+    """None would help: a person has to say yes, or to widen the scope."""
+    intents(robota.workspace)
+    script(robota, {"calls": [SELECT]}, {"calls": [write("outside.ts")]}, {"text": "All done."})
+    robota("-p", "go")
+    log = next((robota.workspace / ".robota" / "sessions").glob("*/log.jsonl"))
+    verdicts = [json.loads(line)["payload"] for line in log.read_text().splitlines() if '"verdict"' in line]
+    [reason] = [verdict["reason"] for verdict in verdicts if verdict["decision"] == "deny"]
+    assert "is not authorized to edit outside.ts" in reason and reason.endswith("Run it with a person present.")
+    assert "--" not in reason
+
+
 def test_states_headless(robota: Robota) -> None:
     """No intent, active, still active, and none again when its status is set back, which a command shows."""
     late = {"calls": [write("src/auth/late.py")]}
@@ -57,6 +69,22 @@ def test_states_headless(robota: Robota) -> None:
     script(robota, {"calls": [SELECT]}, late, {"text": "All done."})
     robota("-p", "go", *EDITS)
     assert not (robota.workspace / "src/auth/late.py").exists()
+
+
+def test_set_back_in_the_middle_of_a_headless_run(robota: Robota) -> None:
+    """Somebody else sets the intent back between two calls: here a hook of the person, after the first change."""
+    directory = intents(robota.workspace)
+    writes = [{"calls": [write(f"src/auth/{name}.py")]} for name in "ab"]
+    script(robota, {"calls": [SELECT]}, *writes, {"text": "All done."})
+    settings = robota.home / ".robota" / "settings.json"
+    back = f"sed -i '0,/IN_PROGRESS/s//BLOCKED/' {directory / 'active_intents.yaml'}"
+    hook = {"matcher": "write_to_file", "hooks": [{"type": "command", "command": back}]}
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"hooks": {"PostToolUse": [hook]}}))
+    done = robota("-p", "go", *EDITS, "--output-format", "json")
+    assert "BLOCKED" in (directory / "active_intents.yaml").read_text()
+    assert [record["files"][0]["path"] for record in traced(robota.workspace)] == ["src/auth/a.py"]
+    [denied] = json.loads(done.stdout)["permission_denials"]
+    assert denied["tool_input"]["path"] == "src/auth/b.py" and not (robota.workspace / "src/auth/b.py").exists()
 
 
 def test_states_in_a_conversation(robota: Robota) -> None:

@@ -11,7 +11,7 @@ from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.decide import decide
 from robota.policy.rules.rule import Rule, split_rules
-from robota.policy.stages import PolicyContext, deny
+from robota.policy.stages import PolicyContext
 from robota.policy.unattended import unattended
 from robota.protocol.permission_mode import PermissionMode
 from tests.policy.judging import PLACES, fetching, judge, reading, running, says, subject, writing
@@ -101,17 +101,6 @@ def test_similar_names_are_not_protected(path: str) -> None:
 def test_no_mode_and_no_rule_approves_deleting_what_everything_rests_on(command: str) -> None:
     assert says(command, "bypassPermissions", allow=["Bash"]) == "ask"
     assert says("rm -rf build", "bypassPermissions") == "allow"
-
-
-def test_an_intent_may_refuse_and_ask_but_not_allow() -> None:
-    def context(verdict: Verdict) -> PolicyContext:
-        return PolicyContext(mode=PermissionMode.DEFAULT, resolver=PLACES, scope=lambda _: verdict)
-
-    refused = deny("Not in the scope of INT-001.")
-    for call in (WRITE, RUN, running("ls")):
-        assert decide(call, context(refused)).reason == refused.reason
-        allowed = Verdict(decision=Decision.ALLOW, reason="In scope.")
-        assert decide(call, context(allowed)).reason != allowed.reason
 
 
 def test_a_verdict_tells_the_stages_it_went_through() -> None:

@@ -35,7 +35,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A decision with its reason in words and the rule that made it, if one did.
 
     `steps` are the stages it went through; the last one decided. `parts` are there for a shell command,
-    `suggestions`, the narrowest first, for a question that a rule could answer.
+    `suggestions`, the narrowest first, for a question that a rule could answer. `wanted_by_hook`: a hook wants a
+    person, too, so no rule and no mode spares the question.
     """
 
     decision: Decision
@@ -44,6 +45,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[PartVerdict, ...] = ()
     suggestions: tuple[RuleSuggestion, ...] = ()
     steps: tuple[str, ...] = ()
+    wanted_by_hook: bool = False
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):

@@ -118,11 +118,7 @@ def _decide_command(subject: Subject, command: str, context: PolicyContext) -> V
     for directory in subject.touches.paths:
         if any(context.resolver.inside(place) is None for place in context.resolver.locations(directory)):
             return msgspec.structs.replace(deny(f"{directory!r} leads out of the workspace."), steps=("hard limits",))
-    verdict = decide_command(subject, command, context)
-    if verdict.decision is Decision.DENY or verdict.rule in {rule.text for rule in context.ask}:
-        return verdict
-    scope = _by_scope(subject, context)
-    return verdict if scope is None else msgspec.structs.replace(scope, parts=verdict.parts, steps=("intent scope",))
+    return decide_command(subject, command, context)
 
 
 def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
@@ -165,11 +161,6 @@ def _by_ask_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
         if possibly_matches(rule, subject, context.resolver):
             return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text)
     return None
-
-
-def _by_scope(subject: Subject, context: PolicyContext) -> Verdict | None:
-    verdict = context.scope(subject) if context.scope is not None else None
-    return None if verdict is None or verdict.decision is Decision.ALLOW else verdict
 
 
 def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | None:
@@ -216,7 +207,6 @@ CALL_STAGES: Final[tuple[Stage[Subject], ...]] = (
     ("hard limits", _by_hard_limits),
     ("deny rules", _by_deny_rules),
     ("ask rules", _by_ask_rules),
-    ("intent scope", _by_scope),
     ("protected paths", _by_protected_paths),
     ("allow rules", _by_allow_rules),
     ("session grants", _by_grants),

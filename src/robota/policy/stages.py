@@ -5,13 +5,12 @@ from typing import TypeVar
 
 import msgspec
 
-from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.contracts.verdict import Decision, Verdict
 from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.rule import Rule
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
 
-ScopeCheck = Callable[[Subject], Verdict | None]
 T = TypeVar("T")
 
 
@@ -23,11 +22,10 @@ def only_at_the_root(directory: str) -> GitPlace:
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     """The mode, the rules in force, and where things are.
 
-    `grants` are rules a person gave for this session. `scope` is where intents plug in: it may refuse or ask,
-    and an allow from it is ignored. In an untrusted workspace git is not harmless, even to look, nor where `git_place`
-    says so of a directory; `git_programs` are those that the person's own configuration names. `files` says what is
-    kept from the model. `sandbox_missing`: a sandbox is wanted, but none works here, so that nothing runs for being
-    harmless alone.
+    `grants` are rules a person gave for this session. In an untrusted workspace git is not harmless, even to look, nor
+    where `git_place` says so of a directory; `git_programs` are those that the person's own configuration names.
+    `files` says what is kept from the model. `sandbox_missing`: a sandbox is wanted, but none works here, so that
+    nothing runs for being harmless alone.
     """
 
     mode: PermissionMode
@@ -36,7 +34,6 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     ask: tuple[Rule, ...] = ()
     deny: tuple[Rule, ...] = ()
     grants: tuple[Rule, ...] = ()
-    scope: ScopeCheck | None = None
     files: KeptFiles = KeptFiles()
     trusted: bool = True
     git_place: Callable[[str], GitPlace] = only_at_the_root

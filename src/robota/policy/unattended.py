@@ -34,8 +34,7 @@ def unattended(verdict: Verdict, subject: Subject, judged: Judging) -> Verdict:
 
 
 def _advice(verdict: Verdict, subject: Subject, judged: Judging) -> str:
-    if judged(PermissionMode.DEFAULT, ()) is Decision.ALLOW:
-        # Policy does not ask here, so somebody else does: a hook.
+    if verdict.wanted_by_hook:
         return WITH_A_PERSON
     for way in _ways_out(verdict, subject):
         if judged(way.mode, way.rules) is Decision.ALLOW:

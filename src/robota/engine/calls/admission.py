@@ -456,11 +456,11 @@ def _not_judged(error: Exception) -> Verdict:
 
 def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
     if said.ask_reason is not None and verdict.decision is Decision.ALLOW:
-        return Verdict(decision=Decision.ASK, reason=said.ask_reason, rule="hook")
+        return Verdict(decision=Decision.ASK, reason=said.ask_reason, rule="hook", wanted_by_hook=True)
     if said.ask_reason is not None and verdict.decision is Decision.ASK:
         # The rule keeps a hook from answering; a rule that would stop policy's question does not stop this one.
         reason, rule = f"{said.ask_reason} {verdict.reason}", verdict.rule or "hook"
-        return msgspec.structs.replace(verdict, reason=reason, rule=rule, suggestions=())
+        return msgspec.structs.replace(verdict, reason=reason, rule=rule, suggestions=(), wanted_by_hook=True)
     is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict)
     if is_free and said.approved_by is not None:
         return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.approved_by}")
