@@ -1,11 +1,14 @@
 """Runs a recorded session again: in a directory of its own, with the clock, ids and replies of then."""
 
+import asyncio
 import os
+import re
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -14,26 +17,45 @@ from robota.app.provider import chosen_profile, model_access
 from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.app.session import OpenSession, open_session
 from robota.config.launch_options import LaunchOptions, settings_for
+from robota.config.paths import user_directory
 from robota.config.profiles.profile import Profile
 from robota.config.settings.schema import CheckpointSettings
 from robota.contracts.hook import SessionHooks
+from robota.contracts.services import ModeService
+from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.engine.calls.executor import RESULT_CHARACTERS
+from robota.engine.model.recorded_prompt import own_prompts
+from robota.engine.runtime.options import Completion
 from robota.engine.runtime.services import SessionServices
 from robota.log.artifacts import read_artifact
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import ARTIFACTS_NAME
-from robota.proof.replay.comparison import Divergence, first_divergence, task_ids
+from robota.log.errors import ArtifactMissing
+from robota.log.store import PROJECT_DIRECTORY, SESSIONS
+from robota.log.transfer.draft import DraftSession
+from robota.proof.replay.comparison import (
+    Divergence,
+    difference,
+    first_divergence,
+    first_other_surroundings,
+    first_other_tool,
+    task_ids,
+)
 from robota.proof.replay.recorded_model import ComparedModel, RecordedModel
 from robota.proof.replay.recorded_person import RecordedPerson
-from robota.proof.replay.recording import NotReplayable, RecordedReply, Recording, recording_of
+from robota.proof.replay.recording import Leg, NotReplayable, RecordedReply, Recording
+from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
-from robota.proof.replay.replayed_tools import ReplayedTools
+from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools
 from robota.protocol.permission_mode import PermissionMode
+from robota.secrets.redaction import Redactor
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
 from robota.workspace.git.run import GitError, open_git
 
 SCRATCH: Final = "robota-replay-"
+KEPT_WHOLE: Final = re.compile(r"the whole result is kept as ([0-9a-f]+) …\]")
 # Where files of the recording are compared there must be checkpoints of both.
 PLAYED: Final = Profile(type="scripted", name="recording", model="recorded", options={"turns": []})
 
@@ -79,10 +101,14 @@ class _Replay:
         self._workspace = scratch / "workspace"
         self._env = env
         self._own_env = {**env, "ROBOTA_HOME": str(scratch / "home")}
-        self._now = recording.prompts[0].ts
-        self._model = RecordedModel(recording.replies, self._at)
+        self._now = 0
+        self._given = 0
+        self._leg = recording.legs[0]
+        self._model = RecordedModel((), self._at)
         self._compared: ComparedModel | None = None
         self._files: ReplayFiles | None = None
+        self._person: RecordedPerson | None = None
+        self._head: Divergence | None = None
         self._notes: list[str] = []
 
     async def report(self) -> ReplayReport:
@@ -92,32 +118,79 @@ class _Replay:
             raise NotReplayable("There is no checkpoint of its start, so its tools have no files to run on")
         if (self._options.root / ".git").exists():
             await _make_repository(self._workspace, self._own_env)
-        opened = open_session(self._launch(), self._own_env, now_ms=lambda: self._now, arrange=self._arranged)
+        first: Divergence | None = None
+        for leg in self._recording.legs:
+            first = await self._run(leg)
+            if first is not None:
+                break
+        return ReplayReport(
+            requests=self._given,
+            all_requests=self._recording.requests,
+            compared_files=self._files is not None,
+            divergence=first,
+            notes=tuple(self._notes),
+        )
+
+    async def _run(self, leg: Leg) -> Divergence | None:
+        """Run a leg, and compare it."""
+        self._now = leg.records[0].ts
+        self._own_env["ROBOTA_HOME"] = str(self._workspace.parent / f"home-{leg.first}")
+        self._leg, self._model = leg, RecordedModel(leg.replies, self._at)
+        opened = open_session(self._launch(leg), self._own_env, now_ms=lambda: self._now, arrange=self._arranged)
         try:
             self._require_sandbox(opened)
             if self._files is not None:
                 self._files.files = opened.services.files
-            person = RecordedPerson(opened.session, self._recording)
+            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.given)
+            await self._take_up(opened, leg)
             await person.drive()
         finally:
             await opened.close()
-        return self._compare(opened, person.trouble)
+        self._given += self._model.given
+        return self._compare(opened, leg, person.trouble)
 
-    def _at(self, reply: RecordedReply) -> None:
+    async def _take_up(self, opened: OpenSession, leg: Leg) -> None:
+        if leg.by_another_process:
+            await opened.take_up()
+        elif leg.first:
+            await opened.session.take_up_task()
+            await asyncio.sleep(0)  # now the task that was taken up asks
+
+    async def _at(self, number: int, reply: RecordedReply) -> None:
         """The clock of then: the next row is the one after the request."""
         self._now = max(self._now, reply.ts)
+        if self._person is not None:
+            await self._person.obey_orders(number)
 
-    def _launch(self) -> LaunchOptions:
+    def _launch(self, leg: Leg) -> LaunchOptions:
         header = self._recording.header
         return LaunchOptions(
             cwd=self._workspace,
             profile=msgspec.structs.replace(PLAYED, model=header.model),
-            permission_mode=PermissionMode.DEFAULT,
-            mode=self._recording.prompts[0].mode or None,
+            permission_mode=PermissionMode.DEFAULT if self._options.live_tools else header.permission_mode,
             completion=header.completion,
+            settings=self._settings(),
+            attended=self._recording.is_attended,
             system_prompt="",
-            session_id=header.id,
+            session_id=header.id if leg.first == 0 else None,
+            resumes=self._log_before(leg) if leg.first else None,
         )
+
+    def _settings(self) -> dict[str, Any]:
+        """What of the settings changes a session that is run again: when its conversation is condensed."""
+        room, condense_at = self._recording.input_room, self._recording.condense_at
+        share = False if condense_at is None else min(1.0, condense_at / max(1, room))
+        return {"autoCompactThreshold": share} if room else {}
+
+    def _log_before(self, leg: Leg) -> Path:
+        """The directory of a session that stands where the leg begins."""
+        shutil.rmtree(self._workspace / PROJECT_DIRECTORY / SESSIONS, ignore_errors=True)
+        user = user_directory(self._own_env)
+        with DraftSession(self._workspace, user, self._recording.header.id, Redactor()) as draft:
+            for record in self._recording.records[: leg.first]:
+                draft.add(record.kind, bytes(record.payload), record.ts)
+            draft.take_artifacts(self._options.directory / ARTIFACTS_NAME)
+            return draft.finish()
 
     def _checked_out(self) -> ReplayFiles | None:
         """The files as the session found them; None if there are no checkpoints of it here."""
@@ -135,19 +208,31 @@ class _Replay:
         settings = CheckpointSettings()
         original = checkpoint_store(settings, Path(cwd), self._env)
         scratch: CheckpointStore = checkpoint_store(settings, self._workspace, self._own_env)
-        return ReplayFiles(original, scratch, lambda: self._model.given)
+        return ReplayFiles(original, scratch, lambda: self._leg.replies_before + self._model.given, Redactor())
 
     def _arranged(self, services: SessionServices) -> SessionServices:
         recording = self._recording
         window = recording.context_window or services.model.info.context_window
-        info = msgspec.structs.replace(services.model.info, context_window=window)
-        tools = ReplayedTools(services.tools.all, recording, self._files, is_live=self._options.live_tools)
+        reserved = window - recording.input_room if recording.input_room else services.model.info.max_output_tokens
+        info = msgspec.structs.replace(services.model.info, context_window=window, max_output_tokens=reserved)
+        specs = recording.specs
+        self._notice_head(services)
+        tools = ReplayedTools(
+            services.tools.all,
+            specs,
+            self._leg.calls,
+            self._files,
+            is_live=self._options.live_tools,
+            whole=self._whole,
+            counts_mistakes=recording.counts_mistakes,
+        )
         return msgspec.structs.replace(
             services,
             model=msgspec.structs.replace(services.model, provider=self._answering(), info=info),
             tools=tools,
             policy=_AsRecorded(),
-            hooks=SessionHooks(),
+            modes=_RecordedModes(services.modes, {head.mode for head in recording.heads}),
+            hooks=SessionHooks(before=(RecordedChanges(self._leg.calls),)),
             checkpoint=None,
             knowledge=None,
             prompts=None,
@@ -156,6 +241,34 @@ class _Replay:
             mentions=None,
             rewind=None,
         )
+
+    def _whole(self, content: str) -> str:
+        """A result of which the model was shown a part names the whole, which is kept beside the log."""
+        named = KEPT_WHOLE.search(content) if len(content) > RESULT_CHARACTERS else None
+        if named is None:
+            return content
+        try:
+            kept = read_artifact(self._options.directory / ARTIFACTS_NAME, named[1])
+        except ArtifactMissing:
+            return content
+        return kept.decode("utf-8", "surrogateescape")
+
+    def _notice_head(self, services: SessionServices) -> None:
+        """Compare what goes with every request besides the turns."""
+        recording = self._recording
+        found = [first_other_tool(recording.heads, services.tools.specs)]
+        for head in recording.heads:
+            role = services.modes.roles.get(head.mode) if self._options.is_own else None
+            pair = own_prompts(head.system, role, Completion(recording.header.completion))
+            if pair is None:
+                self._note("The system prompt was not Robota's own, so it is not compared.")
+            elif pair.recorded != pair.today:
+                found.append(difference("prompt", "the system prompt", pair.recorded, pair.today, head.request))
+        self._head = _first([each for each in found if each is not None])
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.append(text)
 
     def _answering(self) -> RecordedModel | ComparedModel:
         if self._options.live_model is None:
@@ -170,10 +283,9 @@ class _Replay:
         if self._options.live_tools and (opened.sandbox is None or not opened.sandbox.works()):
             raise NotReplayable("There is no sandbox on this machine, and without one no command is run again")
 
-    def _compare(self, opened: OpenSession, trouble: str) -> ReplayReport:
+    def _compare(self, opened: OpenSession, leg: Leg, trouble: str) -> Divergence | None:
         recording = self._recording
         replayed = load(opened.log.path).records
-
         pairs = list(zip(task_ids(replayed), task_ids(recording.records), strict=False))
 
         def as_recorded(text: str) -> str:
@@ -183,19 +295,13 @@ class _Replay:
 
         found = [] if self._files is None else self._files.found[:1]
         decided = None if self._compared is None else self._compared.found
-        told = None if decided is not None else first_divergence(recording.records, replayed, as_recorded)
-        first = decided or _first([*found, *([] if told is None else [told])])
-        if recording.ends_because:
-            self._notes.append(f"It goes on in the log, but {recording.ends_because}; up to there it was run again.")
+        again = replayed[leg.first :]
+        told = first_divergence(leg, again, as_recorded)
+        around = None if self._files is None else first_other_surroundings(leg, again, as_recorded)
+        first = decided or _first([each for each in (self._head, *found, told, around) if each is not None])
         if trouble and first is not None:
             self._notes.append(f"The replay stopped: {trouble}")
-        return ReplayReport(
-            requests=self._model.given,
-            all_requests=len(recording.replies),
-            compared_files=self._files is not None,
-            divergence=first,
-            notes=tuple(self._notes),
-        )
+        return first
 
 
 async def _make_repository(workspace: Path, env: Mapping[str, str]) -> None:
@@ -223,6 +329,21 @@ class _AsRecorded:
 
     def remember(self, scope: str, rules: Sequence[str]) -> str:
         return ""
+
+
+class _RecordedModes:
+    """A `ModeService` that knows the modes of a recording, too, and lets everything run in those that are not here."""
+
+    def __init__(self, modes: ModeService, recorded: Collection[str]) -> None:
+        self._modes = modes
+        self.roles: Mapping[str, str] = {**dict.fromkeys(recorded, ""), **modes.roles}
+        self.uses: Mapping[str, str] = modes.uses
+
+    def allows(self, tool: AnyTool, mode: str, touches: Touches | None) -> str | None:
+        return self._modes.allows(tool, mode, touches) if mode in self._modes.roles else None
+
+    def goes_beyond(self, mode: str, other: str) -> bool:
+        return False
 
 
 class _RecordedSystem:

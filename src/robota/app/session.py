@@ -155,7 +155,7 @@ def open_session(
     """
     redactor = Redactor(secret_variables(env))
     if launch.resumes is not None:
-        return _open_again(launch, launch.resumes, redactor, env)
+        return _open_again(launch, launch.resumes, redactor, env, now_ms, arrange)
     choices = _choices(launch, env, redactor)
     new = begin_session(choices.kept_in, user_directory(env), now_ms, launch.session_id, redactor)
     with ExitStack() as undo:
@@ -165,18 +165,25 @@ def open_session(
     return opened
 
 
-def _open_again(launch: LaunchOptions, directory: Path, redactor: Redactor, env: Mapping[str, str]) -> OpenSession:
+def _open_again(
+    launch: LaunchOptions,
+    directory: Path,
+    redactor: Redactor,
+    env: Mapping[str, str],
+    now_ms: Clock,
+    arrange: Arrange,
+) -> OpenSession:
     """Go on with a session: what it was started with holds, unless the command line says otherwise."""
     from robota.app.resumed_options import as_it_was
     from robota.log.taking_up import take_up_session
 
-    found = take_up_session(directory, user_directory(env), wall_clock_ms, redactor)
+    found = take_up_session(directory, user_directory(env), now_ms, redactor)
     with ExitStack() as undo:
         undo.callback(found.log.close)
         launch, notices = as_it_was(launch, found.session, env)
         choices = _choices(launch, env, redactor)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
-        opened = _opened(choices, again, redactor, env, _as_they_are)
+        opened = _opened(choices, again, redactor, env, arrange)
         undo.pop_all()
     return msgspec.structs.replace(opened, taken_up=found)
 

@@ -139,7 +139,7 @@ class Requester:
             self._runtime.journal.write_request(
                 self._rows.task_id,
                 *contents,
-                context_window=self._services.model.info.context_window,
+                model_room=(self._services.model.info.context_window, self._services.model.info.input_room),
                 condense_at=self._meter.condense_at,
             )
 

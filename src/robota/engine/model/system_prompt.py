@@ -75,12 +75,17 @@ def _style(options: Options) -> str:
     return f"# Output style: {options.style.name}\n\n{options.style.text}"
 
 
+def template() -> str:
+    """Our part of the prompt, with names in braces for what depends on the session."""
+    return Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
+
+
 def _default(options: Options, mode: str, modes: ModeService) -> str:
     role = modes.roles.get(mode, "")
-    template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
+    text = template()
     if options.style is not None and not options.style.keeps_coding:
-        template = "\n".join(line for line in template.split("\n") if not line.startswith(FOR_CODING))
-    return template.replace(FOR_CODING, "- ").format(
+        text = "\n".join(line for line in text.split("\n") if not line.startswith(FOR_CODING))
+    return text.replace(FOR_CODING, "- ").format(
         role=f" {role}" if role else "",
         cwd=options.cwd,
         system=sys.platform,

@@ -203,10 +203,13 @@ class Journal:
         system: str,
         tools: Sequence[ToolSpec],
         *,
-        context_window: int,
+        model_room: tuple[int, int],
         condense_at: int | None,
     ) -> None:
-        """Record what the requests of a task are made of from here on; equal texts are stored once."""
+        """Record what the requests of a task are made of from here on; equal texts are stored once.
+
+        `model_room` is the window of the model, and what of it is left when its answer is set aside.
+        """
         if self.trouble is not None:
             return
         try:
@@ -215,7 +218,8 @@ class Journal:
                 model=model,
                 system=self._log.keep_text(system),
                 tools=self._log.keep_text(msgspec.json.encode(tools).decode("utf-8", "replace")),
-                context_window=context_window,
+                context_window=model_room[0],
+                input_room=model_room[1],
                 condense_at=condense_at,
             )
             self._log.append(record)

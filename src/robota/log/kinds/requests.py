@@ -23,8 +23,8 @@ class RequestRecord(Payload, frozen=True, kw_only=True):
     """The requests of a task from here on, until its next such record, are made with these.
 
     `system` and `tools` are hashes of contents: the system prompt, and the JSON array of the tools that are offered.
-    The conversation may have `condense_at` tokens before it is condensed. A log of an older version knows neither that
-    nor the window, which is 0 then.
+    The conversation may have `condense_at` tokens before it is condensed, and `input_room` before some of it is left
+    out. A log of an older version knows neither that nor the window, which are 0 then.
     """
 
     outlives_rewind: ClassVar[bool] = True
@@ -35,3 +35,4 @@ class RequestRecord(Payload, frozen=True, kw_only=True):
     tools: str
     context_window: int = 0
     condense_at: int | None = None
+    input_room: int = 0

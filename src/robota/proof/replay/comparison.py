@@ -11,12 +11,24 @@ from robota.log.kinds.calls import ResultRecord, ToolStartRecord
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, TruncateRecord, TurnRecord
 from robota.log.kinds.session import TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.proof.replay.recording import Leg, RecordedHead
 from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
+from robota.providers.chunks import ToolSpec
 
 SHOWN: Final = 80
+DECLARED: Final = "mutation_class"
 CALL_OF_PROMPT: Final = "prompt_"
-# Time, branch, changed files: they are those of the moment, then and now.
-SURROUNDINGS: Final = re.compile(r"\s*<environment_details>\n.*?</environment_details>", re.DOTALL)
+SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n(.*?)</environment_details>", re.DOTALL)
+# What hooks, memory and instruction files added: they are not asked again.
+REMINDER: Final = re.compile(r"\n*<system-reminder>\n.*?</system-reminder>", re.DOTALL)
+# How long nobody looked, and which files changed meanwhile, is not known where the session is run again.
+MEANWHILE: Final = re.compile(
+    r"(?<=\[TASK RESUMPTION\] The task was )(?:closed|interrupted) .*? ago"
+    r"| Not as you last saw them: .*? Read them again before you rely on them\."
+)
+# The others tell the time, the branch, the cost and the like, which are those of the moment, then and now.
+SAME_SURROUNDINGS: Final = ("Current Mode",)
+SECTION: Final = re.compile(r"^# (.*)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
 
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -43,15 +55,21 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     request: int
 
 
-def first_divergence(
-    recorded: Iterable[Record], replayed: Iterable[Record], as_recorded: Callable[[str], str]
-) -> Divergence | None:
-    """Compare what both sessions told the model and ran. `as_recorded` puts the places of the one in the other's."""
-    known = list(recorded)
+def first_divergence(leg: Leg, replayed: Iterable[Record], as_recorded: Callable[[str], str]) -> Divergence | None:
+    """Compare what both sessions told the model and ran. `as_recorded` puts the places of the one in the other's.
+
+    If the leg was cut off, the session that is run again may go on where it ends.
+    """
+    known, before = leg.records, leg.replies_before
     told = (payload for record in known if isinstance(payload := _payload(record), ToolStartRecord))
     # Calls that a prompt contains are part of the prompt, which is given as it was told.
     started = {payload.call_id for payload in told if not payload.call_id.startswith(CALL_OF_PROMPT)}
-    for one, other in zip_longest(steps_of(known, started), steps_of(replayed, started)):
+    recorded = list(steps_of(known, started, before))
+    last_reply = max((number for number, step in enumerate(recorded) if step.kind == "reply"), default=-1)
+    for number, (one, other) in enumerate(zip_longest(recorded, steps_of(replayed, started, before))):
+        # Where it was cut off, the one stops in the middle of what the other goes on with.
+        if leg.is_cut and number > last_reply and (one is None or other is None):
+            return None
         if one is None or other is None:
             return _one_is_longer(one, other)
         found = as_recorded(other.text)
@@ -62,6 +80,28 @@ def first_divergence(
         if one.text != found:
             return difference(one.kind, one.where, one.text, found, one.request)
     return None
+
+
+def first_other_tool(heads: Iterable[RecordedHead], today: Iterable[ToolSpec]) -> Divergence | None:
+    """Compare how tools were described to the model with how they are now. Those that are not here are left out.
+
+    Where intents are kept, tools take one more argument; if they are not here, that is no difference either.
+    """
+    known = {spec.name: spec for spec in today}
+    for head in heads:
+        for spec in head.specs:
+            other = known.get(spec.name)
+            if other is None or _is_declared(spec) != _is_declared(other):
+                continue
+            pairs = ((spec.description, other.description), (_canonical(spec.schema), _canonical(other.schema)))
+            for one, now in pairs:
+                if one != now:
+                    return difference("prompt", f"what is said of the tool {spec.name}", one, now, head.request)
+    return None
+
+
+def _is_declared(spec: ToolSpec) -> bool:
+    return DECLARED in spec.schema.get("properties", {})
 
 
 def difference(kind: str, where: str, recorded: str, replayed: str, request: int = 0) -> Divergence:
@@ -96,9 +136,11 @@ def _one_is_longer(one: Step | None, other: Step | None) -> Divergence:
     return Divergence(kind=step.kind, where=step.where, recorded=told[0], replayed=told[1], request=step.request)
 
 
-def steps_of(records: Iterable[Record], started: Collection[str]) -> Iterator[Step]:
-    """What requests were made of, in order, and the input of the calls that were started."""
-    request = 0
+def steps_of(records: Iterable[Record], started: Collection[str], request: int = 0) -> Iterator[Step]:
+    """What requests were made of, in order, and the input of the calls that were started.
+
+    `request` is the number of replies before.
+    """
     results: dict[str, ToolResultBlock] = {}
     inputs: dict[str, Step] = {}
     for record in records:
@@ -112,7 +154,8 @@ def steps_of(records: Iterable[Record], started: Collection[str]) -> Iterator[St
             case ToolStartRecord() if payload.call_id in started:
                 where = f"the input of {payload.call_id} ({payload.tool})"
                 text = _canonical(payload.input)
-                inputs[payload.call_id] = Step(kind="arguments", where=where, text=text, request=request)
+                # A call that failed may run once more in another way, if the person lets it.
+                inputs.setdefault(payload.call_id, Step(kind="arguments", where=where, text=text, request=request))
             case TurnRecord(turn=UserTurn() as turn):
                 # Calls that only look run side by side, and so in any order.
                 yield from (inputs[call_id] for call_id in sorted(inputs))
@@ -147,17 +190,47 @@ def _told(turn: UserTurn, results: dict[str, ToolResultBlock], request: int) -> 
         block = results[call_id]
         text = f"{block.content}{' (error)' if block.is_error else ''}"
         yield Step(kind="prompt", where=f"the result of {call_id}", text=text, request=request)
-    said = words_in(turn)
+    said = _compared_words(turn)
     images = sum(isinstance(block, ImageBlock) for block in turn.content)
     if said or images:
         text = said + f"\n({images} images)" * bool(images)
         yield Step(kind="prompt", where=f"what request {request + 1} is told", text=text, request=request)
 
 
-def words_in(turn: UserTurn) -> str:
+def spoken_in(turn: UserTurn) -> str:
     """What a turn says besides results, without what surrounded the task at that moment."""
     said = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
     return SURROUNDINGS.sub("", said).strip("\n")
+
+
+def _compared_words(turn: UserTurn) -> str:
+    """Of that, what a session that is run again says by itself."""
+    return MEANWHILE.sub("", REMINDER.sub("", f"\n{spoken_in(turn)}")).strip("\n")
+
+
+def first_other_surroundings(
+    leg: Leg, replayed: Iterable[Record], as_recorded: Callable[[str], str]
+) -> Divergence | None:
+    """Compare those parts of the surroundings that do not depend on the moment, where both sessions told them."""
+    known = {(step.request, step.where): step for step in _surroundings(leg.records, leg.replies_before)}
+    for step in _surroundings(replayed, leg.replies_before):
+        one, found = known.get((step.request, step.where)), as_recorded(step.text)
+        if one is not None and one.text != found:
+            return difference("prompt", step.where, one.text, found, step.request)
+    return None
+
+
+def _surroundings(records: Iterable[Record], request: int) -> Iterator[Step]:
+    for record in records:
+        payload = _payload(record)
+        if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
+            request += 1
+        elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
+            said = "\n".join(block.text for block in payload.turn.content if isinstance(block, TextBlock))
+            for title, text in (found for each in SURROUNDINGS.findall(said) for found in SECTION.findall(each)):
+                if title in SAME_SURROUNDINGS:
+                    where = f"# {title} in what request {request + 1} is told"
+                    yield Step(kind="prompt", where=where, text=text.strip(), request=request)
 
 
 def _reply_text(turn: AssistantTurn) -> str:

@@ -1,6 +1,6 @@
 """A model that says again what it said in a recording."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -24,9 +24,11 @@ NOTHING_LEFT = "The recording has ended; this request was not in it."
 
 
 class RecordedModel:
-    """Gives the replies of a recording in their order. `on_request` is told each before it is given."""
+    """Gives the replies of a recording in their order. `on_request` is told the number of each, and it, before that."""
 
-    def __init__(self, replies: Sequence[RecordedReply], on_request: Callable[[RecordedReply], None]) -> None:
+    def __init__(
+        self, replies: Sequence[RecordedReply], on_request: Callable[[int, RecordedReply], Awaitable[None]]
+    ) -> None:
         self._replies = replies
         self._on_request = on_request
         self.given = 0
@@ -41,7 +43,10 @@ class RecordedModel:
             raise ProviderFault(FaultKind.SCRIPT, NOTHING_LEFT)
         reply = self._replies[self.given]
         self.given += 1
-        self._on_request(reply)
+        await self._on_request(self.given - 1, reply)
+        if reply.fault is not None:
+            kind = FaultKind.CONTEXT_TOO_LONG if reply.fault.is_too_long else FaultKind.SCRIPT
+            raise ProviderFault(kind, reply.fault.message)
         yield list(_chunks(reply))
 
     async def close(self) -> None:

@@ -1,47 +1,79 @@
 """The person of a recording: gives the prompts and answers of then to a session that is run again."""
 
-from robota.proof.replay.recording import COMPLETION, RecordedAnswer, Recording
+from collections.abc import Callable
+from typing import Final
+
+from robota.proof.replay.recording import Leg, RecordedAnswer
+from robota.proof.replay.recording_fold import COMPLETION
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
-from robota.protocol.asks.kinds import is_non_blocking_ask
-from robota.protocol.commands import AskResponse, NewTask, Refused
-from robota.protocol.events import MessageCreated, MessageUpdated, TaskAborted, TaskEnded
+from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS, is_non_blocking_ask
+from robota.protocol.commands import AskResponse, CondenseContext, NewTask, Refused
+from robota.protocol.events import MessageCreated, MessageUpdated, SessionState, State, TaskAborted, TaskEnded
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 
+# Where these are asked, a new task can begin.
+GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
+
 
 class RecordedPerson:
-    """Drives a session to the end of its recording. `trouble` says why it ended before that, if it did."""
+    """Drives a session to the end of a leg. `trouble` says why it ended before that, if it did."""
 
-    def __init__(self, session: SessionPort, recording: Recording) -> None:
+    def __init__(self, session: SessionPort, leg: Leg, replies_given: Callable[[], int]) -> None:
         self._session = session
-        self._recording = recording
-        self._answers = list(recording.answers)
+        self._leg = leg
+        self._replies_given = replies_given
+        self._answers = list(leg.answers)
+        self._condensings = list(leg.condensed_at)
         self._prompted = 0
         self._answered: set[int] = set()
-        self._tasks: set[str] = set()
+        self._task = ""
+        self._given: dict[str | None, Answer] = {}
         self.trouble = ""
 
     async def drive(self) -> None:
         """Return when nothing is left to say."""
-        events = self._session.events()
-        await self._next_prompt()
-        async for event in events:
+        is_begun = False
+        async for event in self._session.events():
+            if isinstance(event, State) and not is_begun:
+                is_begun = await self._begin(event.state)
+                if not is_begun:
+                    return
             if isinstance(event, MessageCreated | MessageUpdated) and not await self._goes_on(event.message):
                 return
-            is_over = isinstance(event, TaskAborted | TaskEnded) and event.task_id in self._tasks
+            is_over = isinstance(event, TaskAborted | TaskEnded) and event.task_id == self._task
             if is_over and not await self._next_prompt():
                 return
 
+    async def obey_orders(self, reply: int) -> None:
+        """Give what the person gave while this reply came."""
+        for order in self._leg.orders.get(reply, ()):
+            await self._session.submit(order)
+
+    async def _begin(self, state: SessionState) -> bool:
+        """A leg that goes on with something begins with the answer to what was asked before, or with a new prompt."""
+        rows = state.cline_messages
+        self._task = state.current_task_id or ""
+        asked = {row.ts: row for row in rows if row.ask is not None and not row.is_answered}
+        first = self._answers[0] if self._answers else None
+        row = asked.get(first.ts) if first is not None else None
+        if row is None and rows and rows[-1].ts in asked:
+            row = rows[-1]
+        if row is None:
+            return await self._next_prompt()
+        return await self._goes_on(row)
+
     async def _next_prompt(self) -> bool:
-        if self._prompted >= len(self._recording.prompts):
+        if self._prompted >= len(self._leg.prompts):
             return False
-        prompt = self._recording.prompts[self._prompted]
+        prompt = self._leg.prompts[self._prompted]
         self._prompted += 1
-        receipt = await self._session.submit(NewTask(text=prompt.text, mode=prompt.mode or None))
+        order = NewTask(text=prompt.text, images=prompt.images, mode=prompt.mode or None)
+        receipt = await self._session.submit(order)
         if isinstance(receipt, Refused):
             self.trouble = receipt.message
             return False
-        self._tasks.add(receipt.id or "")
+        self._task = receipt.id or ""
         return True
 
     async def _goes_on(self, row: Message) -> bool:
@@ -51,11 +83,15 @@ class RecordedPerson:
         if is_non_blocking_ask(row.ask):
             return True
         self._answered.add(row.ts)
+        if row.ask == COMPLETION and self._replies_given() in self._condensings:
+            self._condensings.remove(self._replies_given())
+            await self._session.submit(CondenseContext())
+            return True
         answer = self._answer_to(row)
         if answer is not None:
             await self._session.submit(AskResponse(answer=answer, ts=row.ts))
             return True
-        if row.ask != COMPLETION:
+        if row.ask not in GIVES_WAY or (self._prompted >= len(self._leg.prompts) and row.ask != COMPLETION):
             self.trouble = f"it asked {row.ask}: {row.text or ''}"
             return False
         return await self._next_prompt()
@@ -64,15 +100,17 @@ class RecordedPerson:
         for number, answer in enumerate(self._answers):
             if (answer.kind, answer.call_id, answer.prompt) == (row.ask, row.call_id, self._prompted):
                 del self._answers[number]
-                return _answer_in(answer)
-        return None
+                self._given[row.call_id] = _answer_in(answer)
+                return self._given[row.call_id]
+        # What another process had asked is asked anew if it does not look the same.
+        return self._given.get(row.call_id) if row.call_id is not None else None
 
 
 def _answer_in(recorded: RecordedAnswer) -> Answer:
     match recorded.response:
         case "yesButtonClicked":
-            return Approve(text=recorded.text)
+            return Approve(text=recorded.text, images=recorded.images)
         case "noButtonClicked":
-            return Reject(text=recorded.text)
+            return Reject(text=recorded.text, images=recorded.images)
         case _:
-            return Say(text=recorded.text)
+            return Say(text=recorded.text, images=recorded.images)

@@ -1,10 +1,12 @@
 """Tools that give again what came of their calls in a recording, or run again in a workspace of their own."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 import msgspec
 
+from robota.contracts.hook import HookContext, Proceed
 from robota.contracts.tool import (
     AnyTool,
     BadArguments,
@@ -12,15 +14,21 @@ from robota.contracts.tool import (
     Prepared,
     Preview,
     Tool,
+    ToolCall,
     ToolContext,
     ToolError,
     ToolGroup,
     ToolResult,
     Touches,
 )
-from robota.proof.replay.recording import Recording, RunCall
+from robota.proof.replay.recording import RunCall
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
+
+# They change nothing but the state of the task, so they run again.
+TALKING: Final = frozenset(
+    {"ask_followup_question", "attempt_completion", "new_task", "switch_mode", "update_todo_list"}
+)
 
 
 class ReplayPlace(Protocol):
@@ -54,15 +62,33 @@ class ReplayedTools:
     """
 
     def __init__(
-        self, tools: Sequence[AnyTool], recording: Recording, place: ReplayPlace | None, *, is_live: bool
+        self,
+        tools: Sequence[AnyTool],
+        specs: Sequence[ToolSpec],
+        calls: Mapping[str, deque[RunCall]],
+        place: ReplayPlace | None,
+        *,
+        is_live: bool,
+        whole: Callable[[str], str],
+        counts_mistakes: bool,
     ) -> None:
-        self._recording = recording
+        """`specs` are the tools that were offered, and `calls` what came of each call, in their order.
+
+        `whole` gives a result of which the model was shown a part. `counts_mistakes`: mistakes of the model have
+        consequences again.
+        """
+        self._whole = whole
+        self._counts_mistakes = counts_mistakes
+        self._calls = calls
         self._place = place
         self._is_live = is_live
         known = {tool.name for tool in tools}
-        missing = [spec for spec in recording.specs if spec.name not in known]
+        called = {call.tool for each in calls.values() for call in each if call.input is not None}
+        unheard_of = called - known - {spec.name for spec in specs}
+        missing = [spec for spec in specs if spec.name not in known]
+        missing += [ToolSpec(name=name, description="", schema={}) for name in sorted(unheard_of)]
         self.all: Sequence[AnyTool] = tuple(map(self._replayed, (*tools, *map(_stand_in, missing))))
-        self.specs: Sequence[ToolSpec] = recording.specs
+        self.specs: Sequence[ToolSpec] = specs
         self.servers: Sequence[McpServerState] = ()
         self.is_complete = True
 
@@ -71,7 +97,7 @@ class ReplayedTools:
 
     def _replayed(self, tool: AnyTool) -> AnyTool:
         async def prepare(params: Any, context: ToolContext) -> Prepared:
-            waiting = self._recording.calls.get(context.call_id)
+            waiting = self._calls.get(context.call_id)
             if not waiting:
                 raise ToolError(f"The call {context.call_id} is not in the recording.")
             call = waiting.popleft()
@@ -96,15 +122,15 @@ class ReplayedTools:
 
     async def _prepared(self, tool: AnyTool, params: Any, context: ToolContext, call: RunCall) -> Prepared:
         if call.input is None:
-            if call.status == "error" and call.result is not None:
+            if call.status == "error" and call.result is not None and self._counts_mistakes:
                 raise ToolError(call.result.content)
-            return _serving(call, lambda: None)
-        if tool.group is ToolGroup.TASK and call.tool == tool.name and not isinstance(params, AnyInput):
+            return self._serving(call, lambda: None)
+        if tool.name in TALKING and call.tool == tool.name and not isinstance(params, AnyInput):
             return await tool.prepare(params, context)
         if not isinstance(params, AnyInput) and self._runs(tool, call):
             return await self._run_again(tool, context, call)
         place = self._place
-        return _serving(call, (lambda: place.take_over(call)) if place is not None else lambda: None)
+        return self._serving(call, (lambda: place.take_over(call)) if place is not None else lambda: None)
 
     def _runs(self, tool: AnyTool, call: RunCall) -> bool:
         if self._place is None:
@@ -123,28 +149,37 @@ class ReplayedTools:
         async def run() -> ToolResult:
             result = await prepared.run()
             place.compare(call, everything=tool.group is not ToolGroup.EDIT)
-            return result if self._is_live else _recorded(call)
+            return result if self._is_live else self._recorded(call)
 
         return Prepared(preview=prepared.preview, run=run)
+
+    def _serving(self, call: RunCall, then: Callable[[], None]) -> Prepared:
+        async def run() -> ToolResult:
+            then()
+            return self._recorded(call)
+
+        return Prepared(preview=Preview(ask="tool", text="{}"), run=run)
+
+    def _recorded(self, call: RunCall) -> ToolResult:
+        result = call.result
+        if result is None:
+            return ToolResult(content="(the recording does not say what came of it)", is_error=True)
+        return ToolResult(content=self._whole(result.content), is_error=result.is_error, images=result.images)
+
+
+class RecordedChanges:
+    """A `PreToolHook` that gives calls the input which a person gave them in place of the model's."""
+
+    def __init__(self, calls: Mapping[str, deque[RunCall]]) -> None:
+        self._calls = calls
+
+    async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed:
+        waiting = self._calls.get(call.id)
+        return Proceed(input=waiting[0].input if waiting and waiting[0].is_changed else None)
 
 
 def _effects(tool: AnyTool, params: Any) -> frozenset[Effect]:
     return tool.effects if isinstance(params, AnyInput) else tool.effects_of(params)
-
-
-def _serving(call: RunCall, then: Callable[[], None]) -> Prepared:
-    async def run() -> ToolResult:
-        then()
-        return _recorded(call)
-
-    return Prepared(preview=Preview(ask="tool", text="{}"), run=run)
-
-
-def _recorded(call: RunCall) -> ToolResult:
-    result = call.result
-    if result is None:
-        return ToolResult(content="(the recording does not say what came of it)", is_error=True)
-    return ToolResult(content=result.content, is_error=result.is_error, images=result.images)
 
 
 def _stand_in(spec: ToolSpec) -> AnyTool:

@@ -1,0 +1,61 @@
+"""Where a session stopped in the middle of something and was taken up again."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from robota.log.kinds.conversation import MessageRecord, TurnRecord
+from robota.log.kinds.session import SessionHeader, TaskRecord
+from robota.log.record import Payload
+from robota.log.replay.branches import Jump
+from robota.protocol.asks.kinds import RESUMABLE_ASKS, RESUME_ASKS
+from robota.protocol.conversation import TextBlock, UserTurn
+
+TAKEN_UP: Final = "is taken up again now."
+
+
+class Break(msgspec.Struct, frozen=True, kw_only=True):
+    """The session goes on with the record `first`, counted from 0, as it was after those before it."""
+
+    first: int
+    by_another_process: bool = False
+
+
+def breaks_in(payloads: Sequence[Payload | None], jumps: Sequence[Jump | None]) -> list[Break]:
+    """All of them, in order. `jumps` says of each record whether somebody went back with it."""
+    found: list[Break] = []
+    offers: set[int] = set()
+    is_rewound = False
+    for number, payload in enumerate(payloads):
+        if jumps[number] is not None:
+            is_rewound = True
+        elif isinstance(payload, MessageRecord) and payload.message.ask in RESUME_ASKS:
+            is_new = payload.message.ts not in offers
+            offers.add(payload.message.ts)
+            if is_new and (is_rewound or payload.message.ask in RESUMABLE_ASKS):
+                found.append(_break_at(number, payloads))
+                is_rewound = False
+        elif is_rewound and isinstance(payload, TaskRecord):
+            found.append(Break(first=number))
+            is_rewound = False
+    return found
+
+
+def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:
+    """Whether the process that offered to go on is another one shows in what the model is told of it."""
+    for number in range(offer, len(payloads)):
+        payload = payloads[number]
+        if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
+            said = [block.text for block in payload.turn.content if isinstance(block, TextBlock)]
+            if not said:
+                continue
+            if any(TAKEN_UP in text for text in said):
+                return Break(first=_last_start(payloads, number), by_another_process=True)
+            break
+    return Break(first=offer)
+
+
+def _last_start(payloads: Sequence[Payload | None], before: int) -> int:
+    """The record with which the newest process began."""
+    return next(number for number in range(before, -1, -1) if isinstance(payloads[number], SessionHeader))

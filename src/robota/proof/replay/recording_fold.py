@@ -1,0 +1,363 @@
+"""Reads a recording from the records of a log."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from robota.log.errors import ArtifactMissing
+from robota.log.kinds.calls import (
+    AnswerRecord,
+    CheckpointRecord,
+    FileStampsRecord,
+    ResultRecord,
+    ToolEndRecord,
+    ToolStartRecord,
+)
+from robota.log.kinds.conversation import CondenseRecord, CutRecord, MessageRecord, TruncateRecord, TurnRecord
+from robota.log.kinds.requests import ContentRecord, RequestRecord
+from robota.log.kinds.session import QueueRecord, SessionHeader, TaskRecord
+from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.replay.branches import jump_of
+from robota.proof.replay.breaks import Break, breaks_in
+from robota.proof.replay.comparison import spoken_in
+from robota.proof.replay.recording import (
+    Leg,
+    NotReplayable,
+    RecordedAnswer,
+    RecordedFault,
+    RecordedHead,
+    RecordedPrompt,
+    RecordedReply,
+    Recording,
+    RunCall,
+)
+from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUME_ASKS
+from robota.protocol.commands import CondenseContext, QueueMessage
+from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, ToolResultBlock, UserTurn
+from robota.protocol.message import Message
+from robota.protocol.state import is_request_row
+from robota.providers.chunks import ToolSpec
+
+INTERRUPTED: Final = "[interrupted by the user]"
+COMPLETION: Final = "completion_result"
+FAILED: Final = "api_req_failed"
+MISTAKES: Final = "mistake_limit_reached"
+EDITED: Final = "objectResponse"
+SPOKEN: Final = frozenset({"text", "user_feedback"})
+RAN_THEMSELVES: Final = "<command>\n"
+RESUME_COMPLETED: Final = "resume_completed_task"
+
+
+def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) -> Recording:
+    """Read a recording. `artifact` reads a large text by its name beside the log. Raises `NotReplayable`."""
+    known = _own_part(list(records))
+    payloads = [_payload(record) for record in known]
+    header = next((payload for payload in payloads if isinstance(payload, SessionHeader)), None)
+    if header is None:
+        raise NotReplayable("The log does not say what session it is of, so there is nothing to run again")
+    fold = _RecordingFold(Recording(header=header, records=known), artifact)
+    breaks = {each.first: each for each in breaks_in(payloads, [jump_of(record) for record in known])}
+    for number, (record, payload) in enumerate(zip(known, payloads, strict=True)):
+        if number in breaks:
+            fold.begin_leg(breaks[number])
+        if payload is not None:
+            fold.take(record, payload)
+    return fold.recording()
+
+
+def _own_part(records: list[Record]) -> list[Record]:
+    """Up to a header with another id: what an import adds behind a log is not part of the session."""
+    first: str | None = None
+    for number, record in enumerate(records):
+        payload = _payload(record) if record.kind == "session" else None
+        if isinstance(payload, SessionHeader):
+            first = first or payload.id
+            if payload.id != first:
+                return records[:number]
+    return records
+
+
+def _payload(record: Record) -> Payload | None:
+    try:
+        return payload_of(record)
+    except PayloadError:
+        return None
+
+
+class _RecordingFold:
+    def __init__(self, found: Recording, artifact: Callable[[str], bytes]) -> None:
+        self._found = found
+        self._artifact = artifact
+        self._contents: dict[str, str | None] = {}
+        self._modes: dict[str, str] = {}
+        self._subtasks: set[str] = set()
+        self._asks: dict[int, Message] = {}
+        self._open: dict[str, RunCall] = {}
+        self._changing: RunCall | None = None
+        self._request: dict[str, Message] = {}
+        self._begun: set[str] = set()
+        self._summaries: set[int] = set()
+        self._queued: dict[str, QueueMessage] = {}
+        self._is_streaming = False
+        self._is_command = False
+        self._words: int | None = None
+        self._leg = Leg(first=0)
+        self._calls: dict[str, deque[RunCall]] = defaultdict(deque)
+        self._keep_leg()
+
+    def _keep_leg(self) -> None:
+        self._calls = defaultdict(deque)
+        self._leg.calls = self._calls
+        self._found.legs.append(self._leg)
+
+    def begin_leg(self, found: Break) -> None:
+        """What was asked before and not answered may be answered now, and calls that were not made be made."""
+        self._leg.is_cut = True
+        self._leg = Leg(
+            first=found.first, by_another_process=found.by_another_process, replies_before=self._found.requests
+        )
+        self._keep_leg()
+        self._is_streaming, self._words, self._queued = False, None, {}
+        for call in [call for call in self._open.values() if call.result is None]:
+            self._remember(RunCall(call_id=call.call_id, tool=call.tool))
+
+    def take(self, record: Record, payload: Payload) -> None:
+        """Take in the next record."""
+        self._leg.records.append(record)
+        match payload:
+            case TaskRecord():
+                self._task(payload)
+            case ContentRecord():
+                self._contents[payload.hash] = payload.text
+            case RequestRecord():
+                self._made_of(payload)
+            case MessageRecord():
+                self._row(payload.task_id, payload.message)
+            case TurnRecord(turn=UserTurn() as turn):
+                self._told(record.ts, payload.task_id, turn)
+            case TurnRecord(turn=AssistantTurn() as turn):
+                self._reply(record.ts, payload.task_id, turn)
+            case QueueRecord():
+                self._queue(payload)
+            case CondenseRecord() | TruncateRecord() | CutRecord():
+                self._shortened(payload)
+            case CheckpointRecord():
+                self._checkpoint(payload.checkpoint, payload.call_id)
+            case _:
+                self._call(payload)
+
+    def recording(self) -> Recording:
+        found = self._found
+        if not found.requests or not any(leg.prompts for leg in found.legs):
+            raise NotReplayable("The log holds no prompt with an answer, so there is nothing to run again")
+        is_open = any(call.result is None for calls in self._calls.values() for call in calls)
+        self._leg.is_cut = is_open or self._is_streaming
+        return found
+
+    def _task(self, record: TaskRecord) -> None:
+        self._modes[record.task_id] = record.mode
+        if record.parent_task_id is not None:
+            self._subtasks.add(record.task_id)
+
+    def _made_of(self, record: RequestRecord) -> None:
+        found = self._found
+        head = RecordedHead(
+            mode=self._modes.get(record.task_id, ""),
+            system=self._text(record.system),
+            specs=tuple(msgspec.json.decode(self._text(record.tools) or "[]", type=list[ToolSpec])),
+            request=found.requests,
+        )
+        found.heads.append(head)
+        found.context_window = found.context_window or record.context_window
+        found.input_room = found.input_room or record.input_room
+        found.condense_at = found.condense_at or record.condense_at
+
+    def _text(self, name: str) -> str:
+        known = self._contents.get(name)
+        if known is not None:
+            return known
+        try:
+            return self._artifact(name).decode("utf-8", "replace")
+        except ArtifactMissing:
+            return ""
+
+    def _row(self, task_id: str, row: Message) -> None:
+        if row.ask is not None:
+            self._ask(row)
+        elif is_request_row(row):
+            self._request[task_id] = row
+            self._is_streaming = "cost" not in _decoded(row.text)
+        elif row.say == "condense_context" and row.context_condense and row.ts not in self._summaries:
+            self._summaries.add(row.ts)
+            self._too_long(task_id)
+            summary = str(row.context_condense.get("summary") or "")
+            turn = AssistantTurn(content=(TextBlock(text=summary),), stop_reason="end_turn")
+            self._leg.replies.append(RecordedReply(ts=row.ts, turn=turn, cost=_number(row.context_condense, "cost")))
+
+        elif row.say in SPOKEN:
+            self._is_command = (row.text or "").startswith("!")
+
+    def _ask(self, row: Message) -> None:
+        """Asks say whether somebody was there, and why a request came to nothing in the end."""
+        found, is_new = self._found, row.ts not in self._asks
+        self._asks[row.ts] = row
+        found.is_attended = found.is_attended or row.ask in INTERACTIVE_ASKS
+        found.counts_mistakes = found.counts_mistakes or row.ask == MISTAKES
+        if row.ask == FAILED and is_new:
+            fault = RecordedFault(message=row.fault.message if row.fault is not None else row.text or "")
+            self._leg.replies.append(RecordedReply(ts=row.ts, fault=fault))
+
+    def _too_long(self, task_id: str) -> None:
+        """The conversation is made shorter now because the request before was refused as too long, if one failed."""
+        row = self._request.pop(task_id, None)
+        failed = _decoded(row.text if row is not None else None).get("streamingFailedMessage")
+        if row is not None and failed:
+            fault = RecordedFault(message=str(failed), is_too_long=True)
+            self._leg.replies.append(RecordedReply(ts=row.ts, fault=fault))
+
+    def _shortened(self, record: CondenseRecord | TruncateRecord | CutRecord) -> None:
+        """Somebody may have wanted it: while the session was at rest, or before the next request.
+
+        The summary of a conversation is a reply of its own.
+        """
+        if not isinstance(record, CondenseRecord):
+            self._too_long(record.task_id)
+        elif record.trigger == "manual":
+            before = len(self._leg.replies) - 1
+            last = next(reversed(self._asks.values()), None)
+            if last is not None and last.ask == COMPLETION:
+                self._leg.condensed_at.append(before)
+            else:
+                self._leg.orders.setdefault(max(before - 1, 0), []).append(CondenseContext())
+
+    def _reply(self, ts: int, task: str, turn: AssistantTurn) -> None:
+        if any(isinstance(block, TextBlock) and block.text.endswith(INTERRUPTED) for block in turn.content):
+            # What came of it before somebody interrupted is part of what the next leg begins with.
+            self._leg.records.pop()
+            return
+        row = self._request.get(task)
+        info = _decoded(row.text if row is not None else None)
+        self._leg.replies.append(RecordedReply(ts=row.ts if row else ts, turn=turn, cost=_number(info, "cost")))
+        self._is_streaming = False
+        self._request.pop(task, None)
+        for use in turn.tool_uses:
+            self._remember(RunCall(call_id=use.id, tool=use.name))
+
+    def _remember(self, call: RunCall) -> None:
+        self._open[call.call_id] = call
+        self._calls[call.call_id].append(call)
+
+    def _told(self, ts: int, task: str, turn: UserTurn) -> None:
+        """Words of the person are given as the model was told them: with what they mention, and what hooks added."""
+        for block in turn.content:
+            if isinstance(block, ToolResultBlock):
+                self._result(block)
+        if self._is_command and RAN_THEMSELVES in spoken_in(turn):
+            # What a person had run themselves is neither run nor told again.
+            self._leg.records.pop()
+            self._is_command = False
+            return
+        told, images = spoken_in(turn), _data_urls(turn)
+        if task in self._modes and task not in self._subtasks and task not in self._begun:
+            if not told and not images:
+                return
+            self._begun.add(task)
+            prompt = RecordedPrompt(text=told, mode=self._modes[task], ts=ts, images=images)
+            self._leg.prompts.append(prompt)
+        elif (told or images) and self._words is not None:
+            answer = self._leg.answers[self._words]
+            self._leg.answers[self._words] = msgspec.structs.replace(answer, text=told, images=images)
+        self._words = None
+
+    def _queue(self, record: QueueRecord) -> None:
+        """What was queued while a reply came, or calls of the last one ran, is queued while that reply comes."""
+        for entry in record.queue:
+            if entry.id not in self._queued:
+                order = QueueMessage(
+                    text=entry.text, images=entry.images, after_turn=entry.after_turn, is_command=entry.is_command
+                )
+                self._queued[entry.id] = order
+                if not self._leg.replies and not self._is_streaming:
+                    continue  # the first prompt contains it
+                reply = len(self._leg.replies) - (0 if self._is_streaming else 1)
+                self._leg.orders.setdefault(max(reply, 0), []).append(order)
+
+    def _checkpoint(self, checkpoint: str, call_id: str | None) -> None:
+        self._found.start = self._found.start or checkpoint
+        if self._changing is not None:
+            self._changing.after = checkpoint
+        self._changing = self._open.get(call_id or "")
+        if self._changing is not None:
+            self._changing.before = checkpoint
+
+    def _call(self, payload: Payload) -> None:
+        match payload:
+            case ToolStartRecord() if payload.call_id in self._open:
+                self._open[payload.call_id].input = payload.input
+            case ToolEndRecord() if payload.call_id in self._open:
+                self._open[payload.call_id].status = payload.status
+            case FileStampsRecord() if payload.call_id in self._open:
+                self._open[payload.call_id].paths = tuple(payload.files)
+            case ResultRecord():
+                self._result(payload.result)
+            case AnswerRecord() if payload.ts in self._asks:
+                self._answer(payload, self._asks[payload.ts])
+            case _:
+                pass
+
+    def _result(self, block: ToolResultBlock) -> None:
+        if block.tool_use_id in self._open:
+            self._open[block.tool_use_id].result = block
+
+    def _answer(self, record: AnswerRecord, row: Message) -> None:
+        # Whoever takes up a finished session and says something goes on with it as if nobody had left.
+        is_taken_up = row.ask == RESUME_COMPLETED and not self._is_offered_in_leg(row)
+        is_over = is_taken_up or row.ask == COMPLETION
+        if is_over and not record.text:
+            return  # the next prompt, or the next process, says how it goes on
+        if record.response == EDITED and row.call_id in self._open:
+            self._open[row.call_id].is_changed = True
+        answer = RecordedAnswer(
+            kind=COMPLETION if is_taken_up else row.ask or "",
+            call_id=row.call_id,
+            response=record.response,
+            text=record.text or "",
+            prompt=len(self._leg.prompts),
+            ts=row.ts,
+        )
+        if answer.kind in {COMPLETION, *RESUME_ASKS} and answer.text:
+            self._words = len(self._leg.answers)
+        self._leg.answers.append(answer)
+        self._drop_queued(record.text or "")
+
+    def _is_offered_in_leg(self, row: Message) -> bool:
+        """Whether the leg began with this offer to go on."""
+        return self._leg.first > 0 and not self._leg.prompts and not self._leg.replies and row.ask in RESUME_ASKS
+
+    def _drop_queued(self, text: str) -> None:
+        """What was queued and then answered an ask is given as that answer."""
+        for orders in self._leg.orders.values():
+            for order in orders:
+                if isinstance(order, QueueMessage) and text and order.text == text:
+                    orders.remove(order)
+                    return
+
+
+def _data_urls(turn: UserTurn) -> tuple[str, ...]:
+    sources = (block.source for block in turn.content if isinstance(block, ImageBlock))
+    return tuple(f"data:{source.media_type};base64,{source.data}" for source in sources)
+
+
+def _decoded(text: str | None) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(text or "{}")
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _number(values: dict[str, Any], key: str) -> float | None:
+    value = values.get(key)
+    return float(value) if isinstance(value, int | float) else None
