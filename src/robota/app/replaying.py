@@ -38,7 +38,6 @@ from robota.proof.replay.comparison import (
     Divergence,
     difference,
     first_divergence,
-    first_other_surroundings,
     first_other_tool,
     task_ids,
 )
@@ -48,6 +47,7 @@ from robota.proof.replay.recording import Leg, NotReplayable, RecordedReply, Rec
 from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
 from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools
+from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
 from robota.workspace.checkpoints.private_git import CheckpointError
@@ -100,7 +100,8 @@ class _Replay:
         self._recording = recording
         self._workspace = scratch / "workspace"
         self._env = env
-        self._own_env = {**env, "ROBOTA_HOME": str(scratch / "home")}
+        surroundings = str(int(recording.tells_surroundings))
+        self._own_env = {**env, "ROBOTA_HOME": str(scratch / "home"), "ROBOTA_ENVIRONMENT": surroundings}
         self._now = 0
         self._given = 0
         self._leg = recording.legs[0]
@@ -125,7 +126,7 @@ class _Replay:
                 break
         return ReplayReport(
             requests=self._given,
-            all_requests=self._recording.requests,
+            all_requests=self._recording.replies,
             compared_files=self._files is not None,
             divergence=first,
             notes=tuple(self._notes),
@@ -135,6 +136,8 @@ class _Replay:
         """Run a leg, and compare it."""
         self._now = leg.records[0].ts
         self._own_env["ROBOTA_HOME"] = str(self._workspace.parent / f"home-{leg.first}")
+        if self._files is None:
+            _stand_in(self._workspace, leg)
         self._leg, self._model = leg, RecordedModel(leg.replies, self._at)
         opened = open_session(self._launch(leg), self._own_env, now_ms=lambda: self._now, arrange=self._arranged)
         try:
@@ -146,7 +149,7 @@ class _Replay:
             await person.drive()
         finally:
             await opened.close()
-        self._given += self._model.given
+        self._given += sum(reply.fault is None for reply in leg.replies[: self._model.given])
         return self._compare(opened, leg, person.trouble)
 
     async def _take_up(self, opened: OpenSession, leg: Leg) -> None:
@@ -160,7 +163,12 @@ class _Replay:
         """The clock of then: the next row is the one after the request."""
         self._now = max(self._now, reply.ts)
         if self._person is not None:
-            await self._person.obey_orders(number)
+            await self._person.give_orders(number, QueueMessage)
+
+    async def _on_call(self) -> None:
+        """A conversation is not condensed while a reply comes, but while its calls run."""
+        if self._person is not None:
+            await self._person.give_orders(self._model.given - 1, CondenseContext)
 
     def _launch(self, leg: Leg) -> LaunchOptions:
         header = self._recording.header
@@ -232,7 +240,7 @@ class _Replay:
             tools=tools,
             policy=_AsRecorded(),
             modes=_RecordedModes(services.modes, {head.mode for head in recording.heads}),
-            hooks=SessionHooks(before=(RecordedChanges(self._leg.calls),)),
+            hooks=SessionHooks(before=(RecordedChanges(self._leg.calls, self._on_call),)),
             checkpoint=None,
             knowledge=None,
             prompts=None,
@@ -297,8 +305,7 @@ class _Replay:
         decided = None if self._compared is None else self._compared.found
         again = replayed[leg.first :]
         told = first_divergence(leg, again, as_recorded)
-        around = None if self._files is None else first_other_surroundings(leg, again, as_recorded)
-        first = decided or _first([each for each in (self._head, *found, told, around) if each is not None])
+        first = decided or _first([each for each in (self._head, *found, told) if each is not None])
         if trouble and first is not None:
             self._notes.append(f"The replay stopped: {trouble}")
         return first
@@ -308,6 +315,16 @@ async def _make_repository(workspace: Path, env: Mapping[str, str]) -> None:
     """An empty one, because there was one: what looks for its top finds it."""
     with suppress(GitError):
         await (await open_git(workspace, env)).run("init", "-q")
+
+
+def _stand_in(workspace: Path, leg: Leg) -> None:
+    """Empty files in the place of those that calls have read: whether they are there decides what is said of them."""
+    for path in {path for calls in leg.calls.values() for call in calls for path in call.paths}:
+        place = Path(path)
+        if not place.is_absolute() and ".." not in place.parts and "\0" not in path:
+            with suppress(OSError):
+                (workspace / place).parent.mkdir(parents=True, exist_ok=True)
+                (workspace / place).touch()
 
 
 def _first(found: Sequence[Divergence]) -> Divergence | None:

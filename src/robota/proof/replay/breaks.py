@@ -1,12 +1,12 @@
 """Where a session stopped in the middle of something and was taken up again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from robota.log.kinds.conversation import MessageRecord, TurnRecord
-from robota.log.kinds.session import SessionHeader, TaskRecord
+from robota.log.kinds.session import EndRecord, SessionHeader, TaskRecord
 from robota.log.record import Payload
 from robota.log.replay.branches import Jump
 from robota.protocol.asks.kinds import RESUMABLE_ASKS, RESUME_ASKS
@@ -26,20 +26,28 @@ def breaks_in(payloads: Sequence[Payload | None], jumps: Sequence[Jump | None]) 
     """All of them, in order. `jumps` says of each record whether somebody went back with it."""
     found: list[Break] = []
     offers: set[int] = set()
-    is_rewound = False
+    is_left = False
+    tasks: dict[str, bool] = {}
     for number, payload in enumerate(payloads):
-        if jumps[number] is not None:
-            is_rewound = True
+        if jumps[number] is not None or (isinstance(payload, EndRecord) and _is_left(payload, tasks)):
+            is_left = True
         elif isinstance(payload, MessageRecord) and payload.message.ask in RESUME_ASKS:
             is_new = payload.message.ts not in offers
             offers.add(payload.message.ts)
-            if is_new and (is_rewound or payload.message.ask in RESUMABLE_ASKS):
+            if is_new and (is_left or payload.message.ask in RESUMABLE_ASKS):
                 found.append(_break_at(number, payloads))
-                is_rewound = False
-        elif is_rewound and isinstance(payload, TaskRecord):
-            found.append(Break(first=number))
-            is_rewound = False
+                is_left = False
+        elif isinstance(payload, TaskRecord):
+            tasks.setdefault(payload.task_id, payload.parent_task_id is None)
+            if is_left:
+                found.append(Break(first=number))
+                is_left = False
     return found
+
+
+def _is_left(end: EndRecord, tasks: Mapping[str, bool]) -> bool:
+    """Whether a task of the person ended in the middle, with nobody asked whether it goes on."""
+    return end.outcome == "interrupted" and tasks.get(end.task_id, False)
 
 
 def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:

@@ -18,7 +18,8 @@ from robota.providers.chunks import ToolSpec
 SHOWN: Final = 80
 DECLARED: Final = "mutation_class"
 CALL_OF_PROMPT: Final = "prompt_"
-SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n(.*?)</environment_details>", re.DOTALL)
+# Time, branch, changed files: they are those of the moment, then and now.
+SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n.*?</environment_details>", re.DOTALL)
 # What hooks, memory and instruction files added: they are not asked again.
 REMINDER: Final = re.compile(r"\n*<system-reminder>\n.*?</system-reminder>", re.DOTALL)
 # How long nobody looked, and which files changed meanwhile, is not known where the session is run again.
@@ -26,9 +27,6 @@ MEANWHILE: Final = re.compile(
     r"(?<=\[TASK RESUMPTION\] The task was )(?:closed|interrupted) .*? ago"
     r"| Not as you last saw them: .*? Read them again before you rely on them\."
 )
-# The others tell the time, the branch, the cost and the like, which are those of the moment, then and now.
-SAME_SURROUNDINGS: Final = ("Current Mode",)
-SECTION: Final = re.compile(r"^# (.*)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
 
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -61,15 +59,12 @@ def first_divergence(leg: Leg, replayed: Iterable[Record], as_recorded: Callable
     If the leg was cut off, the session that is run again may go on where it ends.
     """
     known, before = leg.records, leg.replies_before
-    told = (payload for record in known if isinstance(payload := _payload(record), ToolStartRecord))
-    # Calls that a prompt contains are part of the prompt, which is given as it was told.
-    started = {payload.call_id for payload in told if not payload.call_id.startswith(CALL_OF_PROMPT)}
+    started = _started(known, before)
     recorded = list(steps_of(known, started, before))
     last_reply = max((number for number, step in enumerate(recorded) if step.kind == "reply"), default=-1)
     for number, (one, other) in enumerate(zip_longest(recorded, steps_of(replayed, started, before))):
-        # Where it was cut off, the one stops in the middle of what the other goes on with.
-        if leg.is_cut and number > last_reply and (one is None or other is None):
-            return None
+        if leg.is_cut and number > last_reply and one != other:
+            return None  # where it was cut off, the one stops in the middle of what the other goes on with
         if one is None or other is None:
             return _one_is_longer(one, other)
         found = as_recorded(other.text)
@@ -136,7 +131,22 @@ def _one_is_longer(one: Step | None, other: Step | None) -> Divergence:
     return Divergence(kind=step.kind, where=step.where, recorded=told[0], replayed=told[1], request=step.request)
 
 
-def steps_of(records: Iterable[Record], started: Collection[str], request: int = 0) -> Iterator[Step]:
+def _started(records: Iterable[Record], request: int) -> set[tuple[int, str]]:
+    """The calls that really ran, with the number of the reply they are of: some models give an id twice.
+
+    Calls that a prompt contains are part of the prompt, which is given as it was told.
+    """
+    found: set[tuple[int, str]] = set()
+    for record in records:
+        payload = _payload(record)
+        if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
+            request += 1
+        elif isinstance(payload, ToolStartRecord) and not payload.call_id.startswith(CALL_OF_PROMPT):
+            found.add((request, payload.call_id))
+    return found
+
+
+def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], request: int) -> Iterator[Step]:
     """What requests were made of, in order, and the input of the calls that were started.
 
     `request` is the number of replies before.
@@ -151,7 +161,7 @@ def steps_of(records: Iterable[Record], started: Collection[str], request: int =
                 yield Step(kind="reply", where=f"reply {request}", text=_reply_text(turn), request=request)
             case ResultRecord():
                 results[payload.result.tool_use_id] = payload.result
-            case ToolStartRecord() if payload.call_id in started:
+            case ToolStartRecord() if (request, payload.call_id) in started:
                 where = f"the input of {payload.call_id} ({payload.tool})"
                 text = _canonical(payload.input)
                 # A call that failed may run once more in another way, if the person lets it.
@@ -204,33 +214,8 @@ def spoken_in(turn: UserTurn) -> str:
 
 
 def _compared_words(turn: UserTurn) -> str:
-    """Of that, what a session that is run again says by itself."""
+    """Of that, what a session that is run again says by itself, and not only because the recording does."""
     return MEANWHILE.sub("", REMINDER.sub("", f"\n{spoken_in(turn)}")).strip("\n")
-
-
-def first_other_surroundings(
-    leg: Leg, replayed: Iterable[Record], as_recorded: Callable[[str], str]
-) -> Divergence | None:
-    """Compare those parts of the surroundings that do not depend on the moment, where both sessions told them."""
-    known = {(step.request, step.where): step for step in _surroundings(leg.records, leg.replies_before)}
-    for step in _surroundings(replayed, leg.replies_before):
-        one, found = known.get((step.request, step.where)), as_recorded(step.text)
-        if one is not None and one.text != found:
-            return difference("prompt", step.where, one.text, found, step.request)
-    return None
-
-
-def _surroundings(records: Iterable[Record], request: int) -> Iterator[Step]:
-    for record in records:
-        payload = _payload(record)
-        if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
-            request += 1
-        elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
-            said = "\n".join(block.text for block in payload.turn.content if isinstance(block, TextBlock))
-            for title, text in (found for each in SURROUNDINGS.findall(said) for found in SECTION.findall(each)):
-                if title in SAME_SURROUNDINGS:
-                    where = f"# {title} in what request {request + 1} is told"
-                    yield Step(kind="prompt", where=where, text=text.strip(), request=request)
 
 
 def _reply_text(turn: AssistantTurn) -> str:

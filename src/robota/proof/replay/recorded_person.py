@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from robota.proof.replay.recording import Leg, RecordedAnswer
+from robota.proof.replay.recording import Leg, Order, RecordedAnswer
 from robota.proof.replay.recording_fold import COMPLETION
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS, is_non_blocking_ask
@@ -45,9 +45,10 @@ class RecordedPerson:
             if is_over and not await self._next_prompt():
                 return
 
-    async def obey_orders(self, reply: int) -> None:
-        """Give what the person gave while this reply came."""
-        for order in self._leg.orders.get(reply, ()):
+    async def give_orders(self, reply: int, kind: type[Order]) -> None:
+        """Give what the person gave while this reply came, or while calls of it ran."""
+        for order in [order for order in self._leg.orders.get(reply, ()) if isinstance(order, kind)]:
+            self._leg.orders[reply].remove(order)
             await self._session.submit(order)
 
     async def _begin(self, state: SessionState) -> bool:

@@ -109,8 +109,9 @@ class RecordedHead(msgspec.Struct, frozen=True, kw_only=True):
 class Recording(msgspec.Struct, kw_only=True):
     """A session, as it can be run again.
 
-    `start` is the first checkpoint; empty if there is none. `is_attended`: somebody was there to be asked;
-    `counts_mistakes`: they were asked how to go on after mistakes of the model. `records` are all that the log holds.
+    `start` is the first checkpoint; empty if there is none. `tells_surroundings`: the model was told of the time, the
+    branch and the like. `is_attended`: somebody was there to be asked; `counts_mistakes`: they were asked how to go on
+    after mistakes of the model. `records` are all that the log holds.
     """
 
     header: SessionHeader
@@ -120,6 +121,7 @@ class Recording(msgspec.Struct, kw_only=True):
     condense_at: int | None = None
     input_room: int = 0
     start: str = ""
+    tells_surroundings: bool = False
     is_attended: bool = False
     counts_mistakes: bool = False
     records: list[Record] = []
@@ -135,9 +137,9 @@ class Recording(msgspec.Struct, kw_only=True):
         return tuple({spec.name: spec for head in reversed(self.heads) for spec in head.specs}.values())
 
     @property
-    def requests(self) -> int:
+    def replies(self) -> int:
         """How many replies there are."""
-        return sum(len(leg.replies) for leg in self.legs)
+        return sum(reply.fault is None for leg in self.legs for reply in leg.replies)
 
 
 class NotReplayable(Exception):

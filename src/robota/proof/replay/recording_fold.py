@@ -21,7 +21,7 @@ from robota.log.kinds.session import QueueRecord, SessionHeader, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import jump_of
 from robota.proof.replay.breaks import Break, breaks_in
-from robota.proof.replay.comparison import spoken_in
+from robota.proof.replay.comparison import SURROUNDINGS, spoken_in
 from robota.proof.replay.recording import (
     Leg,
     NotReplayable,
@@ -102,6 +102,7 @@ class _RecordingFold:
         self._queued: dict[str, QueueMessage] = {}
         self._is_streaming = False
         self._is_command = False
+        self._is_at_rest = False
         self._words: int | None = None
         self._leg = Leg(first=0)
         self._calls: dict[str, deque[RunCall]] = defaultdict(deque)
@@ -116,7 +117,7 @@ class _RecordingFold:
         """What was asked before and not answered may be answered now, and calls that were not made be made."""
         self._leg.is_cut = True
         self._leg = Leg(
-            first=found.first, by_another_process=found.by_another_process, replies_before=self._found.requests
+            first=found.first, by_another_process=found.by_another_process, replies_before=self._found.replies
         )
         self._keep_leg()
         self._is_streaming, self._words, self._queued = False, None, {}
@@ -150,7 +151,7 @@ class _RecordingFold:
 
     def recording(self) -> Recording:
         found = self._found
-        if not found.requests or not any(leg.prompts for leg in found.legs):
+        if not found.replies or not any(leg.prompts for leg in found.legs):
             raise NotReplayable("The log holds no prompt with an answer, so there is nothing to run again")
         is_open = any(call.result is None for calls in self._calls.values() for call in calls)
         self._leg.is_cut = is_open or self._is_streaming
@@ -167,7 +168,7 @@ class _RecordingFold:
             mode=self._modes.get(record.task_id, ""),
             system=self._text(record.system),
             specs=tuple(msgspec.json.decode(self._text(record.tools) or "[]", type=list[ToolSpec])),
-            request=found.requests,
+            request=found.replies,
         )
         found.heads.append(head)
         found.context_window = found.context_window or record.context_window
@@ -196,6 +197,8 @@ class _RecordingFold:
             turn = AssistantTurn(content=(TextBlock(text=summary),), stop_reason="end_turn")
             self._leg.replies.append(RecordedReply(ts=row.ts, turn=turn, cost=_number(row.context_condense, "cost")))
 
+        elif row.say == "condense_context_error":
+            self._leg.replies.append(RecordedReply(ts=row.ts, fault=RecordedFault(message=row.text or "")))
         elif row.say in SPOKEN:
             self._is_command = (row.text or "").startswith("!")
 
@@ -203,6 +206,7 @@ class _RecordingFold:
         """Asks say whether somebody was there, and why a request came to nothing in the end."""
         found, is_new = self._found, row.ts not in self._asks
         self._asks[row.ts] = row
+        self._is_at_rest = row.ask == COMPLETION
         found.is_attended = found.is_attended or row.ask in INTERACTIVE_ASKS
         found.counts_mistakes = found.counts_mistakes or row.ask == MISTAKES
         if row.ask == FAILED and is_new:
@@ -225,12 +229,11 @@ class _RecordingFold:
         if not isinstance(record, CondenseRecord):
             self._too_long(record.task_id)
         elif record.trigger == "manual":
-            before = len(self._leg.replies) - 1
-            last = next(reversed(self._asks.values()), None)
-            if last is not None and last.ask == COMPLETION:
-                self._leg.condensed_at.append(before)
+            replies = len(self._leg.replies)  # its summary is the next
+            if self._is_at_rest:
+                self._leg.condensed_at.append(replies)
             else:
-                self._leg.orders.setdefault(max(before - 1, 0), []).append(CondenseContext())
+                self._leg.orders.setdefault(max(replies - 1, 0), []).append(CondenseContext())
 
     def _reply(self, ts: int, task: str, turn: AssistantTurn) -> None:
         if any(isinstance(block, TextBlock) and block.text.endswith(INTERRUPTED) for block in turn.content):
@@ -251,13 +254,18 @@ class _RecordingFold:
 
     def _told(self, ts: int, task: str, turn: UserTurn) -> None:
         """Words of the person are given as the model was told them: with what they mention, and what hooks added."""
+        self._is_at_rest = False
         for block in turn.content:
             if isinstance(block, ToolResultBlock):
                 self._result(block)
+            elif isinstance(block, TextBlock) and SURROUNDINGS.search(f"\n{block.text}"):
+                self._found.tells_surroundings = True
         if self._is_command and RAN_THEMSELVES in spoken_in(turn):
             # What a person had run themselves is neither run nor told again.
             self._leg.records.pop()
-            self._is_command = False
+            if self._words is not None:
+                del self._leg.answers[self._words]
+            self._is_command, self._words = False, None
             return
         told, images = spoken_in(turn), _data_urls(turn)
         if task in self._modes and task not in self._subtasks and task not in self._begun:

@@ -168,12 +168,17 @@ class ReplayedTools:
 
 
 class RecordedChanges:
-    """A `PreToolHook` that gives calls the input which a person gave them in place of the model's."""
+    """A `PreToolHook` that gives calls the input which a person gave them in place of the model's.
 
-    def __init__(self, calls: Mapping[str, deque[RunCall]]) -> None:
+    `on_call` is called before each.
+    """
+
+    def __init__(self, calls: Mapping[str, deque[RunCall]], on_call: Callable[[], Awaitable[None]]) -> None:
         self._calls = calls
+        self._on_call = on_call
 
     async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed:
+        await self._on_call()
         waiting = self._calls.get(call.id)
         return Proceed(input=waiting[0].input if waiting and waiting[0].is_changed else None)
 

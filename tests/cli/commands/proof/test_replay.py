@@ -163,6 +163,19 @@ def test_one_byte_of_what_the_model_is_told_is_named(robota: Robota) -> None:
     assert "tooI" in found["recorded"] and "tool" in found["replayed"]
 
 
+def test_one_byte_of_the_log_itself_is_named(robota: Robota) -> None:
+    """A result comes from the log, so that it is another one there changes nothing else."""
+    session = run(robota, "write, read, edit, run")
+
+    def plant(record: dict[str, Any]) -> None:
+        if record["kind"] == "turn":
+            record["payload"] = json.loads(json.dumps(record["payload"]).replace("1 | one", "1 | oNe"))
+
+    rewritten(session, plant)
+    found = replayed(robota, session.name)["divergence"]
+    assert found["kind"] == "log" and "written anew" in found["recorded"]
+
+
 def test_live_tools_run_again_and_what_comes_out_otherwise_is_named(robota: Robota) -> None:
     script(
         robota,

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from robota.app.replaying import ReplayOptions, ReplayReport, replay_session
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import chosen_session, tell
@@ -20,6 +22,8 @@ from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import verify
 from robota.log.errors import LogError, SessionNotFound
+from robota.log.record import RecordFlaw
+from robota.proof.replay.comparison import Divergence
 from robota.proof.replay.recording import NotReplayable
 from robota.text.visible import single_line, visible
 from robota.workspace.checkpoints.private_git import CheckpointError
@@ -39,8 +43,9 @@ def main(argv: Sequence[str]) -> int:
         live = LaunchOptions(cwd=root, provider=options.provider, model=options.with_model)
         live_model = live if options.model == "live" else None
         with _meant(options.session, options) as (directory, is_own):
+            changed = _change_of(directory) if is_own else None
             if options.tools == "live":
-                _refuse_what_is_not_ours(directory, is_own)
+                _refuse_what_is_not_ours(changed, is_own)
             replay = ReplayOptions(
                 directory=directory,
                 root=root,
@@ -48,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
                 live_tools=options.tools == "live",
                 live_model=live_model,
             )
-            report = asyncio.run(replay_session(replay, os.environ))
+            report = _with_change(asyncio.run(replay_session(replay, os.environ)), changed)
     except SessionNotFound as error:
         tell(str(error))
         return NOT_FOUND
@@ -109,17 +114,31 @@ def _unpacked(path: Path, place: Path) -> Path:
     return directory
 
 
-def _refuse_what_is_not_ours(directory: Path, is_own: bool) -> None:
-    """Commands are run again only if this machine ran them before."""
+def _change_of(directory: Path) -> str | None:
+    """How the log is not as it was written on this machine; None if it is."""
     from robota.config.paths import user_directory
 
-    report = (
-        verify(directory / LOG_NAME, noted_head(head_path(user_directory(os.environ), directory))) if is_own else None
-    )
-    if report is None:
+    broken = verify(directory / LOG_NAME, noted_head(head_path(user_directory(os.environ), directory))).broken
+    # A process that was killed leaves half a record, which nobody reads.
+    is_sound = broken is None or broken.flaw is RecordFlaw.TORN_TAIL
+    return None if broken is None or is_sound else f"record {broken.seq}: {broken.explanation}"
+
+
+def _refuse_what_is_not_ours(changed: str | None, is_own: bool) -> None:
+    """Commands are run again only if this machine ran them before."""
+    if not is_own:
         raise NotReplayable("The session was not written on this machine, so none of its commands is run again")
-    if report.broken is not None:
-        raise NotReplayable(f"The log was changed ({report.broken.explanation}), so none of its commands is run again")
+    if changed is not None:
+        raise NotReplayable(f"The log was changed ({changed}), so none of its commands is run again")
+
+
+def _with_change(report: ReplayReport, changed: str | None) -> ReplayReport:
+    """A log that was changed is no record of what happened, even if it can be run again."""
+    if changed is None or report.divergence is not None:
+        return report
+    where = "the log is not as it was written"
+    found = Divergence(kind="log", where=where, recorded=changed, replayed="(what it says now was run again)")
+    return msgspec.structs.replace(report, divergence=found)
 
 
 def _print(report: ReplayReport, *, as_json: bool) -> None:
