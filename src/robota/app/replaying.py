@@ -22,7 +22,7 @@ from robota.config.profiles.profile import Profile
 from robota.config.settings.schema import CheckpointSettings
 from robota.contracts.hook import SessionHooks
 from robota.contracts.services import ModeService
-from robota.contracts.tool import AnyTool, Touches
+from robota.contracts.tool import AnyTool, ToolGroup, Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.engine.calls.executor import RESULT_CHARACTERS
 from robota.engine.model.recorded_prompt import own_prompts
@@ -50,6 +50,7 @@ from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools
 from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
+from robota.tools.registry import builtin_tools
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
 from robota.workspace.git.run import GitError, open_git
@@ -231,6 +232,7 @@ class _Replay:
             self._leg.calls,
             self._files,
             is_live=self._options.live_tools,
+            talking={tool.name for tool in builtin_tools() if tool.group is ToolGroup.TASK},
             whole=self._whole,
             counts_mistakes=recording.counts_mistakes,
         )

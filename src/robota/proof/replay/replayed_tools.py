@@ -1,8 +1,8 @@
 """Tools that give again what came of their calls in a recording, or run again in a workspace of their own."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -24,11 +24,6 @@ from robota.contracts.tool import (
 from robota.proof.replay.recording import RunCall
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
-
-# They change nothing but the state of the task, so they run again.
-TALKING: Final = frozenset(
-    {"ask_followup_question", "attempt_completion", "new_task", "switch_mode", "update_todo_list"}
-)
 
 
 class ReplayPlace(Protocol):
@@ -69,14 +64,16 @@ class ReplayedTools:
         place: ReplayPlace | None,
         *,
         is_live: bool,
+        talking: Collection[str],
         whole: Callable[[str], str],
         counts_mistakes: bool,
     ) -> None:
         """`specs` are the tools that were offered, and `calls` what came of each call, in their order.
 
-        `whole` gives a result of which the model was shown a part. `counts_mistakes`: mistakes of the model have
+        Those in `talking` change nothing but the state of the task, so they run again. `whole` gives a result of which the model was shown a part. `counts_mistakes`: mistakes of the model have
         consequences again.
         """
+        self._talking = talking
         self._whole = whole
         self._counts_mistakes = counts_mistakes
         self._calls = calls
@@ -125,7 +122,7 @@ class ReplayedTools:
             if call.status == "error" and call.result is not None and self._counts_mistakes:
                 raise ToolError(call.result.content)
             return self._serving(call, lambda: None)
-        if tool.name in TALKING and call.tool == tool.name and not isinstance(params, AnyInput):
+        if tool.name in self._talking and call.tool == tool.name and not isinstance(params, AnyInput):
             return await tool.prepare(params, context)
         if not isinstance(params, AnyInput) and self._runs(tool, call):
             return await self._run_again(tool, context, call)
