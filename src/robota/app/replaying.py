@@ -46,7 +46,7 @@ from robota.proof.replay.recorded_person import RecordedPerson
 from robota.proof.replay.recording import Leg, NotReplayable, RecordedReply, Recording
 from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
-from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools
+from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools, ReplayManner
 from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
@@ -224,18 +224,14 @@ class _Replay:
         window = recording.context_window or services.model.info.context_window
         reserved = window - recording.input_room if recording.input_room else services.model.info.max_output_tokens
         info = msgspec.structs.replace(services.model.info, context_window=window, max_output_tokens=reserved)
-        specs = recording.specs
         self._notice_head(services)
-        tools = ReplayedTools(
-            services.tools.all,
-            specs,
-            self._leg.calls,
-            self._files,
-            is_live=self._options.live_tools,
-            talking={tool.name for tool in builtin_tools() if tool.group is ToolGroup.TASK},
+        manner = ReplayManner(
+            talking=frozenset(tool.name for tool in builtin_tools() if tool.group is ToolGroup.TASK),
             whole=self._whole,
+            is_live=self._options.live_tools,
             counts_mistakes=recording.counts_mistakes,
         )
+        tools = ReplayedTools(services.tools.all, recording.specs, self._leg.calls, self._files, manner)
         return msgspec.structs.replace(
             services,
             model=msgspec.structs.replace(services.model, provider=self._answering(), info=info),

@@ -1,7 +1,7 @@
 """Tools that give again what came of their calls in a recording, or run again in a workspace of their own."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -48,12 +48,25 @@ class AnyInput(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
 
 
+class ReplayManner(msgspec.Struct, frozen=True, kw_only=True):
+    """How calls are made again.
+
+    Tools in `talking` change nothing but the state of the task, so they run again. With `is_live` all do that are here,
+    stay in the sandbox and need no network. `whole` gives a result of which the model was shown a part.
+    `counts_mistakes`: mistakes of the model have consequences again.
+    """
+
+    talking: frozenset[str]
+    whole: Callable[[str], str]
+    is_live: bool = False
+    counts_mistakes: bool = False
+
+
 class ReplayedTools:
     """A `ToolService`. `place` is None if the files of the recording are not here: then nothing runs.
 
-    Tools that only talk to the engine run as ever. Of the others those that edit files run again, so that the bytes can
-    be compared, and with `is_live` all that are here, stay in the sandbox and need no network. The rest gives what is
-    in the recording.
+    Besides those that talk and those that are live, tools that edit files run again, so that the bytes can be compared.
+    The rest gives what is in the recording.
     """
 
     def __init__(
@@ -62,23 +75,12 @@ class ReplayedTools:
         specs: Sequence[ToolSpec],
         calls: Mapping[str, deque[RunCall]],
         place: ReplayPlace | None,
-        *,
-        is_live: bool,
-        talking: Collection[str],
-        whole: Callable[[str], str],
-        counts_mistakes: bool,
+        manner: ReplayManner,
     ) -> None:
-        """`specs` are the tools that were offered, and `calls` what came of each call, in their order.
-
-        Those in `talking` change nothing but the state of the task, so they run again. `whole` gives a result of which the model was shown a part. `counts_mistakes`: mistakes of the model have
-        consequences again.
-        """
-        self._talking = talking
-        self._whole = whole
-        self._counts_mistakes = counts_mistakes
+        """`specs` are the tools that were offered, and `calls` what came of each call, in their order."""
+        self._manner = manner
         self._calls = calls
         self._place = place
-        self._is_live = is_live
         known = {tool.name for tool in tools}
         called = {call.tool for each in calls.values() for call in each if call.input is not None}
         unheard_of = called - known - {spec.name for spec in specs}
@@ -114,15 +116,15 @@ class ReplayedTools:
             touches=lambda params: Touches() if isinstance(params, AnyInput) else tool.touches(params),
             narrowed=None if tool.narrowed is None else lambda params: _effects(tool, params),
             redirect=None,
-            timeout_s=tool.timeout_s if self._is_live else None,
+            timeout_s=tool.timeout_s if self._manner.is_live else None,
         )
 
     async def _prepared(self, tool: AnyTool, params: Any, context: ToolContext, call: RunCall) -> Prepared:
         if call.input is None:
-            if call.status == "error" and call.result is not None and self._counts_mistakes:
+            if call.status == "error" and call.result is not None and self._manner.counts_mistakes:
                 raise ToolError(call.result.content)
             return self._serving(call, lambda: None)
-        if tool.name in self._talking and call.tool == tool.name and not isinstance(params, AnyInput):
+        if tool.name in self._manner.talking and call.tool == tool.name and not isinstance(params, AnyInput):
             return await tool.prepare(params, context)
         if not isinstance(params, AnyInput) and self._runs(tool, call):
             return await self._run_again(tool, context, call)
@@ -132,7 +134,7 @@ class ReplayedTools:
     def _runs(self, tool: AnyTool, call: RunCall) -> bool:
         if self._place is None:
             return False
-        if self._is_live:
+        if self._manner.is_live:
             touches = tool.touches(tool.decode(call.input or {}))
             return Effect.NETWORK not in tool.effects and not touches.outside_sandbox and not touches.opened
         return tool.group is ToolGroup.EDIT and call.status == "success" and bool(call.before and call.after)
@@ -146,7 +148,7 @@ class ReplayedTools:
         async def run() -> ToolResult:
             result = await prepared.run()
             place.compare(call, everything=tool.group is not ToolGroup.EDIT)
-            return result if self._is_live else self._recorded(call)
+            return result if self._manner.is_live else self._recorded(call)
 
         return Prepared(preview=prepared.preview, run=run)
 
@@ -161,7 +163,7 @@ class ReplayedTools:
         result = call.result
         if result is None:
             return ToolResult(content="(the recording does not say what came of it)", is_error=True)
-        return ToolResult(content=self._whole(result.content), is_error=result.is_error, images=result.images)
+        return ToolResult(content=self._manner.whole(result.content), is_error=result.is_error, images=result.images)
 
 
 class RecordedChanges:
