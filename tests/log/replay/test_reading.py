@@ -153,3 +153,35 @@ def test_a_text_that_the_log_holds_is_not_written_again(tmp_path: Path) -> None:
     taken_up.log.keep_text("the system prompt")
     taken_up.log.close()
     assert [record.kind for record in load(log.path).records] == ["content"]
+
+
+def test_a_long_log_is_read_once_and_never_held_whole(tmp_path: Path) -> None:
+    """Turns are condensed, one condensation is undone, somebody goes back: still only what is shown is held."""
+    log = SessionLog.create(tmp_path / "s", lambda: 1)
+    log.append(TaskRecord(task_id="t", mode="code"))
+    for number in range(VERSIONS):
+        log.append(MessageRecord(task_id="t", message=Message(ts=number, type="say", say="text", text="x" * ROW_BYTES)))
+        log.append(TurnRecord(task_id="t", turn=UserTurn(content=(TextBlock(text="y" * ROW_BYTES),))))
+        if number % 20 == 19:
+            put = UserTurn(content=(TextBlock(text="in short"),))
+            name = f"c{number}"
+            log.append(CondenseRecord(task_id="t", condense_id=name, trigger="auto", first=0, end=number, put=put))
+        if number in (100, 200):
+            log.append(RestoreRecord(task_id="t", id="c99"))
+            log.append(RewindRecord(rewind_id=f"r{number}", action="restore", to=150))
+    log.close()
+    told: list[int] = []
+    reading = LogReading(let_go_after=20 * ROW_BYTES, rows_kept=10, progress=told.append)
+    tracemalloc.start()
+    try:
+        reading.read(log.path)
+        session = reading.session()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    whole = replay(load(log.path).records).root
+    assert session.root is not None and whole is not None
+    assert session.root.conversation().turns == whole.conversation().turns
+    assert session.root.messages == whole.messages[-10:]
+    assert peak < 2 * ROW_BYTES * VERSIONS / 5
+    assert told == sorted(told) and len(told) > 10

@@ -97,6 +97,9 @@ def test_a_session_is_the_same_from_any_snapshot_of_its_log(
         same(log, read.session(), replay(whole.records))
         assert read.old_part_is_unchanged(log)
         same(log, opened(log, None), replay(whole.records))
+        bounded = LogReading(rows_kept=KEPT, let_go_after=1)
+        bounded.read(log)
+        same(log, bounded.session(), replay(whole.records))
     assert (loaded.problems, loaded.head_hash, loaded.texts) == (whole.problems, whole.head_hash, whole.texts)
     assert (loaded.last_seq, loaded.last_ts, loaded.length) == (whole.last_seq, whole.last_ts, whole.length)
 

@@ -13,12 +13,16 @@ from robota.log.catalogue.index_file import INDEX_DIRECTORY, Notify, with_index
 from robota.log.catalogue.live import held_logs
 from robota.log.catalogue.places import SessionsPlace, session_directories
 from robota.log.catalogue.summary import SessionStatus, SummaryFold
-from robota.log.chain.growth import LogPosition, continues, records_since
+from robota.log.chain.growth import LogPosition, continues, last_records, records_since
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
 
 INDEX_NAME: Final = "sessions.sqlite"
-INDEX_VERSION: Final = 2
+INDEX_VERSION: Final = 3
+# How much of logs that grew one look at the sessions reads. The next goes on where it stopped.
+READ_AT_ONCE: Final = 32 * 1024 * 1024
+# Enough to know what a session is about, and what became of it, however long it is.
+READ_OF_EACH: Final = 256 * 1024
 SCHEMA: Final = "CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID"
 
 
@@ -31,17 +35,22 @@ class LogStamp(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CatalogueEntry(msgspec.Struct, frozen=True, array_like=True):
-    """What the index keeps of a log."""
+    """What the index keeps of a log: the summary of its part before the position.
 
-    stamp: LogStamp
+    Without a stamp there is more in the log than was read so far; then `newest` is the summary with its last records.
+    """
+
+    stamp: LogStamp | None
     position: LogPosition
     fold: SummaryFold
+    newest: SummaryFold | None = None
 
 
 class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as lists show it.
 
-    `is_own` says that its log was written on this machine, at this place; a repository can bring others along.
+    `is_own` says that its log was written on this machine, at this place; a repository can bring others along. The
+    summary `is_partial` if the log is so long that not all of it was read yet: there are more turns than it says.
     """
 
     id: str
@@ -51,6 +60,7 @@ class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
     is_own: bool
     is_live: bool
     summary: SummaryFold
+    is_partial: bool = False
 
     @property
     def name(self) -> str:
@@ -88,7 +98,7 @@ def catalogue(
     path = user_directory / INDEX_DIRECTORY / INDEX_NAME if user_directory is not None else None
     entries = with_index(path, SCHEMA, INDEX_VERSION, refreshed, notify)
     live = held_logs(each.log for each in present)
-    sessions = [each.catalogued(entries[each.key].fold, is_live=each.log in live) for each in present]
+    sessions = [each.catalogued(entries[each.key], is_live=each.log in live) for each in present]
     return tuple(sorted(sessions, key=lambda each: (-each.modified_ms, each.id)))
 
 
@@ -110,7 +120,7 @@ class _Found:
             self.stamp = LogStamp(status.st_size, status.st_ctime_ns, status.st_ino)
             self.modified_ms = status.st_mtime_ns // 1_000_000
 
-    def catalogued(self, fold: SummaryFold, *, is_live: bool) -> CataloguedSession:
+    def catalogued(self, entry: CatalogueEntry, *, is_live: bool) -> CataloguedSession:
         assert self.stamp is not None
         return CataloguedSession(
             id=self.directory.name,
@@ -119,7 +129,8 @@ class _Found:
             size=self.stamp.size,
             is_own=self.directory.name in self.place.own,
             is_live=is_live,
-            summary=fold,
+            summary=entry.newest or entry.fold,
+            is_partial=entry.stamp is None,
         )
 
 
@@ -129,12 +140,14 @@ def _refreshed(
     """The entries of these sessions; those of logs that changed are read and kept, those of logs that went go."""
     entries: dict[str, CatalogueEntry] = {}
     changed: list[tuple[str, bytes]] = []
-    for each in found:
+    room = READ_AT_ONCE
+    for each in sorted(found, key=lambda each: -each.modified_ms):
         known = _known(connection, each.key)
         if known is not None and known.stamp == each.stamp:
             entries[each.key] = known
             continue
-        entries[each.key] = _read(each, known)
+        entries[each.key], taken = _read(each, known, max(room, READ_OF_EACH))
+        room -= taken
         changed.append((each.key, msgspec.msgpack.encode(entries[each.key])))
     gone = [(key,) for key in _keys_below(connection, places) if key not in entries]
     if changed or gone:
@@ -162,16 +175,28 @@ def _keys_below(connection: sqlite3.Connection, places: Iterable[SessionsPlace])
     return keys
 
 
-def _read(found: _Found, known: CatalogueEntry | None) -> CatalogueEntry:
-    """The summary of a log, read on from where it was read before if that is still the same log."""
+def _read(found: _Found, known: CatalogueEntry | None, most: int) -> tuple[CatalogueEntry, int]:
+    """The summary of a log, read on from where it was read before if that is still the same log; how much was read."""
     assert found.stamp is not None
     fold, position = SummaryFold(), LogPosition()
+    start = 0
     try:
         if known is not None and continues(found.log, known.position):
             fold, position = known.fold, known.position
-        for grown in records_since(found.log, position):
+        start = position.offset
+        for grown in records_since(found.log, position, most):
             fold.take(grown.record)
             position = grown.position
+        if found.stamp.size - start > most:
+            return CatalogueEntry(None, position, fold, _with_end(found, fold, position)), most
     except (OSError, LogError):
         pass  # What could be read of it is shown; `show` and `verify` say what is wrong.
-    return CatalogueEntry(found.stamp, position, fold)
+    return CatalogueEntry(found.stamp, position, fold), found.stamp.size - start
+
+
+def _with_end(found: _Found, fold: SummaryFold, position: LogPosition) -> SummaryFold:
+    """The summary with the last records of the log, though not with those in between."""
+    newest = msgspec.msgpack.decode(msgspec.msgpack.encode(fold), type=SummaryFold)
+    for record in last_records(found.log, READ_OF_EACH, position.offset):
+        newest.take(record)
+    return newest

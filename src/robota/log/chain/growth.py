@@ -1,5 +1,7 @@
 """What a log has gained since it was read last, line by line and in bounded memory."""
 
+import os
+import sys
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -27,14 +29,29 @@ class GrownRecord(msgspec.Struct, frozen=True, gc=False):
     position: LogPosition
 
 
-def records_since(path: Path, position: LogPosition) -> Iterator[GrownRecord]:
+def records_since(path: Path, position: LogPosition, most_bytes: int = sys.maxsize) -> Iterator[GrownRecord]:
     """The sound records behind a position that `continues` confirmed. A line that is not finished is left for later.
 
-    Raises `LogUnreadable` if the file cannot be opened, OSError if it cannot be read.
+    With `most_bytes` only those that begin within so many. Raises `LogUnreadable` if the file cannot be opened, OSError
+    if it cannot be read.
     """
     with open_log(path) as stream:
         stream.seek(position.offset)
-        yield from _records(stream, position.offset)
+        yield from _records(stream, position.offset, most_bytes)
+
+
+def last_records(path: Path, most_bytes: int, after: int = 0) -> list[Record]:
+    """The sound records in the last so many bytes of a log, and behind the offset `after`.
+
+    Raises as `records_since` does.
+    """
+    with open_log(path) as stream:
+        start = max(after, stream.seek(0, os.SEEK_END) - most_bytes)
+        stream.seek(start)
+        lines = stream.read(most_bytes).split(b"\n")
+    # Somewhere in the middle the first line is most likely the end of one.
+    found = (unseal(line) for line in (lines if start == after else lines[1:]) if line)
+    return [record for record in found if isinstance(record, Record)]
 
 
 def continues(path: Path, position: LogPosition) -> bool:
@@ -47,9 +64,10 @@ def continues(path: Path, position: LogPosition) -> bool:
         return stream.read(len(ending)) == ending
 
 
-def _records(stream: BufferedReader, offset: int) -> Iterator[GrownRecord]:
-    while True:
-        line, length = next_line(stream)
+def _records(stream: BufferedReader, offset: int, most_bytes: int) -> Iterator[GrownRecord]:
+    end = offset + most_bytes
+    while offset < end:
+        line, length = next_line(stream, most_bytes)
         if not line.endswith(b"\n"):
             return
         offset += length

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from collections.abc import Callable
 from enum import StrEnum
 from io import BufferedReader
@@ -18,6 +19,8 @@ LOG_NAME: Final = "log.jsonl"
 # No record that Robota writes is longer. What is longer is damage, and must not fill memory.
 LONGEST_LINE: Final = 64 * 1024 * 1024
 SKIPPED_AT_ONCE: Final = 1024 * 1024
+# Of a log that is no log, not every line is named.
+MOST_PROBLEMS: Final = 1_000
 
 
 class LineSpan(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -95,16 +98,19 @@ def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
     return reading.loaded()
 
 
-def next_line(stream: BufferedReader) -> tuple[bytes, int]:
-    """The next line and its length, 0 at the end. Of one that is too long for a record only its end is given."""
+def next_line(stream: BufferedReader, skipped: int = sys.maxsize) -> tuple[bytes, int]:
+    """The next line and its length, 0 at the end. Of one that is too long for a record only its end is given.
+
+    No more than `skipped` bytes of such a line are read; what is then given has no end.
+    """
     line = stream.readline(LONGEST_LINE)
     length = len(line)
     if length < LONGEST_LINE or line.endswith(b"\n"):
         return line, length
     piece = line = b""
-    while not piece.endswith(b"\n") and (piece := stream.readline(SKIPPED_AT_ONCE)):
+    while length < skipped and not piece.endswith(b"\n") and (piece := stream.readline(SKIPPED_AT_ONCE)):
         length += len(piece)
-    return (b"\n" if piece else b"?"), length
+    return (b"\n" if piece.endswith(b"\n") else b"?"), length
 
 
 def open_log(path: Path) -> BufferedReader:
@@ -179,7 +185,8 @@ class _Reading:
             self.texts.add(payload.hash)
 
     def _report(self, flaw: RecordFlaw, handling: Handling, seq: int | None = None) -> None:
-        self.problems.append(LoadProblem(line=self.line, flaw=flaw, handling=handling, seq=seq))
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(LoadProblem(line=self.line, flaw=flaw, handling=handling, seq=seq))
 
     def loaded(self) -> Loaded:
         return Loaded(

@@ -5,11 +5,14 @@ that was left can be shown, and taken up again by going to its last record.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
 from robota.log.kinds.rewinds import RewindRecord
 from robota.log.record import PayloadError, Record, outlives_rewind, payload_of
+
+LAST_OF_ALL: Final = 2**62
 
 
 class Jump(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +51,11 @@ def jump_of(record: Record) -> Jump | None:
     return Jump(seq=record.seq, to=payload.to)
 
 
-def branch_spans(jumps: Sequence[Jump], last: int) -> tuple[RecordSpan, ...]:
-    """The numbers of the records on the branch that ends with the record `last`, the oldest span first."""
+def branch_spans(jumps: Sequence[Jump], last: int = LAST_OF_ALL) -> tuple[RecordSpan, ...]:
+    """The numbers of the records on the branch that ends with the record `last`, the oldest span first.
+
+    Without `last` it is the present one, with every record that is still to come.
+    """
     spans: list[RecordSpan] = []
     for jump in reversed(jumps):
         if jump.seq <= last:

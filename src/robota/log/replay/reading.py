@@ -1,7 +1,10 @@
 """Reads a log into a session, from a snapshot on where there is one that fits, else from the beginning."""
 
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -9,18 +12,24 @@ from robota.log.chain.head import ChainHead
 from robota.log.chain.reader import LineSpan, Loaded, scan
 from robota.log.chain.writer import GROWTH_BYTES
 from robota.log.errors import LogUnreadable
-from robota.log.record import Record, outlives_rewind
+from robota.log.kinds.conversation import CondenseRecord, CutRecord, TruncateRecord
+from robota.log.record import PayloadError, Record, outlives_rewind, payload_of
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
+from robota.log.replay.context import reduction_id
+from robota.log.replay.landmarks import Undoing, landmarks_of
 from robota.log.replay.session import ReplayedSession, SessionFold
-from robota.log.replay.snapshot import ROWS_KEPT, Segment, SessionSnapshot, bound_rows, fold_from, tasks_in
+from robota.log.replay.snapshot import ROWS_KEPT, Segment, SessionSnapshot, bound_rows, fold_from, let_go, tasks_in
 from robota.log.replay.snapshot_file import is_unchanged, read_snapshot, segment_of, write_snapshot
 from robota.log.replay.task import BaseOutgrown
 
+LET_GO_AFTER: Final = 8 * 1024 * 1024
+REDUCTIONS: Final = frozenset({"condense", "truncate", "cut"})
+
 
 class LogReading:
-    """Makes of a log what `replay` makes of its records, but keeps none of them, and of long tasks the newest rows.
+    """Makes of a log what `replay` makes of its records, but holds none of them, and of long tasks the newest rows.
 
-    Which records count is known only at the end if somebody went back. Then the log is read a second time.
+    Which records count depends on later ones if somebody went back or undid a reduction; these are looked for first.
     """
 
     def __init__(
@@ -30,24 +39,26 @@ class LogReading:
         *,
         rows_kept: int = ROWS_KEPT,
         growth: int = GROWTH_BYTES,
+        let_go_after: int = LET_GO_AFTER,
+        progress: Callable[[int], object] = lambda _: None,
     ) -> None:
         """`noted` is the record that the log must hold if it is the one that was written on this machine.
 
-        A new snapshot is written when reading took more than `growth` bytes.
+        A new snapshot is written when reading took more than `growth` bytes. After each `let_go_after` bytes what is
+        no longer needed is let go of, and `progress` is told how far it is.
         """
         self._file = snapshot_file
         self._noted = noted
         self._rows_kept = rows_kept
         self._growth = growth
+        self._let_go_after = let_go_after
+        self._progress = progress
         self._begin(None)
 
     def read(self, log: Path) -> Loaded:
         """Read the log, and write a snapshot if that was much. Raises `LogUnreadable`."""
         snapshot = read_snapshot(self._file, log) if self._file is not None else None
-        try:
-            loaded = self._read(log, snapshot)
-        except BaseOutgrown:
-            loaded = self._read(log, None)
+        loaded = self._read_somehow(log, snapshot)
         if loaded.good_length - self._read_from >= self._growth:
             self._write(log, loaded)
         return loaded
@@ -97,46 +108,52 @@ class LogReading:
         self._fold = SessionFold() if snapshot is None else fold_from(snapshot)
         self._read_from = 0 if snapshot is None else snapshot.read.good_length
         self._segments: tuple[Segment, ...] = () if snapshot is None else snapshot.segments
-        self._jumps: list[Jump] = [] if snapshot is None else list(snapshot.jumps)
+        self._jumps: tuple[Jump, ...] = () if snapshot is None else snapshot.jumps
         self._confirmed = None if snapshot is None else snapshot.noted
         self._branch: tuple[RecordSpan, ...] = ()
 
-    def _read(self, log: Path, snapshot: SessionSnapshot | None) -> Loaded:
+    def _read(self, log: Path, snapshot: SessionSnapshot | None, *, keeps_all: bool = False) -> Loaded:
         self._begin(snapshot)
-        noted, known_jumps = self._noted, len(self._jumps)
+        self._confirm(snapshot)
+        landmarks = landmarks_of(log, self._read_from)
+        if snapshot is not None and landmarks.jumps:
+            raise BaseOutgrown
+        self._jumps += landmarks.jumps
+        if self._jumps:
+            self._branch = branch_spans(self._jumps)
+        filling = _Filling(self._fold, self._branch, landmarks.undoings)
+        let_go_after = sys.maxsize if keeps_all else self._let_go_after
+
+        def take(record: Record, span: LineSpan) -> None:
+            if self._noted is not None and record.seq == self._noted.seq and record.hash == self._noted.hash:
+                self._confirmed = self._noted
+            if record.kind == "rewind" and (jump := jump_of(record)) is not None and jump not in self._jumps:
+                raise BaseOutgrown  # somebody goes back in it right now
+            filling.take(record, span)
+            if filling.held_bytes >= let_go_after:
+                self._progress(span.end)
+                filling.let_go(self._rows_kept)
+
+        return scan(log, take, None if snapshot is None else snapshot.read)
+
+    def _read_somehow(self, log: Path, snapshot: SessionSnapshot | None) -> Loaded:
+        """From the snapshot on, else from the beginning, else without letting go of anything that may come back."""
+        with suppress(BaseOutgrown):
+            return self._read(log, snapshot)
+        with suppress(BaseOutgrown):
+            return self._read(log, None)
+        try:
+            return self._read(log, None, keeps_all=True)
+        except BaseOutgrown as error:
+            raise LogUnreadable(f"The session log {log} was changed again and again while it was read.") from error
+
+    def _confirm(self, snapshot: SessionSnapshot | None) -> None:
+        """A note that is older than the snapshot was found right with it, or is that of its last record."""
+        noted = self._noted
         if snapshot is not None and not self.is_own and noted is not None and noted.seq <= snapshot.read.last_seq:
             if noted.hash != snapshot.read.head_hash:
                 raise BaseOutgrown
             self._confirmed = noted
-
-        def take(record: Record, span: LineSpan) -> None:
-            if noted is not None and record.seq == noted.seq and record.hash == noted.hash:
-                self._confirmed = noted
-            jump = jump_of(record)
-            if jump is not None:
-                self._jumps.append(jump)
-            if len(self._jumps) == known_jumps:
-                self._fold.take(record, span)
-            elif snapshot is not None:
-                raise BaseOutgrown
-
-        loaded = scan(log, take, None if snapshot is None else snapshot.read)
-        if self._jumps:
-            self._branch = branch_spans(self._jumps, loaded.last_seq)
-        if len(self._jumps) > known_jumps:
-            self._read_branch(log)
-        return loaded
-
-    def _read_branch(self, log: Path) -> None:
-        # Let go of the other branch before this one is read.
-        fold, branch = SessionFold(), self._branch
-        self._fold = fold
-
-        def take_of_branch(record: Record, span: LineSpan) -> None:
-            if outlives_rewind(record.kind) or any(record.seq in part for part in branch):
-                fold.take(record, span)
-
-        scan(log, take_of_branch)
 
     def _write(self, log: Path, loaded: Loaded) -> bool:
         if self._file is None or not loaded.is_terminated or not self.is_own:
@@ -151,7 +168,7 @@ class LogReading:
             read=_up_to_last_sound(loaded),
             segments=(*self._segments, segment),
             noted=self._confirmed,
-            jumps=tuple(self._jumps),
+            jumps=self._jumps,
             header=fold.header,
             renamed=fold.renamed,
             queue=fold.queue,
@@ -161,6 +178,42 @@ class LogReading:
             problems=tuple(fold.problems),
         )
         return write_snapshot(self._file, log, snapshot)
+
+
+class _Filling:
+    """Takes records into a session: those of the branch, without reductions that are undone later."""
+
+    def __init__(self, fold: SessionFold, branch: tuple[RecordSpan, ...], undoings: Sequence[Undoing]) -> None:
+        self._fold = fold
+        self._branch = branch
+        self._undone = {(each.task_id, each.id): each.seq for each in undoings if self._counts(each.seq)}
+        self.held_bytes = 0
+        self._held_records = 0
+
+    def take(self, record: Record, span: LineSpan) -> None:
+        if self._counts(record.seq) or outlives_rewind(record.kind):
+            if not (self._undone and record.kind in REDUCTIONS and self._is_undone(record)):
+                self._fold.take(record, span)
+            self.held_bytes += span.end - span.start
+            self._held_records += 1
+
+    def let_go(self, rows_kept: int) -> None:
+        """Let go of what is no longer needed, unless it is little beside what is."""
+        shown = sum(len(task.base.pieces) for task in self._fold.tasks.values() if task.base is not None)
+        if self._held_records >= shown:
+            let_go(self._fold, self._branch, rows_kept)
+            self.held_bytes = self._held_records = 0
+
+    def _counts(self, seq: int) -> bool:
+        return not self._branch or any(seq in span for span in self._branch)
+
+    def _is_undone(self, record: Record) -> bool:
+        try:
+            reduction = payload_of(record)
+        except PayloadError:
+            return False
+        assert isinstance(reduction, CondenseRecord | TruncateRecord | CutRecord)
+        return record.seq < self._undone.get((reduction.task_id, reduction_id(reduction)), 0)
 
 
 def _up_to_last_sound(loaded: Loaded) -> Loaded:

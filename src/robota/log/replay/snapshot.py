@@ -118,6 +118,14 @@ def bound_rows(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int
             task.answers = {ts: answer for ts, answer in task.answers.items() if ts > task.older.last_ts}
 
 
+def let_go(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int = ROWS_KEPT) -> None:
+    """Hold no more of the session than a snapshot of it would."""
+    bound_rows(fold, branch, most_rows)
+    tasks = tasks_in(fold)
+    fold.left_tasks |= fold.tasks.keys() - {task.task_id for task in tasks}
+    fold.tasks = {task.task_id: _restored(task) for task in tasks}
+
+
 def _first_kept(rows: Sequence[Message], most_rows: int) -> int:
     """The place of the oldest row that is held: the newest reply and what was asked last are always among them."""
     start, room = len(rows), CHARACTERS_KEPT

@@ -53,6 +53,7 @@ def session_json(session: CataloguedSession) -> dict[str, Any]:
         "title": summary.title,
         "state": session.state,
         "turns": summary.turns,
+        "isPartial": session.is_partial,
         "costUsd": summary.cost if summary.is_cost_known else None,
         "tokens": summary.tokens,
         "model": session.model,
@@ -78,7 +79,7 @@ def age(then_ms: int, now_ms: int) -> str:
 def told_cost(session: CataloguedSession) -> str:
     """What a session cost, for a person."""
     summary = session.summary
-    if not summary.is_cost_known:
+    if not summary.is_cost_known or session.is_partial:
         return f"${summary.cost:.2f}+" if summary.cost else "?"
     return f"${summary.cost:.2f}" if summary.cost else "-"
 
@@ -95,7 +96,7 @@ def _row(session: CataloguedSession, shown_id: str, now_ms: int, *, with_directo
     cells = (
         shown_id,
         age(session.modified_ms, now_ms),
-        str(session.summary.turns),
+        f"{session.summary.turns}{'+' if session.is_partial else ''}",
         told_cost(session),
         session.state,
         single_line(session.model or "?", TITLE_SHOWN),

@@ -1,0 +1,50 @@
+"""The end of a conversation, read from the end of its log: however long the log is, and without a snapshot of it."""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.chain.growth import last_records
+from robota.log.record import Record, outlives_rewind
+from robota.log.replay.branches import branch_spans, jumps_in
+from robota.log.replay.session import ReplayedSession, SessionFold
+
+ROWS_WANTED: Final = 100
+FIRST_BYTES: Final = 1024 * 1024
+MOST_BYTES: Final = 64 * 1024 * 1024
+MORE: Final = 8
+
+
+class LogTail(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last records tell: of the session its current task, of that the newest rows.
+
+    What stands further up is not known, such as the turns, what was paid and, unless `is_whole`, how many rows there
+    are before these.
+    """
+
+    session: ReplayedSession
+    last_ts: int = 0
+    is_whole: bool = False
+
+
+def tail_of(log: Path, rows: int = ROWS_WANTED, first_bytes: int = FIRST_BYTES) -> LogTail:
+    """The end of the log with at least so many rows, if they are in its last part. Raises `LogUnreadable`, OSError."""
+    size = first_bytes
+    while True:
+        is_whole = log.stat().st_size <= size
+        tail = _told_by(last_records(log, size), is_whole=is_whole)
+        root = tail.session.root
+        if is_whole or size >= MOST_BYTES or (root is not None and len(root.messages) >= rows):
+            return tail
+        size *= MORE
+
+
+def _told_by(records: list[Record], *, is_whole: bool) -> LogTail:
+    jumps = jumps_in(records)
+    spans = branch_spans(jumps)
+    fold = SessionFold()
+    for record in records:
+        if not jumps or outlives_rewind(record.kind) or any(record.seq in span for span in spans):
+            fold.take(record)
+    return LogTail(session=fold.session(), last_ts=records[-1].ts if records else 0, is_whole=is_whole)
