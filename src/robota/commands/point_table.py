@@ -29,5 +29,17 @@ def _files_told(point: PromptPoint) -> str:
         return "(its checkpoints are gone)"
     shown = ", ".join(single_line(path, PROMPT_SHOWN) for path in point.files[:FILES_SHOWN])
     more = f" and {len(point.files) - FILES_SHOWN} more" if len(point.files) > FILES_SHOWN else ""
-    missing = f" (not captured: {point.not_captured})" if point.not_captured else ""
-    return f"{shown}{more}{missing}".strip()
+    return f"{shown}{more}{_left_out(point)}".strip()
+
+
+def _left_out(point: PromptPoint) -> str:
+    """What the checkpoints do not hold, by name and reason as far as there is room."""
+    if not point.not_captured:
+        return ""
+    named = [
+        f"{single_line(each.path, PROMPT_SHOWN)}: {single_line(each.reason, PROMPT_SHOWN)}"
+        for each in point.left_out[:FILES_SHOWN]
+    ]
+    more = point.not_captured - len(named)
+    counted = [f"{more} more" if named else str(more)] if more else []
+    return f" (not captured: {'; '.join([*named, *counted])})"

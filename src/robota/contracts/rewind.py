@@ -13,8 +13,8 @@ class RewindError(Exception):
 class RewindService(Protocol):
     """Goes back in a session while nothing runs in it. All of it raises `RewindError`."""
 
-    async def points(self) -> tuple[PromptPoint, ...]:
-        """Every prompt of the session, also those on branches that were left."""
+    async def points(self, newest: int | None = None) -> tuple[PromptPoint, ...]:
+        """Every prompt of the session, also those on branches that were left, or only the `newest` ones."""
         ...
 
     async def diff(self, number: int | None) -> str:

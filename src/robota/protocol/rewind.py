@@ -28,11 +28,18 @@ class RewindCall(Value, frozen=True, kw_only=True):
     tool: str
 
 
+class LeftFile(Value, frozen=True, kw_only=True):
+    """A file that stays as it is although it differs, and why."""
+
+    path: str
+    reason: str
+
+
 class PromptPoint(Value, frozen=True, kw_only=True):
     """A prompt of the person, which one can go back to. Its number stays the same for ever.
 
     `is_live` is false on a branch that was left. `files` are those that its calls changed, null if their checkpoints
-    are gone; `not_captured` is how many paths are not in them.
+    are gone; `not_captured` is how many paths are not in them, and `left_out` names the first of these.
     """
 
     number: int
@@ -41,6 +48,7 @@ class PromptPoint(Value, frozen=True, kw_only=True):
     calls: tuple[RewindCall, ...] = ()
     files: tuple[str, ...] | None = ()
     not_captured: int = 0
+    left_out: tuple[LeftFile, ...] = ()
 
 
 class RestoredFile(Value, frozen=True, kw_only=True):
@@ -48,13 +56,6 @@ class RestoredFile(Value, frozen=True, kw_only=True):
 
     path: str
     kind: str
-
-
-class LeftFile(Value, frozen=True, kw_only=True):
-    """A file that stays as it is although it differs, and why."""
-
-    path: str
-    reason: str
 
 
 class RewindResult(Value, frozen=True, kw_only=True):

@@ -74,13 +74,15 @@ def test_only_some_files_and_only_from_a_call_on(robota: Robota) -> None:
     assert files(robota) == OLD
 
 
-def test_what_is_too_big_is_named_at_once_and_counted_in_the_list(robota: Robota) -> None:
+def test_what_is_too_big_is_named_at_once_and_in_the_list(robota: Robota) -> None:
     script(robota, {"calls": [call("execute_command", command="head -c 2000 /dev/zero > big")]}, {"text": "done"})
     settings = robota.home / ".robota/settings.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "checkpoints": {"maxFileBytes": 1000}}))
     done = robota("-p", "make it", "--permission-mode", "bypassPermissions")
     assert "Not in the checkpoints of this session: big (more than 1,000 bytes)" in done.stderr
-    assert "not captured: 1" in ok(robota("rewind", "list"))
+    assert "(not captured: big: more than 1,000 bytes)" in ok(robota("rewind", "list"))
+    [point] = json.loads(ok(robota("rewind", "list", "--json")))["prompts"]
+    assert point["leftOut"] == [{"path": "big", "reason": "more than 1,000 bytes"}]
 
 
 def test_nobody_there_to_ask_changes_nothing(robota: Robota) -> None:

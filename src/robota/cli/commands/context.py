@@ -14,6 +14,7 @@ import msgspec
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import session_in_project
 from robota.cli.output import print_json, terminal_width
+from robota.cli.reading_progress import ReadingProgress
 from robota.clients.render.context_ledger import ledger_lines
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
@@ -23,15 +24,15 @@ from robota.engine.context.recorded_context import recorded_context
 from robota.engine.context.reducer import CannotRestore, chosen_reduction, refuse_too_much
 from robota.log.artifacts import read_artifact
 from robota.log.chain.head import head_path, noted_head
-from robota.log.chain.reader import LOG_NAME, load
+from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import ARTIFACTS_NAME, SessionLog, wall_clock_ms
 from robota.log.errors import LogError, SessionNotFound
 from robota.log.kinds.conversation import RestoreRecord
-from robota.log.record import Record
 from robota.log.replay.context import reduction_id
-from robota.log.replay.requests import RecordedRequest, recorded_requests
-from robota.log.replay.session import replay
+from robota.log.replay.reading import LogReading
+from robota.log.replay.requests import RecordedRequest, newest_request
 from robota.log.replay.task import ReplayedTask
+from robota.log.snapshot_keeper import snapshot_path
 from robota.log.store import fallback_directory, list_sessions
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
@@ -54,8 +55,16 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _show(directory: Path, options: argparse.Namespace) -> int:
-    records = load(directory / LOG_NAME).records
-    update = recorded_context(*_newest_request(directory, records), _file_readers())
+    user = user_directory(os.environ)
+    noted = noted_head(head_path(user, directory))
+    log = directory / LOG_NAME
+    progress = ReadingProgress("reading the log", log.stat().st_size)
+    reading = LogReading(snapshot_path(user, directory), noted, growth=sys.maxsize, progress=progress)
+    try:
+        reading.read(log)
+    finally:
+        progress.end()
+    update = recorded_context(*_newest_request(directory, reading.session().current), _file_readers())
     if options.json:
         print_json(update)
     else:
@@ -69,14 +78,17 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
     head_file = head_path(user_directory(os.environ), directory)
     # A session from elsewhere must not look like one of this machine afterwards.
     is_own = noted_head(head_file) is not None
-    log, loaded = SessionLog.open(
+    # What is to be undone may stand anywhere, so nothing is left out here.
+    reading = LogReading(let_go_after=sys.maxsize)
+    log, _ = SessionLog.open(
         directory,
         wall_clock_ms,
         Redactor(secret_variables(os.environ)),
         head_file=head_file if is_own else None,
+        read=reading.read,
     )
     try:
-        task, request = _newest_request(directory, loaded.records)
+        task, request = _newest_request(directory, reading.session().current)
         chosen = chosen_reduction(options.id, task.conversation().undoable)
         remaining = tuple(each for each in task.reductions if reduction_id(each.reduction) != chosen)
         restored = msgspec.structs.replace(task, reductions=remaining, undone=task.undone | {chosen})
@@ -148,15 +160,14 @@ def _session_directory(root: Path, session: str | None) -> Path:
     return found
 
 
-def _newest_request(directory: Path, records: Sequence[Record]) -> tuple[ReplayedTask, RecordedRequest]:
+def _newest_request(directory: Path, task: ReplayedTask | None) -> tuple[ReplayedTask, RecordedRequest]:
     """The task that was current in the end, and what its last request was made of."""
-    task = replay(records).current
-    requests = recorded_requests(records, lambda name: read_artifact(directory / ARTIFACTS_NAME, name))
-    request = _newest(requests, task)
+    artifacts = directory / ARTIFACTS_NAME
+    request = (
+        None
+        if task is None
+        else newest_request(directory / LOG_NAME, task.task_id, lambda name: read_artifact(artifacts, name))
+    )
     if task is None or request is None:
         raise SessionNotFound(f"Nothing was sent to a model in the session {directory.name}, so nothing was in view.")
     return task, request
-
-
-def _newest(requests: Sequence[RecordedRequest], task: ReplayedTask | None) -> RecordedRequest | None:
-    return next((each for each in reversed(requests) if task is not None and each.task_id == task.task_id), None)

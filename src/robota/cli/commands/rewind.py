@@ -32,6 +32,7 @@ from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRe
 from robota.protocol.rewind import RewindResult, RewindScope
 from robota.text.visible import visible
 
+SHOWN: Final = 50
 DONE: Final = 0
 REFUSED: Final = 1
 
@@ -89,7 +90,10 @@ def parser() -> CommandParser:
     changing.add_argument("--yes", action="store_true", help="do not ask before anything changes")
     parser = CommandParser(prog="robota rewind", description="Go back in a session: files and conversation.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", parents=[shared], help="show the prompts of a session and what each changed")
+    listing = actions.add_parser("list", parents=[shared], help="show the prompts of a session and what each changed")
+    listing.add_argument(
+        "--last", type=_count, metavar="N", help=f"only the newest N (default: {SHOWN}; with --json all)"
+    )
     differ = actions.add_parser("diff", parents=[shared], help="show what a prompt changed (default: all)")
     differ.add_argument("number", nargs="?", type=int, metavar="N", help="its number in the list")
     back = actions.add_parser("restore", parents=[shared, changing], help="go back to before a prompt or a call")
@@ -104,15 +108,29 @@ def parser() -> CommandParser:
     return parser
 
 
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+_count.__name__ = "number from 1"
+
+
 def _list(context: _Context) -> int:
+    options = context.options
+    newest = SHOWN if options.last is None and not options.json else options.last
     with context.rewinder(is_written=False) as rewinder:
-        points = asyncio.run(rewinder.points())
+        points = asyncio.run(rewinder.points(newest))
     if context.options.json:
         print_json({"session": context.directory.name, "prompts": points})
     elif not points:
         print("Nothing was asked in this session.")
     else:
         table = point_table(points)
+        if older := points[0].number - 1:
+            print(f"{older:,} older prompts are not shown; --last N shows more.")
         print_columns([table.columns, *table.rows])
     return DONE
 

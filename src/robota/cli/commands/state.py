@@ -19,6 +19,8 @@ from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError, SessionAmbiguous
 from robota.log.replay.reading import LogReading
+from robota.log.replay.session import ReplayedSession
+from robota.log.replay.tail import tail_of
 from robota.log.replay.task import ReplayedTask
 from robota.log.snapshot_keeper import snapshot_path
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
@@ -35,6 +37,7 @@ from robota.workspace.process.lock_holder import holder_of
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
 SHOWN: Final = 2_000
+MOST_READ: Final = 16 * 1024 * 1024
 WORDS: Final = "WORDS"
 SUBTASK_IS_GONE: Final = (
     "A subtask asked this, and ended with its process. The task that started it is told so, and what you answer."
@@ -82,10 +85,18 @@ def _reading(directory: Path) -> LogReading:
     return LogReading(snapshot_path(user, directory), noted, growth=sys.maxsize)
 
 
+def _read(directory: Path) -> tuple[ReplayedSession, int]:
+    """What the log tells, and when its last record was written. Of a long one without a snapshot only the end."""
+    reading, log = _reading(directory), directory / LOG_NAME
+    if reading.unread(log) > MOST_READ:
+        tail = tail_of(log)
+        return tail.session, tail.last_ts
+    loaded = reading.read(log)
+    return reading.session(), loaded.last_ts
+
+
 def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
-    reading = _reading(session.directory)
-    loaded = reading.read(session.directory / LOG_NAME)
-    found = reading.session()
+    found, last_ts = _read(session.directory)
     task = found.root
     holder = holder_of(session.directory / LOG_NAME)
     waiting = None if task is None else left_open(task)
@@ -99,7 +110,7 @@ def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
         return 0
     rows = [("session", f"{session.id} {single_line(session.name or session.summary.title, 80)}".rstrip())]
     rows.append(("state", f"{info.state}: {info.description}"))
-    rows.append(("written", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(loaded.last_ts / 1000))))
+    rows.append(("written", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last_ts / 1000))))
     if holder is not None:
         rows.append(("open in", holder.text))
     print_columns(rows)

@@ -1,6 +1,6 @@
 """How full the context window of a task was, and with what, read from its log alone."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from robota.engine.context.ledger import entries_of, ledger_items
 from robota.engine.context.window import Gauge, overhead_of
@@ -9,7 +9,7 @@ from robota.engine.runtime.task_runtime import SIZES_KEPT, requests_until
 from robota.log.replay.context import ModelContext, model_context_of
 from robota.log.replay.requests import RecordedRequest
 from robota.log.replay.task import ReplayedTask
-from robota.protocol.conversation import AssistantTurn
+from robota.protocol.conversation import AssistantTurn, Turn
 from robota.protocol.events import ContextUpdate
 from robota.providers.chunks import ToolSpec
 
@@ -41,13 +41,31 @@ def recorded_context(task: ReplayedTask, request: RecordedRequest, file_readers:
 def tokens_in_use(task: ReplayedTask, conversation: ModelContext, overhead: int) -> int:
     """What the provider counted for the newest reply, and an estimate for what has changed since."""
     gauge, characters = Gauge(overhead), _characters(conversation)
-    counted = next((place for place in reversed(range(len(task.turns))) if _size(task.turns[place])), None)
+    counted = _newest_counted(task)
     if counted is None:
         return gauge.tokens(characters)
-    before = [reduced for reduced in task.reductions if reduced.after <= counted]
-    then = _characters(model_context_of(task.turns[: counted + 1], before))
-    gauge.count(_size(task.turns[counted]), then)
+    size, then = counted
+    gauge.count(size, then)
     return gauge.tokens(characters) if characters >= then else gauge.reduced(then, characters)
+
+
+def _newest_counted(task: ReplayedTask) -> tuple[int, int] | None:
+    """What the provider counted for the newest reply that it counted, and how many characters it had been shown."""
+    base = task.base
+    place = _last_counted(task.turns)
+    if place is not None:
+        number = place if base is None else place + base.recorded
+        before = [reduced for reduced in task.reductions if reduced.after <= number]
+        shown = model_context_of(task.turns[: place + 1], before, base=base)
+        return _size(task.turns[place]), _characters(shown)
+    place = None if base is None else _last_counted(base.turns)
+    if base is None or place is None:
+        return None
+    return _size(base.turns[place]), sum(map(characters_of, base.turns[: place + 1]))
+
+
+def _last_counted(turns: Sequence[Turn]) -> int | None:
+    return next((place for place in reversed(range(len(turns))) if _size(turns[place])), None)
 
 
 def _characters(conversation: ModelContext) -> int:

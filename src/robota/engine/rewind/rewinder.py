@@ -10,11 +10,10 @@ import msgspec
 
 from robota.contracts.rewind import RewindError
 from robota.engine.record.journal import LogPort
-from robota.log.chain.reader import load
+from robota.log.chain.growth import LogPosition, records_since
 from robota.log.errors import LogError
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
-from robota.log.record import Payload, Record
-from robota.log.replay.branches import last_of_conversation
+from robota.log.record import Payload
 from robota.log.replay.rewind_points import RewindHistory, RewindPoint, RewindStep, rewind_history
 from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
 from robota.protocol.rewind import (
@@ -31,6 +30,7 @@ from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, plan_res
 from robota.workspace.checkpoints.store import CheckpointStore
 
 ID_BYTES: Final = 8
+LEFT_OUT_NAMED: Final = 20
 T = TypeVar("T")
 
 
@@ -54,9 +54,9 @@ class Rewinder:
         self._open_store = open_store
         self._store: CheckpointStore | None = None
 
-    async def points(self) -> tuple[PromptPoint, ...]:
-        """Every prompt of the session, also those on branches that were left."""
-        return await _in_thread(lambda: tuple(map(self._shown, self._history().points)))
+    async def points(self, newest: int | None = None) -> tuple[PromptPoint, ...]:
+        """Every prompt of the session, also those on branches that were left, or only the `newest` ones."""
+        return await _in_thread(lambda: tuple(map(self._shown, _last(self._history().points, newest))))
 
     async def diff(self, number: int | None) -> str:
         """What the calls of a prompt changed, or everything since the first change."""
@@ -64,13 +64,13 @@ class Rewinder:
 
     async def preview(self, order: RewindRequest) -> RewindResult:
         """What the order would change, with the exact diff."""
-        records, history, way = await _in_thread(lambda: self._worked_out(order))
-        return _result(way, records, history)
+        history, way = await _in_thread(lambda: self._worked_out(order))
+        return _result(way, history)
 
     async def carry_out(self, order: RewindRequest) -> RewindResult:
         """Go back. Files change as a whole or not at all, and the conversation only after them."""
-        records, history, way = await _in_thread(lambda: self._worked_out(order))
-        result = _result(way, records, history)
+        history, way = await _in_thread(lambda: self._worked_out(order))
+        result = _result(way, history)
         if order.state and order.state != result.state:
             raise RewindError("Files have changed since this was shown. Nothing was changed; look at it again")
         if not result.is_empty or not isinstance(order, RewindTo):
@@ -92,11 +92,8 @@ class Rewinder:
                 raise
         await _write(log, RewindRecord(rewind_id=name, action=way.action, to=way.to, files=files))
 
-    def _records(self) -> tuple[Record, ...]:
-        return load(self._path).records
-
     def _history(self) -> RewindHistory:
-        return rewind_history(self._records())
+        return rewind_history(grown.record for grown in records_since(self._path, LogPosition()))
 
     def _checkpoints(self) -> CheckpointStore:
         if self._open_store is None:
@@ -112,6 +109,7 @@ class Rewinder:
             calls=tuple(RewindCall(id=call.id, tool=call.tool) for call in point.calls),
             files=self._files_changed(point),
             not_captured=point.not_captured,
+            left_out=self._left_out(point),
         )
 
     def _files_changed(self, point: RewindPoint) -> tuple[str, ...] | None:
@@ -122,6 +120,17 @@ class Rewinder:
         except (CheckpointError, RewindError):
             return None
         return tuple(_text(change.path) for change in changes)
+
+    def _left_out(self, point: RewindPoint) -> tuple[LeftFile, ...]:
+        """The first of the files that are not in its checkpoints, if these are still there."""
+        if not point.not_captured or point.newest_checkpoint is None:
+            return ()
+        try:
+            with self._checkpoints().opened() as opened:
+                missing = opened.details(point.newest_checkpoint).not_captured
+        except (CheckpointError, RewindError):
+            return ()
+        return tuple(LeftFile(path=_text(each.path), reason=each.reason) for each in missing[:LEFT_OUT_NAMED])
 
     def _diff(self, number: int | None) -> str:
         points = self._history().points
@@ -136,14 +145,12 @@ class Rewinder:
         store = self._checkpoints()
         return store.diff(before, after or store.capture().id).decode("utf-8", "replace")
 
-    def _worked_out(self, order: RewindRequest) -> tuple[Sequence[Record], RewindHistory, _Way]:
-        records = self._records()
-        history = rewind_history(records)
+    def _worked_out(self, order: RewindRequest) -> tuple[RewindHistory, _Way]:
+        history = self._history()
         way = self._way(order, history)
-        here = records[-1].seq if records else 0
-        if way.to is not None and last_of_conversation(records, way.to) == last_of_conversation(records, here):
+        if way.to is not None and history.last_told(way.to) == history.last_told(history.last_seq):
             way = msgspec.structs.replace(way, to=None)
-        return records, history, way
+        return history, way
 
     def _way(self, order: RewindRequest, history: RewindHistory) -> _Way:
         match order:
@@ -201,13 +208,17 @@ def _target(order: RewindTo, points: Sequence[RewindPoint]) -> tuple[str | None,
     return calls[-1].checkpoint, calls[-1].to
 
 
+def _last(points: Sequence[RewindPoint], newest: int | None) -> Sequence[RewindPoint]:
+    return points if newest is None else points[max(0, len(points) - newest) :]
+
+
 def _numbered(points: Sequence[RewindPoint], number: int) -> RewindPoint:
     if not 1 <= number <= len(points):
         raise RewindError(f"There is no prompt {number} in this session; it has {len(points)}")
     return points[number - 1]
 
 
-def _result(way: _Way, records: Sequence[Record], history: RewindHistory) -> RewindResult:
+def _result(way: _Way, history: RewindHistory) -> RewindResult:
     plan = way.plan
     result = RewindResult(action=way.action)
     if plan is not None:
@@ -221,8 +232,7 @@ def _result(way: _Way, records: Sequence[Record], history: RewindHistory) -> Rew
         )
     if way.to is None:
         return result
-    reached = [record for record in records if record.seq <= way.to]
-    known = {point.number for point in rewind_history(reached).points if point.is_live}
+    known = history.live_at(way.to)
     left = [point for point in history.points if point.is_live and point.number not in known]
     now_live = {point.number for point in history.points if point.is_live}
     return msgspec.structs.replace(

@@ -102,6 +102,20 @@ def catalogue(
     return tuple(sorted(sessions, key=lambda each: (-each.modified_ms, each.id)))
 
 
+def glance_at(log: Path) -> SummaryFold:
+    """A summary of a log that is in no index, from its beginning and its end."""
+    fold, offset = SummaryFold(), 0
+    try:
+        for grown in records_since(log, LogPosition(), READ_OF_EACH):
+            fold.take(grown.record)
+            offset = grown.position.offset
+        for record in last_records(log, READ_OF_EACH, offset):
+            fold.take(record)
+    except (OSError, LogError):
+        pass  # What could be read of it is known.
+    return fold
+
+
 class _Found:
     """A session directory, and its log as it is now; `stamp` is None if there is no log."""
 

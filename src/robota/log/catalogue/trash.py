@@ -11,9 +11,11 @@ from typing import Final
 
 import msgspec
 
+from robota.log.catalogue.catalogue import CataloguedSession, glance_at
+from robota.log.catalogue.find import find_catalogued
 from robota.log.catalogue.places import SessionsPlace
 from robota.log.chain.reader import LOG_NAME
-from robota.log.errors import LogExists, LogInUse, LogWriteError, SessionAmbiguous, SessionNotFound
+from robota.log.errors import LogExists, LogInUse, LogWriteError, SessionNotFound
 
 # Within the directory of the sessions, so that moving is one rename, and whatever hides these from git hides it.
 TRASH: Final = ".trash"
@@ -85,13 +87,26 @@ def left_drafts(places: Iterable[SessionsPlace], before_ms: int) -> tuple[Trashe
 
 
 def find_trashed(trashed: Iterable[TrashedSession], wanted: str) -> TrashedSession:
-    """The one in the trash whose id begins so; the newest of those with the same id."""
-    found = {each.id: each for each in trashed if wanted and each.id.startswith(wanted)}
-    if not found:
-        raise SessionNotFound(f"There is no session {wanted!r} in the trash.")
-    if len(found) > 1 and wanted not in found:
-        raise SessionAmbiguous(f"{len(found)} sessions in the trash begin with {wanted!r}: {', '.join(found)}.")
-    return found.get(wanted) or next(iter(found.values()))
+    """The one in the trash that is meant, as one that is not is found; the newest of those with the same id."""
+    newest = {each.id: each for each in trashed}
+    if wanted in newest:
+        return newest[wanted]
+    sessions = [
+        CataloguedSession(
+            id=each.id,
+            directory=each.directory,
+            modified_ms=each.deleted_ms,
+            size=0,
+            is_own=True,
+            is_live=False,
+            summary=glance_at(each.directory / LOG_NAME),
+        )
+        for each in newest.values()
+    ]
+    try:
+        return newest[find_catalogued(sessions, wanted).id]
+    except SessionNotFound as error:
+        raise SessionNotFound(f"There is no session {wanted!r} in the trash.") from error
 
 
 def remove_for_good(trashed: TrashedSession) -> None:

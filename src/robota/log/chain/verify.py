@@ -1,6 +1,8 @@
 """Walk the chain of a log strictly, and name the first record that breaks it."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -8,6 +10,8 @@ from robota.log.chain.head import ChainHead
 from robota.log.chain.reader import next_line, open_log
 from robota.log.errors import LogUnreadable
 from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, unseal
+
+LINES_BETWEEN: Final = 10_000
 
 
 class ChainBreak(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +45,10 @@ EXPLANATIONS = {
 }
 
 
-def verify(path: Path, noted: ChainHead | None = None) -> VerifyReport:
-    """Check every record up to the first broken one. Reads only.
+def verify(
+    path: Path, noted: ChainHead | None = None, progress: Callable[[int], object] = lambda _: None
+) -> VerifyReport:
+    """Check every record up to the first broken one. Reads only, and tells `progress` how far it is now and then.
 
     A chain that was cut at its end or written anew is sound in itself; `noted` is a record that it must hold.
     """
@@ -51,6 +57,8 @@ def verify(path: Path, noted: ChainHead | None = None) -> VerifyReport:
         with open_log(path) as stream:
             while line := next_line(stream)[0]:
                 line_number += 1
+                if not line_number % LINES_BETWEEN:
+                    progress(stream.tell())
                 record = _next_record(line, head_hash, seq, noted)
                 if isinstance(record, ChainBreak):
                     found = msgspec.structs.replace(record, line=line_number)

@@ -77,10 +77,3 @@ def branch_of(records: Sequence[Record], at: int | None = None) -> Sequence[Reco
         return known
     spans = branch_spans(jumps, known[-1].seq)
     return [record for record in known if outlives_rewind(record.kind) or any(record.seq in span for span in spans)]
-
-
-def last_of_conversation(records: Sequence[Record], at: int) -> int:
-    """The number of the last record that tells where the conversation after the record `at` stands; 0 if none does."""
-    spans = branch_spans(jumps_in(record for record in records if record.seq <= at), at)
-    told = (record.seq for record in reversed(records) if not outlives_rewind(record.kind))
-    return next((seq for seq in told if any(seq in span for span in spans)), 0)

@@ -4,7 +4,7 @@ Both change what records before them mean. They are few, so they are looked for 
 one is decoded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +15,6 @@ from robota.log.kinds.conversation import RestoreRecord
 from robota.log.record import PayloadError, Record, payload_of, unseal
 from robota.log.replay.branches import Jump, jump_of
 
-REWIND: Final = b'"kind":"rewind"'
-RESTORE: Final = b'"kind":"restore"'
 BLOCK_BYTES: Final = 256 * 1024
 
 
@@ -39,10 +37,7 @@ def landmarks_of(log: Path, start: int = 0) -> Landmarks:
     """The landmarks behind this offset, which must be the beginning of a line. Raises `LogUnreadable`, OSError."""
     jumps: list[Jump] = []
     undoings: list[Undoing] = []
-    for line in _lines_with(log, start, (REWIND, RESTORE)):
-        record = unseal(line)
-        if not isinstance(record, Record):
-            continue
+    for record in records_of(log, ("rewind", "restore"), start):
         if (jump := jump_of(record)) is not None:
             jumps.append(jump)
         elif (undoing := _undoing_of(record)) is not None:
@@ -50,18 +45,26 @@ def landmarks_of(log: Path, start: int = 0) -> Landmarks:
     return Landmarks(jumps=tuple(jumps), undoings=tuple(undoings))
 
 
+def records_of(log: Path, kinds: Sequence[str], start: int = 0) -> Iterator[Record]:
+    """The sound records of these kinds. Those of others are not even decoded. Raises `LogUnreadable`, OSError."""
+    wanted = [b'"kind":"%s"' % kind.encode() for kind in kinds]
+    for line in _lines_with(log, start, wanted):
+        record = unseal(line)
+        if isinstance(record, Record) and record.kind in kinds:
+            yield record
+
+
 def _undoing_of(record: Record) -> Undoing | None:
-    if record.kind != "restore":
-        return None
     try:
         payload = payload_of(record)
     except PayloadError:
         return None
-    assert isinstance(payload, RestoreRecord)
+    if not isinstance(payload, RestoreRecord):
+        return None
     return Undoing(seq=record.seq, task_id=payload.task_id, id=payload.id)
 
 
-def _lines_with(log: Path, start: int, wanted: tuple[bytes, ...]) -> Iterator[bytes]:
+def _lines_with(log: Path, start: int, wanted: Sequence[bytes]) -> Iterator[bytes]:
     """The lines, without their ends, that hold one of these."""
     with open_log(log) as stream:
         stream.seek(start)

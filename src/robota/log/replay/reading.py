@@ -63,6 +63,11 @@ class LogReading:
             self._write(log, loaded)
         return loaded
 
+    def unread(self, log: Path) -> int:
+        """How many bytes of the log no snapshot tells of, so that they would have to be read. Raises OSError."""
+        snapshot = read_snapshot(self._file, log) if self._file is not None else None
+        return log.stat().st_size - (0 if snapshot is None else snapshot.read.good_length)
+
     def refresh(self, log: Path) -> bool:
         """Bring the snapshot of a log that is being written up to date. Never reads the whole log a second time.
 

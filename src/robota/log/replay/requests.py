@@ -1,6 +1,7 @@
 """What each request of a session was made of besides its turns, read from the log alone."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.requests import ContentRecord, RequestRecord
 from robota.log.record import PayloadError, Record, payload_of
+from robota.log.replay.landmarks import records_of
 from robota.protocol.state import is_request_row
 
 
@@ -23,6 +25,44 @@ class RecordedRequest(msgspec.Struct, frozen=True, kw_only=True):
     condense_at: int | None = None
 
 
+def newest_request(log: Path, task_id: str, artifact: Callable[[str], bytes]) -> RecordedRequest | None:
+    """What the requests of a task were made of in the end, however long the log is.
+
+    None if there was none. Raises `ArtifactMissing`, `LogUnreadable`, OSError.
+    """
+    contents: dict[str, str | None] = {}
+    parts: RequestRecord | None = None
+    ts = 0
+    for record in records_of(log, ("content", "request")):
+        try:
+            payload = payload_of(record)
+        except PayloadError:
+            continue
+        if isinstance(payload, ContentRecord):
+            contents[payload.hash] = payload.text
+        elif isinstance(payload, RequestRecord) and payload.task_id == task_id:
+            parts, ts = payload, record.ts
+    return None if parts is None else _made_of(parts, ts, contents, artifact)
+
+
+def _made_of(
+    parts: RequestRecord, ts: int, contents: Mapping[str, str | None], artifact: Callable[[str], bytes]
+) -> RecordedRequest:
+    def text_of(name: str) -> str:
+        known = contents.get(name)
+        return artifact(name).decode() if known is None else known
+
+    return RecordedRequest(
+        ts=ts,
+        task_id=parts.task_id,
+        model=parts.model,
+        system=text_of(parts.system),
+        tools=msgspec.json.decode(text_of(parts.tools)),
+        context_window=parts.context_window,
+        condense_at=parts.condense_at,
+    )
+
+
 def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes]) -> list[RecordedRequest]:
     """Every request of the session in order. `artifact` reads a large text by its name beside the log.
 
@@ -31,11 +71,6 @@ def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes
     contents: dict[str, str | None] = {}
     made_of: dict[str, RequestRecord] = {}
     requests: dict[int, RecordedRequest] = {}
-
-    def text_of(name: str) -> str:
-        known = contents.get(name)
-        return artifact(name).decode() if known is None else known
-
     for record in records:
         try:
             payload = payload_of(record)
@@ -48,13 +83,5 @@ def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes
         elif isinstance(payload, MessageRecord) and is_request_row(payload.message) and payload.task_id in made_of:
             row, parts = payload.message, made_of[payload.task_id]
             if row.ts not in requests:
-                requests[row.ts] = RecordedRequest(
-                    ts=row.ts,
-                    task_id=payload.task_id,
-                    model=parts.model,
-                    system=text_of(parts.system),
-                    tools=msgspec.json.decode(text_of(parts.tools)),
-                    context_window=parts.context_window,
-                    condense_at=parts.condense_at,
-                )
+                requests[row.ts] = _made_of(parts, row.ts, contents, artifact)
     return list(requests.values())

@@ -1,7 +1,9 @@
 """Where one can go back to in a session, and which ways back can themselves be taken back."""
 
+from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -9,9 +11,11 @@ from robota.log.kinds.calls import AnswerRecord, CheckpointRecord
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.kinds.session import QueueRecord, TaskRecord
-from robota.log.record import Payload, PayloadError, Record, payload_of
-from robota.log.replay.branches import branch_spans, jumps_in
+from robota.log.record import Payload, PayloadError, Record, outlives_rewind, payload_of, registered_kinds
+from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
 from robota.protocol.state import is_request_row
+
+READ_KINDS: Final = frozenset({"task", "message", "checkpoint", "rewindStart", "rewind", "answer", "queue"})
 
 
 class CheckpointedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +36,7 @@ class RewindPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     `to` is the last record of the conversation before it. `is_live` is false on a branch that was left. `before` is the
     workspace when it was given; None if nothing was changed from then on. `after` is what it left, if that is known.
-    `not_captured` is how many paths were not in its newest checkpoint.
+    `not_captured` is how many paths were not in its `newest_checkpoint`.
     """
 
     number: int
@@ -44,6 +48,7 @@ class RewindPoint(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[CheckpointedCall, ...] = ()
     before: str | None = None
     after: str | None = None
+    newest_checkpoint: str | None = None
     not_captured: int = 0
 
 
@@ -58,33 +63,70 @@ class RewindStep(msgspec.Struct, frozen=True, kw_only=True):
 class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The points of a session, and what can be undone and redone, the newest last.
 
-    `cut_off` is the restore that was the last thing to happen and did not come to its end.
+    `cut_off` is the restore that was the last thing to happen and did not come to its end. `told` are the numbers of
+    the records that tell where the conversation stands, `jumps` where somebody went back in it.
     """
 
     points: tuple[RewindPoint, ...] = ()
     undo: tuple[RewindStep, ...] = ()
     redo: tuple[RewindStep, ...] = ()
     cut_off: RewindStartRecord | None = None
+    jumps: tuple[Jump, ...] = ()
+    told: Sequence[int] = ()
+    last_seq: int = 0
+
+    def live_at(self, seq: int) -> frozenset[int]:
+        """The numbers of the prompts that the conversation after the record `seq` is made of."""
+        spans = self._spans_at(seq)
+        return frozenset(point.number for point in self.points if any(point.seq in span for span in spans))
+
+    def last_told(self, seq: int) -> int:
+        """The last record that tells where the conversation after the record `seq` stands; 0 if none does."""
+        for span in reversed(self._spans_at(seq)):
+            place = bisect_right(self.told, span.last)
+            if place and self.told[place - 1] >= span.first:
+                return self.told[place - 1]
+        return 0
+
+    def _spans_at(self, seq: int) -> tuple[RecordSpan, ...]:
+        return branch_spans([jump for jump in self.jumps if jump.seq <= seq], seq)
 
 
-def rewind_history(records: Sequence[Record]) -> RewindHistory:
-    """What the whole log says of going back, also on branches that were left."""
+def rewind_history(records: Iterable[Record]) -> RewindHistory:
+    """What the whole log says of going back, also on branches that were left. Of the records none is held."""
     fold = _Fold()
+    known = registered_kinds()
+    told = array("q")
+    jumps: list[Jump] = []
+    last_seq = 0
     for record in records:
+        last_seq = record.seq
+        if not outlives_rewind(record.kind):
+            told.append(record.seq)
+        if (jump := jump_of(record)) is not None:
+            jumps.append(jump)
+        if record.kind not in known:
+            continue
         try:
-            payload = payload_of(record)
+            fold.take(record.seq, payload_of(record) if record.kind in READ_KINDS else None)
         except PayloadError:
             continue
-        if payload is not None:
-            fold.take(record.seq, payload)
-    spans = branch_spans(jumps_in(records), records[-1].seq if records else 0)
+    spans = branch_spans(jumps, last_seq)
     points = [
         msgspec.structs.replace(point, is_live=any(point.seq in span for span in spans))
         for point in _with_file_states(fold.points, fold.file_states)
     ]
     cut_off = fold.started
     fold.close_start()
-    return RewindHistory(points=tuple(points), undo=tuple(fold.undo), redo=tuple(fold.redo), cut_off=cut_off)
+    return RewindHistory(
+        points=tuple(points),
+        undo=tuple(fold.undo),
+        redo=tuple(fold.redo),
+        cut_off=cut_off,
+        jumps=tuple(jumps),
+        told=told,
+        last_seq=last_seq,
+    )
 
 
 class _Fold:
@@ -106,7 +148,7 @@ class _Fold:
         self._before_prompt = 0
         self._before_request = 0
 
-    def take(self, seq: int, payload: Payload) -> None:
+    def take(self, seq: int, payload: Payload | None) -> None:
         match payload:
             case TaskRecord(parent_task_id=str()):
                 self._subtasks.add(payload.task_id)
@@ -125,7 +167,7 @@ class _Fold:
         if not self._leads_to_prompt(payload):
             self._before_prompt = seq
 
-    def _leads_to_prompt(self, payload: Payload) -> bool:
+    def _leads_to_prompt(self, payload: Payload | None) -> bool:
         """Whether the record is written when a prompt comes, so that going back to before the prompt undoes it, too."""
         match payload:
             case AnswerRecord() | QueueRecord():
@@ -159,7 +201,9 @@ class _Fold:
         self.file_states.append((seq, record.checkpoint))
         if not self.points:
             return
-        point = msgspec.structs.replace(self.points[-1], not_captured=record.not_captured)
+        point = msgspec.structs.replace(
+            self.points[-1], newest_checkpoint=record.checkpoint, not_captured=record.not_captured
+        )
         if record.call_id is None:
             self.points[-1] = msgspec.structs.replace(point, after=record.checkpoint)
             return

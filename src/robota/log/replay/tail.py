@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from robota.log.chain.growth import last_records
-from robota.log.record import Record, outlives_rewind
-from robota.log.replay.branches import branch_spans, jumps_in
+from robota.log.record import Record
+from robota.log.replay.present_records import present_among
 from robota.log.replay.session import ReplayedSession, SessionFold
 
 ROWS_WANTED: Final = 100
@@ -41,10 +41,7 @@ def tail_of(log: Path, rows: int = ROWS_WANTED, first_bytes: int = FIRST_BYTES) 
 
 
 def _told_by(records: list[Record], *, is_whole: bool) -> LogTail:
-    jumps = jumps_in(records)
-    spans = branch_spans(jumps)
     fold = SessionFold()
-    for record in records:
-        if not jumps or outlives_rewind(record.kind) or any(record.seq in span for span in spans):
-            fold.take(record)
+    for record in present_among(records):
+        fold.take(record)
     return LogTail(session=fold.session(), last_ts=records[-1].ts if records else 0, is_whole=is_whole)

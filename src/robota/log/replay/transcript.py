@@ -27,9 +27,12 @@ INTERRUPTED: Final = "interrupted"
 ANSWERS: Final = {"yesButtonClicked": "yes", "noButtonClicked": "no", "messageResponse": "no"}
 
 
-def transcript(records: Iterable[Record]) -> Iterator[Transcript]:
-    """The entries in their order. Calls come with their results; what was cut off comes last."""
-    fold = TranscriptFold()
+def transcript(records: Iterable[Record], *, is_continued: bool = False) -> Iterator[Transcript]:
+    """The entries in their order. Calls come with their results; what was cut off comes last.
+
+    It `is_continued` if there were records before these.
+    """
+    fold = TranscriptFold(is_continued=is_continued)
     for record in records:
         yield from fold.take(record)
     yield from fold.rest()
@@ -51,8 +54,10 @@ class _OpenCall(msgspec.Struct, kw_only=True):
 class TranscriptFold:
     """The entries of records as they come; holds what is not finished after the records so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_continued: bool = False) -> None:
         self._depths: dict[str, int] = {}
+        self._is_continued = is_continued
+        self._announced: set[str] = set()
         self._begun: set[str] = set()
         self._done: set[int] = set()
         self._streaming: dict[int, MessageRecord] = {}
@@ -72,6 +77,7 @@ class TranscriptFold:
         match payload:
             case TaskRecord():
                 parent = payload.parent_task_id
+                self._announced.add(payload.task_id)
                 self._depths.setdefault(payload.task_id, 0 if parent is None else self._depths.get(parent, 0) + 1)
             case MessageRecord():
                 yield from self._row(payload)
@@ -136,7 +142,10 @@ class TranscriptFold:
     def _said(self, record: MessageRecord, *, interrupted: bool) -> Iterator[Transcript]:
         row, depth = record.message, self._depths.get(record.task_id, 0)
         text = row.text or ""
-        is_first = record.task_id not in self._begun and row.say == "text"
+        is_begun = record.task_id in self._begun
+        # The beginning of a task that is not announced here was somewhere before.
+        is_begun |= self._is_continued and record.task_id not in self._announced
+        is_first = not is_begun and row.say == "text"
         self._begun.add(record.task_id)
         if is_first or row.say == "user_feedback":
             yield Prompted(ts=row.ts, depth=depth, text=text, images=len(row.images or ()))

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from robota.cli.commands.sessions.command import main
+from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.session import EndRecord
 from robota.log.store import session_directory
+from tests.cli.scripts import script, sessions
+from tests.harness.cli import Robota
 
 
 @pytest.fixture
@@ -53,6 +56,16 @@ def test_a_script_gets_the_same_as_json(log_path: Path, tmp_path: Path, capsys: 
     }
 
 
+def test_without_a_session_the_newest_of_this_machine_is_meant(robota: Robota) -> None:
+    nothing = robota("sessions", "verify")
+    assert nothing.code == 3 and "Say which one is meant" in nothing.stderr
+    script(robota, {"text": "one"}, {"text": "two"})
+    for _ in range(2):
+        assert robota("-p", "go").code == 0
+    newest = sessions(robota)[-1]
+    assert json.loads(robota("sessions", "verify", "--json").stdout)["path"] == str(newest / LOG_NAME)
+
+
 def test_a_session_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "directory").mkdir()
     for name in ("missing", "directory", "/nowhere/log.jsonl"):
@@ -66,7 +79,7 @@ def test_wrong_usage(log_path: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     SessionLog.create(session_directory(tmp_path, "abc-456"), lambda: 1).close()
     assert main(["verify", "abc", "--cwd", str(tmp_path)]) == 2
     assert "2 sessions begin with 'abc'" in capsys.readouterr().err
-    for arguments in ([], ["verify"], ["burn", "abc"]):
+    for arguments in ([], ["show"], ["burn", "abc"]):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
         assert stop.value.code == 2

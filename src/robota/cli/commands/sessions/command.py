@@ -98,7 +98,10 @@ def parser() -> CommandParser:
     pruning = action("prune", "empty the trash; nothing else is ever removed", session=None)
     pruning.add_argument("--older-than", metavar="AGE", help="only what was deleted so long ago: 30d, 12h, 2w")
     pruning.add_argument("--dry-run", action="store_true", help="show what would be removed")
-    action("verify", "check that a session's log was not changed", session=f"{SESSION_HELP}; or a path")
+    verifying = action("verify", "check that a session's log was not changed", session=None)
+    verifying.add_argument(
+        "session", nargs="?", metavar="SESSION", help=f"{SESSION_HELP}; or a path (default: the newest)"
+    )
     return parser
 
 

@@ -11,6 +11,7 @@ from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession, catalogue
 from robota.log.catalogue.find import find_catalogued
 from robota.log.catalogue.places import SessionsPlace, all_places, project_places
+from robota.log.errors import SessionNotFound
 from robota.text.visible import single_line
 
 FROM_ELSEWHERE: Final = "was not written on this machine at this place; somebody else may have made it."
@@ -35,6 +36,18 @@ def chosen_sessions(options: argparse.Namespace) -> tuple[CataloguedSession, ...
 def chosen_session(options: argparse.Namespace) -> CataloguedSession:
     """The one session that is named. A person is told if it came from elsewhere."""
     return _told_about(find_catalogued(chosen_sessions(options), options.session))
+
+
+def newest_session(options: argparse.Namespace) -> CataloguedSession:
+    """The session of this machine that was written last. Raises `SessionNotFound`."""
+    own = (each for each in chosen_sessions(options) if each.is_own)
+    found = next(own, None)
+    if found is None:
+        raise SessionNotFound(
+            f"There is no session of this machine in {options.cwd.resolve()}. Nothing was changed. Say which one is "
+            "meant; `robota sessions list` shows those there are."
+        )
+    return found
 
 
 def session_in_project(root: Path, wanted: str) -> CataloguedSession:

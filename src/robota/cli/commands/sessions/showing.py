@@ -4,12 +4,11 @@ import argparse
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from shutil import get_terminal_size
 
-from robota.cli.commands.sessions.conversation import entries_of, head_of
+from robota.cli.commands.sessions.conversation import entries_of, head_of, last_entries_of
 from robota.cli.commands.sessions.selection import chosen_session
 from robota.cli.output import print_json
 from robota.cli.questions import Cancelled, ask, at_terminal
@@ -23,9 +22,8 @@ from robota.text.visible import single_line, without_surrogates
 def run(options: argparse.Namespace) -> int:
     """Print the conversation of one session."""
     session = chosen_session(options)
-    head, entries = head_of(session), entries_of(session)
-    if options.last is not None:
-        entries = iter(deque(entries, options.last))
+    head = head_of(session)
+    entries = entries_of(session) if options.last is None else iter(last_entries_of(session, options.last))
     if options.json:
         print_json({"head": head, "entries": list(entries)})
         return 0

@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from robota.cli.commands.sessions.selection import chosen_sessions, person_directory
+from robota.cli.commands.sessions.selection import chosen_sessions, newest_session, person_directory
 from robota.cli.output import print_columns, print_json
+from robota.cli.reading_progress import ReadingProgress
 from robota.log.catalogue.find import find_catalogued
 from robota.log.chain.head import ChainHead, head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
@@ -22,7 +23,11 @@ def run(options: argparse.Namespace) -> int:
     """Check the chain of one log. Reads only."""
     path = _log_path(options)
     noted = _noted_head(path)
-    report = verify(path, noted)
+    progress = ReadingProgress("verifying", path.stat().st_size if path.is_file() else 0)
+    try:
+        report = verify(path, noted, progress)
+    finally:
+        progress.end()
     if options.json:
         print_json(_report_json(path, report, noted))
     else:
@@ -44,7 +49,9 @@ def _print_report(path: Path, report: VerifyReport, noted: ChainHead | None) -> 
 
 
 def _log_path(options: argparse.Namespace) -> Path:
-    """The log that is meant: by id first, so that a file in the way cannot hide a session."""
+    """The log that is meant: by id first, so that a file in the way cannot hide a session. Without one the newest."""
+    if options.session is None:
+        return newest_session(options).directory / LOG_NAME
     try:
         return find_catalogued(chosen_sessions(options), options.session).directory / LOG_NAME
     except SessionNotFound:
