@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from robota.config.trust.decision import is_trusted_by_person
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from robota.contracts.knowledge import Recollection
+    from robota.contracts.tool import ToolResult
     from robota.knowledge.memory.memories import Memories
     from robota.knowledge.memory.session_memory import SessionMemory
 
@@ -75,12 +78,36 @@ def session_memory(
     session_id: str,
     *,
     attended: bool,
-) -> "SessionMemory | None":
+) -> "LateMemory | None":
     """What a session is told of it; None where nothing is remembered and nobody is there who could change that."""
     memory = settings.values.memory
     if not memory.enabled or not (attended or has_memory(place, env)):
         return None
-    from robota.knowledge.memory.session_memory import SessionMemory
 
-    memories = memories_of(settings, place, env, redact)
-    return SessionMemory(memories, session_id, saves_at_once=memory.auto_save)
+    def make() -> "SessionMemory":
+        from robota.knowledge.memory.session_memory import SessionMemory
+
+        memories = memories_of(settings, place, env, redact)
+        return SessionMemory(memories, session_id, saves_at_once=memory.auto_save)
+
+    return LateMemory(make)
+
+
+class LateMemory:
+    """A `MemoryService` that is loaded with the first words of the person, not before the first screen."""
+
+    def __init__(self, make: "Callable[[], SessionMemory]") -> None:
+        self._make = make
+
+    @cached_property
+    def memory(self) -> "SessionMemory":
+        return self._make()
+
+    def prompt_section(self, task_id: str) -> str:
+        return self.memory.prompt_section(task_id)
+
+    def heard(self, task_id: str, words: str, message: int) -> "Recollection":
+        return self.memory.heard(task_id, words, message)
+
+    def propose(self, kind: str, topic: str, text: str, message: int) -> "ToolResult":
+        return self.memory.propose(kind, topic, text, message)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from robota.app.knowledge.memory import MemoryPlace, memories_of
+from robota.app.knowledge.memory import LateMemory, MemoryPlace, memories_of
 from robota.app.session import OpenSession, open_session
 from robota.commands.memory_actions import MemoryActions
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
@@ -29,7 +29,7 @@ def memory_actions_of_session(opened: OpenSession, env: Mapping[str, str]) -> Me
         return MemoryOrigin(options.session_id, rows[-1].ts if rows else 0)
 
     def used() -> UsedMemory:
-        return memory.used if isinstance(memory, SessionMemory) else UsedMemory()
+        return memory.memory.used if isinstance(memory, LateMemory) else UsedMemory()
 
     launch = LaunchOptions(cwd=options.cwd, kept_in=opened.kept_in, permission_mode=options.permission_mode)
     memories = memories_of(

@@ -10,7 +10,6 @@ from robota.cli.run.command_actions import command_actions
 from robota.clients.terminal.editor import NotEdited
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
-from robota.workspace.person_programs.editor import EditorProblem, edit_text
 
 
 async def converse_here(
@@ -51,6 +50,8 @@ async def _converse_in_lines(session: SessionPort, opened: OpenSession, prompt: 
 
 async def edited(text: str) -> str | NotEdited:
     """The text as the person changed it in their editor."""
+    from robota.workspace.person_programs.editor import EditorProblem, edit_text
+
     try:
         return await edit_text(text, os.environ)
     except EditorProblem as problem:

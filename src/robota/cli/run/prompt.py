@@ -274,7 +274,6 @@ def _greet(arguments: CommandLine) -> int | None:
 
     if not at_terminal():
         return None
-    from robota.cli.commands.trust.command import ask_if_needed
     from robota.cli.run.first_run import is_first_run, set_up_now
     from robota.cli.update.check import start_up_notice
 
@@ -283,12 +282,25 @@ def _greet(arguments: CommandLine) -> int | None:
         code = set_up_now(os.environ, root)
         if code is not None:
             return code
-    if root.is_dir():
+    if root.is_dir() and _wants_answers(root):
+        from robota.cli.commands.trust.command import ask_if_needed
+
         ask_if_needed(root, os.environ)
     notice = start_up_notice(os.environ, disabled=arguments.disable_update_check)
     if notice is not None:
         _warn(notice)
     return None
+
+
+def _wants_answers(root: Path) -> bool:
+    """Whether there may be something to ask about the workspace; most bring nothing and are trusted by nobody."""
+    from robota.config.settings.load import load_settings
+    from robota.config.trust.decision import TrustState, is_trusted_by_person
+
+    trust = load_settings(root, os.environ).trust
+    if trust is not None and trust.state in (TrustState.UNTRUSTED, TrustState.CHANGED):
+        return True
+    return is_trusted_by_person(trust, os.environ)
 
 
 def _fail(output_format: str, code: int, message: str) -> int:

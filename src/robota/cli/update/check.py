@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from robota.cli.update.package_index import index_address
 from robota.config.durable_file import PRIVATE_DIRECTORY, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
@@ -30,8 +29,8 @@ PATIENCE_S: Final = 1.5
 HOW_TO_UPDATE: Final = f"pip install --upgrade {PACKAGE}"
 QUIET_VARIABLES: Final = ("CI", "DO_NOT_TRACK")
 SIMPLE_API: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
-RELEASE: Final = re.compile(r"\d+(?:\.\d+)*(?:\.?post\d+)?")
-FILE_VERSION: Final = re.compile(rf"{PACKAGE}-([0-9][^-\s\"'<>]*?)(?:-[^\"'<>\s]*\.whl|\.tar\.gz|\.zip)", re.IGNORECASE)
+RELEASE: Final = r"\d+(?:\.\d+)*(?:\.?post\d+)?"
+FILE_VERSION: Final = rf"(?i){PACKAGE}-([0-9][^-\s\"'<>]*?)(?:-[^\"'<>\s]*\.whl|\.tar\.gz|\.zip)"
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -70,7 +69,7 @@ def start_up_notice(env: Mapping[str, str], *, disabled: bool = False) -> str | 
 
 def newest(versions: Iterable[str]) -> str | None:
     """The highest release; previews do not count."""
-    released = [version for version in versions if RELEASE.fullmatch(version)]
+    released = [version for version in versions if re.fullmatch(RELEASE, version)]
     return max(released, key=_order, default=None)
 
 
@@ -85,7 +84,7 @@ def versions_in(body: bytes) -> list[str]:
         files = page.get("files", []) if isinstance(page, dict) else []
         kept = [file for file in files if isinstance(file, dict) and not file.get("yanked")]
         text = "\n".join(str(file.get("filename", "")) for file in kept)
-    return FILE_VERSION.findall(text)
+    return re.findall(FILE_VERSION, text)
 
 
 def _look(env: Mapping[str, str], wanted: UpdateCheck, now_ms: int) -> Checked:
@@ -105,6 +104,9 @@ def _look(env: Mapping[str, str], wanted: UpdateCheck, now_ms: int) -> Checked:
 
 
 async def _page(env: Mapping[str, str], wanted: UpdateCheck) -> bytes:
+    # Most starts know already what they would find, and do not look.
+    from robota.cli.update.package_index import index_address
+
     index = index_address(env, wanted.index)
     if index is None:
         raise ConfigError("neither pip nor uv names a package index; set one with: robota config set updateCheck.index")

@@ -16,8 +16,8 @@ SCOPES: Final = {
     "p": GrantScope.PROJECT,
     "u": GrantScope.USER,
 }
-RULE_CHOICE: Final = re.compile(r"(\d{1,2})([spu]?)")
-HUNK_CHOICE: Final = re.compile(r"h\s*(\d+(?:[\s,]+\d+)*)")
+RULE_CHOICE: Final = r"(\d{1,2})([spu]?)"
+HUNK_CHOICE: Final = r"h\s*(\d+(?:[\s,]+\d+)*)"
 HINT: Final = "Type y for yes, n for no, or one of the choices above. Other words are a no and its reason."
 
 
@@ -57,9 +57,9 @@ def meaning_of(typed: str, asked: ApprovalAsk) -> Meaning:
 
 def _choice(line: str, asked: ApprovalAsk) -> Meaning | None:
     """A rule or hunks, chosen by number."""
-    if rule := RULE_CHOICE.fullmatch(line):
+    if rule := re.fullmatch(RULE_CHOICE, line):
         return _with_rule(asked, int(rule[1]), SCOPES[rule[2]])
-    if chosen := HUNK_CHOICE.fullmatch(line):
+    if chosen := re.fullmatch(HUNK_CHOICE, line):
         return _with_hunks({int(number) for number in re.findall(r"\d+", chosen[1])}, asked)
     return None
 

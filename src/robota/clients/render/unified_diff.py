@@ -8,7 +8,7 @@ import msgspec
 
 from robota.protocol.views import DiffHunk, DiffLine, DiffView
 
-HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK: Final = r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@"
 KINDS: Final = {"+": "add", "-": "remove", " ": "context", "": "context"}
 NOWHERE: Final = "/dev/null"
 
@@ -39,7 +39,7 @@ def _views(lines: list[str]) -> Iterator[DiffView]:
             file = ReadFile(path=_named(line.rpartition(" b/")[2]), hunks=[])
         elif file is None:
             continue
-        elif (hunk := HUNK.match(line)) is not None:
+        elif (hunk := re.match(HUNK, line)) is not None:
             read, at = _hunk(hunk, lines, at)
             file.hunks.append(read)
         else:

@@ -17,7 +17,7 @@ PIECE: Final = re.compile(
     r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]|[^\x00-\x08\x0a-\x1f\x7f-\x9f]+",
     re.DOTALL,
 )
-ESCAPE_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)", re.DOTALL)
+ESCAPE_SEQUENCE: Final = r"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)"
 CONTROLS: Final = str.maketrans(dict.fromkeys(CONTROL_CODES - LINES_AND_TABS))
 
 
@@ -111,4 +111,4 @@ class KeyDecoder:
 def plain_text(text: str) -> str:
     """A text with one kind of line end and without what only steers a terminal."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return ESCAPE_SEQUENCE.sub("", lines).translate(CONTROLS)
+    return re.sub(ESCAPE_SEQUENCE, "", lines).translate(CONTROLS)

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import Final
 
 # Something with a slash in it, or with an ending; the number of a line may follow.
-FILE_NAME: Final = re.compile(
-    r"(?<![\w@:/.~-])(?P<path>(?:\.{0,2}/)?[\w.+@-]+(?:/[\w.+@-]+)+|[\w+@-][\w.+@-]*\.\w{1,10}|/[\w.+@-]+)(?P<line>:\d+)?"
+FILE_NAME: Final = (
+    r"(?<![\w@:/.~-])(?P<path>(?:\.{0,2}/)?[\w.+@-]+(?:/[\w.+@-]+)+|[\w+@-][\w.+@-]*\.\w{1,10}|/[\w.+@-]+)"
+    r"(?P<line>:\d+)?"
 )
 # Colours, and whole links, are left as they are.
-STEERING: Final = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\.*?\x1b\]8;;\x1b\\)")
+STEERING: Final = r"(\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\.*?\x1b\]8;;\x1b\\)"
 MOST_IN_A_ROW: Final = 20
 
 # The address of a file that is there; None for anything else.
@@ -43,5 +44,5 @@ def with_file_links(row: str, address_of: FileAddress) -> str:
             return found[0] if address is None else link(path, address) + found[0][len(path) :]
         return found[0] if address is None else link(found[0], address)
 
-    pieces = STEERING.split(row)
-    return "".join(piece if piece.startswith("\x1b") else FILE_NAME.sub(linked, piece) for piece in pieces)
+    pieces = re.split(STEERING, row)
+    return "".join(piece if piece.startswith("\x1b") else re.sub(FILE_NAME, linked, piece) for piece in pieces)

@@ -7,19 +7,19 @@ from typing import Final
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.theme import Role, Theme
 
-COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-LINK: Final = re.compile(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
+COLOUR: Final = r"\x1b\[[0-9;]*m"
+LINK: Final = r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)"
 RESET: Final = "\x1b[0m"
 
 
 def plain(row: str) -> str:
     """What can be read of a row."""
-    return COLOUR.sub("", LINK.sub("", row)) if "\x1b" in row else row
+    return re.sub(COLOUR, "", re.sub(LINK, "", row)) if "\x1b" in row else row
 
 
 def broken(row: str, width: int) -> Iterator[str]:
     """The row as so many rows as it needs. Links are left out; colours go on in the next row."""
-    row = LINK.sub("", row)
+    row = re.sub(LINK, "", row)
     if columns_of(plain(row)) <= width:
         yield row
         return

@@ -11,7 +11,7 @@ from robota.protocol.message import Message
 from robota.protocol.slash_commands import CommandOutcome, SlashCommandInfo, SubcommandInfo, TextCopied
 
 SPOKEN: Final = frozenset({"text", "completion_result"})
-FENCED: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
+FENCED: Final = r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1[`~]*[ \t]*$"
 COPY: Final = SlashCommandInfo(
     name="copy",
     argument_hint="[code [N] | command]",
@@ -57,7 +57,7 @@ def _answer(rows: Sequence[Message]) -> str:
 def _block(rows: Sequence[Message], number: int) -> str:
     """A block of the newest answer that has any, counted from 1; 0 is the last one."""
     for row in reversed(rows):
-        blocks = [found[2] for found in FENCED.finditer(row.text or "")] if row.say in SPOKEN else []
+        blocks = [found[2] for found in re.finditer(FENCED, row.text or "")] if row.say in SPOKEN else []
         if blocks:
             return blocks[number - 1] if number <= len(blocks) else ""
     return ""

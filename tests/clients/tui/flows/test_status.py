@@ -25,7 +25,7 @@ def test_colours_stay_and_everything_else_that_steers_does_not() -> None:
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("\x1b[]m;8漢\t\r")), st.integers(1, 30))
 def test_no_output_is_wider_than_the_terminal_or_steers_it(output: str, width: int) -> None:
     for row in status_rows(output, width, has_colour=True):
-        plain = COLOUR.sub("", row)
+        plain = re.sub(COLOUR, "", row)
         assert columns_of(plain) <= width and not re.search(r"[\x00-\x1f\x7f]", plain)
 
 

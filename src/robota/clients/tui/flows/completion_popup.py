@@ -11,7 +11,7 @@ from robota.clients.tui.flows.selection import Selection
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 
 POPUP_ROWS: Final = 8
-MENTION: Final = re.compile(r"(?:^|\s)@\S*$")
+MENTION: Final = r"(?:^|\s)@\S*$"
 
 
 class PopupEnter(Enum):
@@ -67,7 +67,7 @@ class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
 def wants_completion(text: str, caret: int) -> bool:
     """Whether something is being typed at the caret that can be completed: a command, or a mention."""
     before = text[:caret]
-    return (before.startswith("/") and "\n" not in before) or MENTION.search(before) is not None
+    return (before.startswith("/") and "\n" not in before) or re.search(MENTION, before) is not None
 
 
 def popup_for(text: str, caret: int, completion: PromptCompletion | None) -> CompletionPopup | None:

@@ -6,8 +6,8 @@ from typing import Final
 from urllib.parse import unquote
 
 LONGEST: Final = 10_000
-BARE_PATH: Final = re.compile(r"/[^\n\\'\"]*")
-FILE_URL: Final = re.compile(r"file://(?:localhost)?(?=/)")
+BARE_PATH: Final = r"/[^\n\\'\"]*"
+FILE_URL: Final = r"file://(?:localhost)?(?=/)"
 
 
 def dropped_paths(pasted: str) -> tuple[str, ...]:
@@ -15,11 +15,11 @@ def dropped_paths(pasted: str) -> tuple[str, ...]:
     text = pasted.strip()
     if not text or len(text) > LONGEST:
         return ()
-    if BARE_PATH.fullmatch(text) and " /" not in text:
+    if re.fullmatch(BARE_PATH, text) and " /" not in text:
         return (text,)  # some terminals paste a path with blanks as it is
     try:
         words = shlex.split(text)
     except ValueError:
         return ()
-    paths = tuple(unquote(FILE_URL.sub("", word)) if FILE_URL.match(word) else word for word in words)
+    paths = tuple(unquote(re.sub(FILE_URL, "", word)) if re.match(FILE_URL, word) else word for word in words)
     return paths if all(path.startswith("/") for path in paths) else ()

@@ -16,7 +16,7 @@ from robota.protocol.state import AgentState, RequiredAction
 
 NOTHING_ANSWERS: Final = "That is no answer to the question."
 # A picture of Markdown is no command.
-SHELL_LINE: Final = re.compile(r"\s*!(?!\[[^\]\n]*\]\()\s*(?P<command>\S.*)", re.DOTALL)
+SHELL_LINE: Final = r"(?s)\s*!(?!\[[^\]\n]*\]\()\s*(?P<command>\S.*)"
 AT_REST: Final = (CompletionAsk, ResumeAsk)
 
 
@@ -29,7 +29,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shell_command(self) -> str | None:
         """The command line of `!command`; None if these are words."""
-        found = None if self.images else SHELL_LINE.fullmatch(self.text)
+        found = None if self.images else re.fullmatch(SHELL_LINE, self.text)
         return None if found is None else found["command"].rstrip()
 
     @property
@@ -40,7 +40,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_shell_line(text: str) -> bool:
     """Whether what is being written is a command line of the person's own, or the beginning of one."""
-    return text.strip() == "!" or SHELL_LINE.fullmatch(text) is not None
+    return text.strip() == "!" or re.fullmatch(SHELL_LINE, text) is not None
 
 
 class TypeAgain(msgspec.Struct, frozen=True):

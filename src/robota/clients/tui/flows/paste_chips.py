@@ -8,8 +8,8 @@ import msgspec
 
 from robota.clients.terminal.keys import plain_text
 
-LABEL: Final = re.compile(r"\[Pasted text #(\d+) \+\d+ lines\]")
-IMAGE_LABEL: Final = re.compile(r"\[Image #(\d+)\]")
+LABEL: Final = r"\[Pasted text #(\d+) \+\d+ lines\]"
+IMAGE_LABEL: Final = r"\[Image #(\d+)\]"
 LONGEST_LINE: Final = 1000
 
 
@@ -38,7 +38,7 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
 
     def restored(self, text: str, images: tuple[str, ...]) -> tuple["PasteChips", str]:
         """A prompt that was sent before, to be changed: its labels stand for its images again, each has one."""
-        numbers = [int(number) for number in dict.fromkeys(IMAGE_LABEL.findall(text))]
+        numbers = [int(number) for number in dict.fromkeys(re.findall(IMAGE_LABEL, text))]
         chips = msgspec.structs.replace(
             self,
             images={**self.images, **dict(zip(numbers, images, strict=False))},
@@ -51,12 +51,12 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
 
     def shown_images(self, text: str) -> tuple[str, ...]:
         """The images whose labels still stand in the text, in their order, each once."""
-        numbers = dict.fromkeys(int(number) for number in IMAGE_LABEL.findall(text))
+        numbers = dict.fromkeys(int(number) for number in re.findall(IMAGE_LABEL, text))
         return tuple(self.images[number] for number in numbers if number in self.images)
 
     def expanded(self, text: str) -> str:
         """The text with the pastes in place of their labels. A label that nobody pasted stays as it is."""
-        return LABEL.sub(lambda found: self.texts.get(int(found[1]), found[0]), text)
+        return re.sub(LABEL, lambda found: self.texts.get(int(found[1]), found[0]), text)
 
     def forgotten(self) -> "PasteChips":
         """After the prompt was sent."""

@@ -8,16 +8,16 @@ from robota.clients.terminal.width import columns_of
 from robota.clients.tui.theme import safe
 
 MOST_ROWS: Final = 3
-COLOUR: Final = re.compile(r"\x1b\[[0-9;:]*m")
+COLOUR: Final = r"\x1b\[[0-9;:]*m"
 # Links lead somewhere, so their words stay and they go.
-LINK: Final = re.compile(r"\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
+LINK: Final = r"\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)"
 RESET: Final = "\x1b[0m"
 
 
 def status_rows(output: str, width: int, *, has_colour: bool) -> list[str]:
     """The first lines, each no wider than the terminal."""
     lines = output.rstrip("\n").split("\n")[:MOST_ROWS] if output.strip() else []
-    return [_row(LINK.sub("", line), width, has_colour) for line in lines]
+    return [_row(re.sub(LINK, "", line), width, has_colour) for line in lines]
 
 
 def _row(line: str, width: int, has_colour: bool) -> str:
@@ -37,7 +37,7 @@ def _row(line: str, width: int, has_colour: bool) -> str:
 
 def _pieces(line: str) -> Iterator[tuple[str, bool]]:
     at = 0
-    for found in COLOUR.finditer(line):
+    for found in re.finditer(COLOUR, line):
         yield line[at : found.start()], False
         yield found[0], True
         at = found.end()

@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-FENCE: Final = re.compile(r" {0,12}(`{3,}|~{3,})(.*)")
-HEADING: Final = re.compile(r" {0,3}#{1,6}(\s|$)")
-RULE: Final = re.compile(r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$")
-LIST_ITEM: Final = re.compile(r" ?([-*+]|\d{1,9}[.)])(\s|$)")
+FENCE: Final = r" {0,12}(`{3,}|~{3,})(.*)"
+HEADING: Final = r" {0,3}#{1,6}(\s|$)"
+RULE: Final = r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$"
+LIST_ITEM: Final = r" ?([-*+]|\d{1,9}[.)])(\s|$)"
 # What is longer is drawn in parts, so that the part that is drawn again and again stays small.
 LONGEST_CODE: Final = 30
 LONGEST_TEXT: Final = 1500
@@ -108,10 +108,10 @@ class BlockStream:
             else:
                 self._end_block()
                 self._gap = True
-        fence = FENCE.match(line)
+        fence = re.match(FENCE, line)
         if fence is not None:
             self._open_code(line, fence[1])
-        elif HEADING.match(line) or RULE.match(line):
+        elif re.match(HEADING, line) or re.match(RULE, line):
             self._end_block()
             self._lines.append(line)
             self._end_block()
@@ -127,7 +127,7 @@ class BlockStream:
         self._lines.append(line)
 
     def _add(self, line: str) -> None:
-        if LIST_ITEM.match(line):
+        if re.match(LIST_ITEM, line):
             self._end_block()
             self._kind = BlockKind.ITEM
         elif not self._lines:
@@ -143,7 +143,7 @@ class BlockStream:
         self._end_block()
 
     def _needs_gap(self, text: str) -> bool:
-        return not self._is_first and (self._gap or bool(HEADING.match(text)))
+        return not self._is_first and (self._gap or bool(re.match(HEADING, text)))
 
     def _end_block(self) -> None:
         text = "\n".join(self._lines)

@@ -11,10 +11,10 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from robota.clients.tui.theme import Background
 
 ASK_FOR_BACKGROUND: Final = "\x1b]11;?\x1b\\"
-REPORT: Final = re.compile(r"\x1b\]11;(?P<colour>[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[(?P<focus>[IO])")
+REPORT: Final = r"\x1b\]11;(?P<colour>[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[(?P<focus>[IO])"
 # The beginning of an answer about the background, whose rest has not come yet.
-BEGUN: Final = re.compile(r"\x1b\](?:1(?:1(?:;[^\x07\x1b]*\x1b?)?)?)?$")
-COLOUR: Final = re.compile(r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+BEGUN: Final = r"\x1b\](?:1(?:1(?:;[^\x07\x1b]*\x1b?)?)?)?$"
+COLOUR: Final = r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})"
 # How bright each of red, green and blue looks.
 BRIGHTNESS: Final = (0.299, 0.587, 0.114)
 
@@ -50,8 +50,8 @@ class TerminalInput(Vt100Input):
         self._begun = ""
         if "\x1b" not in data:
             return data
-        keys = REPORT.sub(self._reported, data)
-        begun = BEGUN.search(keys) if self.awaits_background else None
+        keys = re.sub(REPORT, self._reported, data)
+        begun = re.search(BEGUN, keys) if self.awaits_background else None
         if begun is not None:
             self._begun = begun[0]
             keys = keys[: begun.start()]
@@ -68,7 +68,7 @@ class TerminalInput(Vt100Input):
 
 def background_of(colour: str) -> Background | None:
     """Whether a colour, as X11 writes it, is a light one; None if it is no colour."""
-    parts = COLOUR.match(colour)
+    parts = re.match(COLOUR, colour)
     if parts is None:
         return None
     shares = (int(part, 16) / (16 ** len(part) - 1) for part in parts.groups())
