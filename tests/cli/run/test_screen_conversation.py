@@ -279,3 +279,19 @@ def test_without_a_capable_terminal_or_with_plain_it_talks_in_lines(robota: Robo
         with ScreenTerminal(robota, *arguments, env=env) as terminal:
             terminal.sees("/help shows what else")
             assert "Mode: default" not in "\n".join(terminal.rows)
+
+
+def test_a_command_stands_above_what_it_shows_and_words_are_kept_whole(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota, columns=60) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/memory\r")
+        rows = terminal.sees("something.")
+        place = rows.index("> /memory")
+        assert rows[place + 1 : place + 3] == [
+            "    Nothing is remembered here. # TEXT in a conversation,",
+            "    or memory add, remembers something.",
+        ]
+        terminal.press("/nothing\r")
+        rows = terminal.sees("There is no command /nothing")
+        assert "> /nothing" in rows

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from robota.clients.terminal.line import BOLD, DIM, Line
-from robota.clients.terminal.width import columns_of
+from robota.clients.terminal.width import columns_of, wrapped
 from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
 from robota.text.counted import counted
@@ -69,7 +69,7 @@ def ledger_details(update: ContextUpdate, columns: int, *, whole: bool) -> Itera
     """The largest things, or each one; when the conversation will be condensed, and what it cost."""
     yield from _single_entries(update, columns, whole=whole)
     for words in (*_prospect(update), *_cost(update)):
-        yield Line(words, DIM)
+        yield from (Line(line, DIM) for line in wrapped(words, columns, "").split("\n"))
 
 
 def headline(update: ContextUpdate) -> str:

@@ -54,9 +54,9 @@ def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None
         case TerminalView():
             return _command(view.command)
         case FieldsView():
-            return _fields(view)
+            return _fields(view, width)
         case TextView():
-            return _text(view.text)
+            return _text(view.text, width)
         case TableView():
             return _table(view, width)
         case TodoView():
@@ -79,8 +79,12 @@ def visible_lines(text: str) -> list[str]:
     return [visible(line.removesuffix("\r"), TAB) for line in text.split("\n")]
 
 
-def _text(text: str) -> Iterator[Line]:
-    return (Line(INSET + line) for line in visible_lines(text))
+def _text(text: str, width: int | None) -> Iterator[Line]:
+    return (Line(part) for line in visible_lines(text) for part in _between_words(INSET + line, width, INSET))
+
+
+def _between_words(line: str, width: int | None, indent: str) -> list[str]:
+    return wrapped(line, width, indent).split("\n")
 
 
 def _command(command: str) -> Iterator[Line]:
@@ -89,18 +93,20 @@ def _command(command: str) -> Iterator[Line]:
     yield from (Line(f"{INSET}  {line}", BOLD) for line in more)
 
 
-def _fields(view: FieldsView) -> Iterator[Line]:
+def _fields(view: FieldsView, width: int | None) -> Iterator[Line]:
     if view.heading:
         yield Line(f"{INSET}{visible(view.heading, TAB)}", BOLD)
     for field in view.fields:
-        yield from _named(field)
+        yield from map(Line, _named(field, width))
 
 
-def _named(field: NamedText) -> Iterator[Line]:
+def _named(field: NamedText, width: int | None) -> Iterator[str]:
     """A text behind its name; its further lines stand indented beneath, so that none looks like another name."""
     first, *more = visible_lines(field.text)
-    yield Line(f"{INSET}{visible(field.name, TAB)}: {first}")
-    yield from (Line(f"{INSET}  {line}") for line in more)
+    beneath = f"{INSET}  "
+    yield from _between_words(f"{INSET}{visible(field.name, TAB)}: {first}", width, beneath)
+    for line in more:
+        yield from _between_words(beneath + line, width, beneath)
 
 
 def _table(view: TableView, width: int | None) -> Iterator[Line]:
@@ -113,7 +119,7 @@ def _table(view: TableView, width: int | None) -> Iterator[Line]:
         front = INSET + "".join(f"{cell}  " for cell in padded)
         # A cell that is wider than its column has a line for itself.
         text = f"{front.rstrip()}\n{indent}{last}" if columns_of(front) > columns_of(indent) else front + last
-        for line in wrapped(text, width, indent).split("\n"):
+        for line in _between_words(text, width, indent):
             yield Line(line.rstrip(), DIM if number == 0 else None)
 
 

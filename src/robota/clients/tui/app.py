@@ -163,6 +163,10 @@ class ScreenConversation:
 
     # What is told and shown.
 
+    def show_entered(self, line: str) -> None:
+        """Print a command as it was entered."""
+        self.scrollback.say_as_person(line)
+
     def show_lines(self, lines: Iterable[Line]) -> None:
         """Print lines that clients share."""
         self.scrollback.block(map(self.theme.line, lines))

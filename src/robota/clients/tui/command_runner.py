@@ -1,7 +1,7 @@
 """Slash commands: runs one and shows what it gave back."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, assert_never
+from typing import Final, Protocol, assert_never
 
 from robota.clients.render.rewind_lines import preview_lines, question_about
 from robota.clients.render.unified_diff import files_in
@@ -28,12 +28,17 @@ from robota.protocol.slash_commands import (
 )
 from robota.protocol.views import DiffView
 
+# The line that was entered stands above these, as a prompt stands above its answer. Others open something to look at.
+PRINTED: Final = (CommandShown, ContextShown, PreviewShown, RowsShown, TextCopied)
+
 
 class CommandDisplay(Protocol):
     """Where the outcome of a command goes."""
 
     @property
     def width(self) -> int: ...
+
+    def show_entered(self, line: str) -> None: ...
 
     def show_lines(self, lines: Iterable[Line]) -> None: ...
 
@@ -72,8 +77,11 @@ class CommandRunner:
         if isinstance(receipt, Refused):
             is_prose = receipt.code == "unknown_command" and "\n" in line.strip()
             if not is_prose:
+                self._display.show_entered(line)
                 self._display.tell_refusal(receipt)
             return not is_prose
+        if isinstance(receipt.outcome, PRINTED):
+            self._display.show_entered(line)
         self._show(receipt.outcome, (*opened_by, line))
         return True
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from robota.clients.render.past_rows import ROWS_SHOWN, is_past_row, more_before, past_title
 from robota.clients.render.progress import REDUCTIONS
 from robota.clients.terminal.line import Handlers
+from robota.clients.terminal.width import wrapped
 from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.markdown.answer import StreamedAnswer
 from robota.clients.tui.theme import Role, Theme
@@ -33,8 +34,10 @@ from robota.protocol.events import (
 )
 from robota.protocol.message import Message
 from robota.protocol.views import DiffsView, DiffView
+from robota.text.counted import counted
 
 BLOCKS_KEPT: Final = 100
+HANGING: Final = "  "
 SPOKEN: Final = frozenset({"text", "completion_result"})
 ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
 
@@ -106,7 +109,7 @@ class Scrollback:
         first = rows[0].ts if rows and not older else 0
         for row in shown[-ROWS_SHOWN:]:
             if row.say == "user_feedback" or row.ts == first:
-                self._said(row.text or "", "")
+                self.say_as_person(row.text or "")
             elif row.say in SPOKEN:
                 self._begin_answer(row)
                 self._finish(row)
@@ -127,7 +130,11 @@ class Scrollback:
 
     def tell(self, text: str, role: Role) -> None:
         """A sentence to the person."""
-        self.block([self._painted(line, role) for line in text.split("\n")])
+        self.block(self._painted_words(text, role))
+
+    def say_as_person(self, text: str) -> None:
+        """What the person said or entered."""
+        self.block(self._painted_words(f"> {_indented(text)}", Role.PERSON), has_gap=True)
 
     def tell_usage(self, used: TokenUsage) -> None:
         """What the turn that has ended took, if that is news."""
@@ -137,6 +144,9 @@ class Scrollback:
 
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)
+
+    def _painted_words(self, text: str, role: Role) -> list[str]:
+        return [self._painted(line, role) for line in wrapped(text, self._width(), HANGING).split("\n")]
 
     def _created(self, event: MessageCreated) -> None:
         row = event.message
@@ -163,10 +173,10 @@ class Scrollback:
 
     def _said(self, text: str, task_id: str) -> None:
         """Words of the person; a subtask is given its words by the model."""
-        sign, role = ("> ", Role.PERSON) if task_id not in self._depths else ("Subtask: ", Role.DIM)
-        first, *more = text.rstrip("\n").split("\n")
-        rows = [self._painted(f"{sign}{first}", role), *(self._painted(f"  {line}", role) for line in more)]
-        self.block(rows, has_gap=True)
+        if task_id in self._depths:
+            self.block(self._painted_words(f"Subtask: {_indented(text)}", Role.DIM), has_gap=True)
+        else:
+            self.say_as_person(text)
 
     def _delta(self, event: TextDelta | PartialMessage) -> None:
         if event.ts == self._streaming:
@@ -177,7 +187,7 @@ class Scrollback:
             self._finish(row)
         elif row.say == "reasoning" and not row.partial and row.text:
             lines = row.text.strip().split("\n")
-            more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+            more = f" (+{counted(len(lines) - 1, 'line')})" if len(lines) > 1 else ""
             folded = self._theme.row([(f"∴ {lines[0]}{more}", Role.DIM)], self._width())
             self.block([folded], [self._painted(f"∴ {line}", Role.DIM) for line in lines])
         elif row.say == "condense_context_error":
@@ -234,3 +244,7 @@ class Scrollback:
             self.tell(
                 f"! No sandbox works here, so commands run only if a rule names them: {event.reason}.", Role.WARNING
             )
+
+
+def _indented(text: str) -> str:
+    return text.rstrip("\n").replace("\n", f"\n{HANGING}")

@@ -19,6 +19,7 @@ from robota.protocol.views import (
     TodoView,
     View,
 )
+from robota.text.counted import counted
 
 OUTPUT_LINES: Final = 4
 # More of a line is not even looked at.
@@ -67,7 +68,7 @@ def _output(view: TerminalView, theme: Theme, width: int, is_whole: bool) -> Ite
     lines = view.output.rstrip("\n").split("\n") if view.output.strip() else []
     shown = lines if is_whole else lines[-OUTPUT_LINES:]
     if len(shown) < len(lines):
-        yield "    " + theme.paint(f"... +{len(lines) - len(shown)} lines (Ctrl+O shows all)", Role.DIM)
+        yield "    " + theme.paint(f"... +{counted(len(lines) - len(shown), 'line')} (Ctrl+O shows all)", Role.DIM)
     if is_whole:
         yield from ("    " + theme.paint(line, Role.DIM) for line in shown)
     else:

@@ -9,6 +9,7 @@ import msgspec
 
 from robota.clients.tui.theme import Piece, Role, Theme
 from robota.protocol.views import DiffHunk, DiffLine, DiffView
+from robota.text.counted import counted
 
 SHORT_LINES: Final = 12
 SHOWN_OF_LONGER: Final = 10
@@ -35,7 +36,7 @@ def diff_text(view: DiffView, theme: Theme, *, is_whole: bool = False, is_number
         painted = "".join(theme.paint(text, role) for text, role in row.pieces)
         yield f"{INDENT}{theme.paint(row.gutter, Role.DIM)}{painted}".rstrip()
     if len(shown) < len(rows):
-        yield INDENT + theme.paint(f"... +{len(rows) - len(shown)} lines (Ctrl+O shows all)", Role.DIM)
+        yield INDENT + theme.paint(f"... +{counted(len(rows) - len(shown), 'line')} (Ctrl+O shows all)", Role.DIM)
 
 
 def _hunk_rows(hunk: DiffHunk, number: int, view: DiffView, is_numbered: bool) -> Iterator[DiffRow]:
