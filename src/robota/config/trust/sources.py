@@ -40,6 +40,7 @@ DEEPEST: Final = 12
 MOST_FILES: Final = 2000
 MOST_BYTES: Final = 32 * 1024 * 1024
 LONGEST_KEPT: Final = 256 * 1024
+READ_AT_ONCE: Final = 1024 * 1024
 
 _LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -100,8 +101,7 @@ def snapshot_of_tree(root: Path) -> Snapshot:
     try:
         descriptor = os.open(root, _LOOK | os.O_DIRECTORY)
         try:
-            for name in sorted(entry.name for entry in os.scandir(descriptor)):
-                look.at_directory(descriptor, name)
+            look.inside(descriptor, "")
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -168,25 +168,58 @@ class _Look:
         try:
             if path.count("/") > DEEPEST:
                 raise TooMuch
-            for name in sorted(entry.name for entry in os.scandir(descriptor)):
-                self.at_directory(descriptor, f"{path}/{name}")
+            self.inside(descriptor, f"{path}/")
         finally:
             os.close(descriptor)
+
+    def inside(self, directory: int, prefix: str) -> None:
+        """Everything in a directory that is open. What each entry is has mostly come with its name."""
+        with os.scandir(directory) as listed:
+            entries = sorted((entry.name, _is_file(entry)) for entry in listed)
+        for name, is_file in entries:
+            if is_file and len(self.found) < MOST_FILES:
+                self.found.append(self._read(directory, name, f"{prefix}{name}"))
+            else:
+                self.at_directory(directory, f"{prefix}{name}")
 
     def _read(self, parent: int, name: str, path: str) -> ConfigSource:
         try:
             descriptor = os.open(name, _LOOK, dir_fd=parent)
         except OSError as error:
             return _unread(path, "unreadable", str(error.strerror))
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 return _unread(path, "special", "")
-            data = file.read(MOST_BYTES - self._bytes + 1)
+            data = _read_all(descriptor, status.st_size, MOST_BYTES - self._bytes + 1)
+        except OSError as error:
+            return _unread(path, "unreadable", str(error.strerror))
+        finally:
+            os.close(descriptor)
         self._bytes += len(data)
         if self._bytes > MOST_BYTES:
             raise TooMuch
         digest = hashlib.sha256(data).hexdigest()
         return ConfigSource(path=_printable(path), digest=digest, data=data if len(data) <= LONGEST_KEPT else None)
+
+
+def _read_all(descriptor: int, size: int, most: int) -> bytes:
+    """A file to its end, or as much as there is room for; a file object would cost more than reading a small one."""
+    data = os.read(descriptor, min(size + 1, most))
+    while len(data) != size and len(data) < most:
+        more = os.read(descriptor, min(most - len(data), READ_AT_ONCE))
+        if not more:
+            break
+        data += more
+    return data
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a plain file; False also if that cannot be known yet."""
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def _unread(path: str, kind: str, detail: str) -> ConfigSource:
