@@ -7,16 +7,17 @@ TESTS ?= tests
 BIN := .venv/bin
 # The heaviest tests start processes and wait for them: on two cores four workers end earlier than two.
 WORKERS ?= 4
+MCP_SERVERS := @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
 
 export PYTHON
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports unit bench fuzz reference site pictures lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports unit bench fuzz reference site mcp-servers pictures lock clean setup-run setup-dev
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 run: setup-run ## run a real task on the built-in scripted model: no key, no network
 	@$(BIN)/robota demo
@@ -50,6 +51,9 @@ reference: setup-dev ## write the reference pages of docs/ from the program
 site: setup-dev ## make a site of docs/ in build/site, with every link checked
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "Open build/site/index.html in a browser; its search works offline."
+
+mcp-servers: setup-dev ## install the reference MCP servers with npm, so that their tests run instead of being skipped
+	npm install --no-audit --no-fund --prefix .venv/mcp-servers $(MCP_SERVERS)
 
 pictures: setup-dev ## draw the screens of the terminal UI into docs/pictures, by running it
 	@$(BIN)/python -m scripts.pictures

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.scripts import call, script
+from tests.extensions.mcp.reference_servers import installed
 from tests.extensions.mcp.setup import PlainServer
 from tests.extensions.plugins.sample import marketplace, write_files
 from tests.harness.cli import Finished, Robota
@@ -40,6 +41,7 @@ def repository(robota: Robota, server: PlainServer, tmp_path: Path) -> Robota:
         "hooks": {"PostToolUse": [{"matcher": "Write", "hooks": [HOOK]}]},
         "extraKnownMarketplaces": {"team": {"source": {"source": "git", "url": market.as_uri()}}},
         "enabledPlugins": {"lint@team": True},
+        "outputStyle": "loud",
     }
     write_files(
         robota.workspace,
@@ -48,6 +50,7 @@ def repository(robota: Robota, server: PlainServer, tmp_path: Path) -> Robota:
             "docs/style.md": "Lines end at a hundred.\n",
             ".claude/settings.json": settings,
             ".claude/rules/words.md": "Write plainly.\n",
+            ".claude/output-styles/loud.md": "---\nname: loud\n---\nShout.\n",
             ".claude/skills/review/SKILL.md": "---\nname: review\ndescription: Reviews code.\n---\nLook twice.\n",
             ".claude/commands/greet.md": "---\nargument-hint: who\n---\nGreet $ARGUMENTS in the style of the house.\n",
             ".mcp.json": {"mcpServers": {"notes": server.entry()}},
@@ -77,7 +80,9 @@ def test_before_trust_it_is_only_quoted(repository: Robota, server: PlainServer)
         assert not (repository.workspace / made).exists()
     assert not server.was_called and "not trusted" in done.stderr and "wants the plugin" not in done.stderr
     *_, system = systems(repository)
-    assert FOLLOWED not in system and "Reviews code." not in system
+    assert FOLLOWED not in system and "Reviews code." not in system and "Shout." not in system
+    init = json.loads(done.stdout.splitlines()[0])
+    assert (init["output_style"], init["skills"], init["plugins"], init["mcp_servers"]) == ("default", [], [], [])
     assert system.index(QUOTED) < system.index("Use tabs.") and "Write plainly." in system
     assert "secret" not in done.stdout, "what only forbids holds without trust"
     assert repository("-p", "/greet Ann").code == 2
@@ -94,11 +99,27 @@ def test_after_trust_it_works_unchanged(repository: Robota, server: PlainServer)
     assert "new.txt" in written and "plain answer" in noted and "Look twice." in skill
     assert "secret" not in private
     *_, system = systems(repository)
-    assert QUOTED not in system and "- review: Reviews code." in system
+    assert QUOTED not in system and "- review: Reviews code." in system and "Shout." in system
     for words in ("Use tabs.", "Lines end at a hundred.", "Write plainly."):
         assert system.index(FOLLOWED) < system.index(words)
     script(repository, {"expect": {"user": GREETING}, "text": "hello"})
     assert repository("-p", "/greet Ann").stdout == "hello\n"
+
+
+def test_a_reference_server_of_npm_starts_only_after_trust(robota: Robota) -> None:
+    """The same with a real server, which lists its tools and answers by itself."""
+    entry = installed("mcp-server-everything", "stdio")
+    settings = {"permissions": {"allow": ["mcp__everything__echo"]}}
+    files = {".mcp.json": {"mcpServers": {"everything": entry}}, ".claude/settings.json": settings}
+    write_files(robota.workspace, files)
+    for is_trusted in (False, True):
+        script(robota, {"calls": [call("mcp__everything__echo", message="from the outside")]}, {"text": "done"})
+        assert not is_trusted or robota("trust", "--yes").code == 0
+        done = robota("-p", "go", "--output-format", "stream-json", "--verbose")
+        init = json.loads(done.stdout.splitlines()[0])
+        [answer] = results(done)
+        assert ("mcp__everything__get-sum" in init["tools"]) is is_trusted
+        assert ("Echo: from the outside" in answer) is is_trusted
 
 
 def test_the_plugin_that_it_wants_works_once_the_person_agreed(repository: Robota) -> None:

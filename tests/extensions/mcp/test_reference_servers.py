@@ -1,11 +1,5 @@
-"""The reference servers of the protocol, which npm brings: run where they are installed, as no test needs the network.
+"""The reference servers of the protocol, run where they are installed, as no test needs the network."""
 
-npm install --prefix DIR @modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
-ROBOTA_TEST_MCP_SERVERS=DIR/node_modules/.bin .venv/bin/python -m pytest tests/extensions/mcp/test_reference_servers.py
-"""
-
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +7,9 @@ import pytest
 
 from tests.cli.scripts import call, sessions
 from tests.engine.stage import Stage, tool_results
+from tests.extensions.mcp.reference_servers import installed
 from tests.extensions.mcp.setup import DONE, configure, play_story, play_with, told
 from tests.harness.cli import Robota
-
-
-def installed(program: str, *arguments: str) -> dict[str, Any]:
-    """The entry of a server; the test is skipped if it is not installed."""
-    place = os.environ.get("ROBOTA_TEST_MCP_SERVERS")
-    path = shutil.which(program, path=place)
-    if path is None:
-        pytest.skip(f"{program} is not installed; this file says how")
-    return {"command": path, "args": list(arguments)}
 
 
 @pytest.fixture
