@@ -78,7 +78,7 @@ def test_the_client_of_the_protocol_page_is_valid_python_against_the_real_protoc
 
 def test_every_make_target_that_the_pages_name_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
-    named = {target for page in PAGES for target in re.findall(r"(?:`|\$ )make ([a-z]+)", text_of(page))}
+    named = {target for page in PAGES for target in re.findall(r"(?:`|\$ )make ([a-z-]+)", text_of(page))}
     assert named <= targets
 
 
