@@ -25,7 +25,10 @@ def test_a_plugin_is_looked_at_agreed_to_and_used_in_one_conversation(robota: Ro
         terminal.wait_for("lint@local is installed for all your projects.")
         terminal.answer("> ", "/plugin reload")
         terminal.answer("> ", "/plugin")
-        terminal.wait_for("enabled")
+        terminal.wait_for("1 lint@local  user, enabled")
+        terminal.answer("> ", "1")
+        terminal.wait_for("2 disable")
+        terminal.answer("> ", "")
         terminal.answer("> ", "/lint:greet Ann")
         terminal.wait_for("Hello Ann.")
 

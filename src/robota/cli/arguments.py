@@ -215,7 +215,7 @@ def _add_conversation_options(group: Any) -> None:
 def _add_provider_options(group: Any) -> None:
     group.add_argument("--configure", action="store_true", help="set up a provider by answering a few questions")
     group.add_argument("--configure-provider", metavar="NAME", help="write a provider profile to the settings")
-    group.add_argument("--type", metavar="TYPE", help="kind of provider; --configure lists them")
+    group.add_argument("--type", metavar="TYPE", help="kind of provider; with --configure only this one is asked about")
     group.add_argument("--base-url", metavar="URL", help="address of the API, up to and including /v1")
     group.add_argument("--api-key", metavar="KEY", help="stored as it is; better: --api-key-env")
     group.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable that holds the key")

@@ -27,10 +27,14 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the program does for commands. `export` raises `ConfigError` or `LogError` with words for a person."""
+    """What the program does for commands. `export` raises `ConfigError` or `LogError` with words for a person.
+
+    `try_provider` asks the server of a profile, and raises `ConfigError` or `ProviderFault` if it does not answer.
+    """
 
     export: Callable[[ExportRequest], Awaitable[str]]
     examine: Callable[[], Awaitable[View]]
+    try_provider: Callable[[str], Awaitable[str]]
     memory: "Callable[[], MemoryActions]"
     intents: "Callable[[], IntentUpkeep]"
 

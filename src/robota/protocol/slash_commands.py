@@ -160,13 +160,16 @@ class ClientClosed(CommandOutcomeValue, frozen=True, kw_only=True, tag="leave"):
 class SessionWanted(CommandOutcomeValue, frozen=True, kw_only=True, tag="session"):
     """The person wants to go on in another session, in a new one (without an id), or in this one with other settings.
 
-    The client ends this session and opens that one, or says how to.
+    The client ends this session and opens that one, or says how to. With `sets_up` the person is asked about a new
+    provider first, of that type if it names one; with `decides_trust`, whether they trust the workspace.
     """
 
     session_id: str | None = None
     provider: str | None = None
     model: str | None = None
     language: str | None = None
+    sets_up: str | None = None
+    decides_trust: bool = False
 
 
 CommandOutcome = (

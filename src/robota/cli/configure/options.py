@@ -29,7 +29,7 @@ def change_settings(arguments: CommandLine, env: Mapping[str, str]) -> int | Non
     if arguments.reset:
         return reset(env, asked=not arguments.yes)
     if arguments.configure:
-        return _configure_by_questions(env)
+        return _configure_by_questions(env, arguments.type)
     if not (arguments.prompt or arguments.print):
         return _store_options(arguments, env)
     # Only the answer to the prompt may stand on stdout.
@@ -95,7 +95,7 @@ def _agreed(path: Path) -> bool:
         return False
 
 
-def _configure_by_questions(env: Mapping[str, str]) -> int:
+def _configure_by_questions(env: Mapping[str, str], kind: str | None) -> int:
     from robota.cli.questions import at_terminal
 
     if not at_terminal():
@@ -103,7 +103,7 @@ def _configure_by_questions(env: Mapping[str, str]) -> int:
         return USAGE
     from robota.cli.configure.wizard import configure
 
-    return configure(env)
+    return configure(env, kind)
 
 
 def _store_language(language: str, env: Mapping[str, str]) -> int:

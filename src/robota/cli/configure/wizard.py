@@ -40,12 +40,12 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
 
 
-def configure(env: Mapping[str, str]) -> int:
-    """Ask, try it out, write it. Nothing is written before the last question was answered."""
+def configure(env: Mapping[str, str], kind: str | None = None) -> int:
+    """Ask, try it out, write it. Nothing is written before the last question was answered. `kind` is not asked for."""
     path = settings_path(env)
     try:
         before = read_raw(path)
-        offer = _chosen_offer(env)
+        offer = _chosen_offer(env) if kind is None else _offer_of(kind)
         profile = _working(_profile(offer, env, before), offer, env)
         if profile is None:
             print("Nothing was written.")
@@ -68,6 +68,12 @@ def _chosen_offer(env: Mapping[str, str]) -> Offer:
     place = choose("\nWhich provider do you want to use?", [offer.label for offer in offers])
     assert isinstance(place, int)
     return offers[place]
+
+
+def _offer_of(kind: str) -> Offer:
+    """The kind that was named. Raises `ConfigError` if there is none."""
+    found = definition(kind)
+    return Offer(kind=found, label=found.display_name)
 
 
 def _offers(env: Mapping[str, str]) -> Sequence[Offer]:

@@ -26,6 +26,14 @@ def command_actions(opened: OpenSession) -> ProgramActions:
 
         return check_table(await examine(opened.options.cwd, os.environ))
 
+    async def try_provider(name: str) -> str:
+        from msgspec.structs import replace
+
+        from robota.cli.configure.wizard import PROBE_SECONDS, probe
+
+        profile = replace(opened.settings.values.providers[name], name=name)
+        return (await probe(profile, os.environ, PROBE_SECONDS)).text
+
     def memory() -> "MemoryActions":
         from robota.app.knowledge.memory_actions import memory_actions_of_session
 
@@ -36,7 +44,7 @@ def command_actions(opened: OpenSession) -> ProgramActions:
 
         return upkeep_of_session(opened, os.environ)
 
-    return ProgramActions(export=export, examine=examine, memory=memory, intents=intents)
+    return ProgramActions(export=export, examine=examine, try_provider=try_provider, memory=memory, intents=intents)
 
 
 def _exported(opened: OpenSession, request: ExportRequest) -> str:

@@ -159,6 +159,10 @@ async def _work(launch: "LaunchOptions", client: "Client", *, plain: bool) -> in
     while not isinstance(ended, int):
         from robota.cli.run.resuming import open_wanted
 
+        if ended.sets_up is not None or ended.decides_trust:
+            from robota.cli.run.asked_between import after_questions
+
+            ended = await after_questions(ended, launch.cwd, os.environ)
         opened = open_wanted(launch, ended, opened.options.session_id, os.environ, _warn)
         ended = await _in_session(opened, _conversing(None, plain=plain))
     return ended

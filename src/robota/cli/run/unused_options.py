@@ -20,7 +20,8 @@ def refuse_unused(arguments: CommandLine) -> None:
         )
     if arguments.configure_provider is None:
         for name in ("type", "base_url", "api_key", "api_key_env"):
-            if getattr(arguments, name) is not None:
+            is_asked_about = name == "type" and arguments.configure
+            if getattr(arguments, name) is not None and not is_asked_about:
                 raise UsageError(f"{_option(name)} belongs to a profile: --configure-provider NAME")
     elif arguments.provider not in (None, arguments.configure_provider):
         raise UsageError("--provider and --configure-provider name different profiles.")

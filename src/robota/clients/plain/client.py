@@ -394,7 +394,11 @@ class Conversation:
         self._lines.prose("Type a number to choose, or Enter to leave it as it is.", DIM)
         typed = (await self.prompter.answer() or "").strip()
         if typed.isascii() and typed.isdecimal() and 1 <= int(typed) <= len(choice.options):
-            await self._run_command(choice.options[int(typed) - 1].line)
+            line = choice.options[int(typed) - 1].line
+            if line.endswith(" "):
+                self.prompter.draft = line  # the person writes the rest of it
+            else:
+                await self._run_command(line)
 
     def _show_lines(self, lines: Iterable[Line]) -> None:
         for line in lines:

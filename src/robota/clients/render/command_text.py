@@ -44,7 +44,7 @@ def command_text(outcome: CommandOutcome) -> str:
         case CommandList(commands=commands):
             return "\n".join(f"/{command.name}  {command.description}" for command in commands)
         case SessionWanted():
-            return f"To go on there: {_command_line(outcome)}"
+            return _where_to_go_on(outcome)
         case CommandStarted() | ClientClosed():
             return ""
         case never:
@@ -74,6 +74,15 @@ def conversation_lines(outcome: Readable, width: int | None = None) -> Iterable[
 def diff_lines(diff: str) -> Iterable[Line]:
     """A unified diff in its colours, with what cannot be seen made visible."""
     return (Line(f"{INSET}{line}", DIFF_COLOURS.get(line[:1])) for line in visible_lines(diff.rstrip("\n")))
+
+
+def _where_to_go_on(wanted: SessionWanted) -> str:
+    if wanted.decides_trust:
+        return "To decide: robota trust"
+    if wanted.sets_up is not None:
+        kind = f" --type {shlex.quote(wanted.sets_up)}" if wanted.sets_up else ""
+        return f"To set a provider up: robota --configure{kind}"
+    return f"To go on there: {_command_line(wanted)}"
 
 
 def _command_line(wanted: SessionWanted) -> str:

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.list_picker import picker_for
+from robota.clients.tui.theme import Role
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 
 if TYPE_CHECKING:
@@ -41,6 +44,10 @@ class Choosing:
     def open_list(self, choice: CommandChoice, taken: Taken) -> None:
         """Let the person choose one; `taken` gets it, or None if they leave it."""
         conversation = self._conversation
+        *above, title = choice.title.split("\n")
+        if above:  # much to read before one chooses: that belongs to the conversation
+            conversation.tell("\n".join(above), Role.PLAIN)
+            choice = msgspec.structs.replace(choice, title=title)
         has_previews = any(option.preview for option in choice.options)
         if has_previews and conversation.approval is None and conversation.region.height >= LOWEST_WITH_PREVIEW:
             conversation.start(self._browse(choice, taken))

@@ -3,11 +3,19 @@
 from collections.abc import Iterable
 from typing import Final
 
-from robota.commands.command import SlashCommand, told
+from robota.commands.command import SlashCommand, told, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
-from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    CommandShown,
+    SessionWanted,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
 from robota.protocol.views import TableView
 from robota.text.visible import single_line
 
@@ -15,8 +23,13 @@ CELL_SHOWN: Final = 200
 MCP: Final = SlashCommandInfo(name="mcp", description="the MCP servers of this session and their tools")
 HOOKS: Final = SlashCommandInfo(name="hooks", description="the hooks that run in this session")
 SKILLS: Final = SlashCommandInfo(name="skills", description="the skills and prompt commands that can be typed here")
-TRUST: Final = SlashCommandInfo(name="trust", description="whether this workspace is trusted, and what it brings")
-TO_DECIDE: Final = "robota trust (outside of this conversation) shows all of it and lets you decide."
+TRUST: Final = SlashCommandInfo(
+    name="trust",
+    argument_hint="[decide]",
+    description="whether this workspace is trusted, and what it brings",
+    subcommands=(SubcommandInfo(name="decide", description="see all of it and decide"),),
+    while_working=False,
+)
 
 
 def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:
@@ -43,19 +56,28 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         )
 
     async def trust(arguments: str) -> CommandOutcome | Refused:
-        found = host.settings.trust
-        if found is None:
-            return told(" ".join(host.settings.ignored) or "This workspace brings nothing that needs trust.")
-        sources = found.snapshot.sources
-        if not sources:
-            return told(f"{found.snapshot.root}: {found.state}.")
-        told_state = f"{found.snapshot.root}: {found.state}. It brings: {', '.join(each.path for each in sources)}."
-        return told(told_state if found.is_given else f"{told_state}\n{TO_DECIDE}")
+        if arguments == "decide":
+            return SessionWanted(session_id=host.options.session_id, decides_trust=True)
+        return wrong_arguments(TRUST, "That is not a form of /trust.") if arguments else _trust(host)
 
     yield SlashCommand(info=MCP, run=mcp)
     yield SlashCommand(info=HOOKS, run=hooks)
     yield SlashCommand(info=SKILLS, run=skills)
     yield SlashCommand(info=TRUST, run=trust)
+
+
+def _trust(host: CommandHost) -> CommandOutcome:
+    found = host.settings.trust
+    if found is None:
+        return told(" ".join(host.settings.ignored) or "This workspace brings nothing that needs trust.")
+    sources = found.snapshot.sources
+    if not sources:
+        return told(f"{found.snapshot.root}: {found.state}.")
+    state = f"{found.snapshot.root}: {found.state}. It brings: {', '.join(each.path for each in sources)}."
+    if found.is_given:
+        return told(state)
+    decide = CommandOption(label="decide", line="/trust decide", detail="see all of it, then say yes or no")
+    return CommandChoice(title=state, options=(decide,))
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> CommandShown:

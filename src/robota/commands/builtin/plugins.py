@@ -51,19 +51,21 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
         if arguments == "reload":
             return SessionWanted(session_id=host.options.session_id)
         from robota.commands.plugins.actions import PluginActions
+        from robota.commands.plugins.menu import plugin_menu
         from robota.commands.plugins.reply import refusal
         from robota.commands.plugins.requests import parse_order
         from robota.extensions.plugins.manifest import InvalidPlugin
 
         typed = parse_order(arguments)
-        if typed is None:
-            return wrong_arguments(PLUGIN, "That is not a form of /plugin.")
 
         def agrees(proposal: "Proposal") -> bool:
-            return len(typed.agreed) >= DIGEST_TYPED and proposal.digest.startswith(typed.agreed)
+            return typed is not None and len(typed.agreed) >= DIGEST_TYPED and proposal.digest.startswith(typed.agreed)
 
         actions = PluginActions(host.settings, host.kept_in, host.env, agrees)
         try:
+            menu = await plugin_menu(arguments, actions)
+            if menu is not None or typed is None:
+                return menu or wrong_arguments(PLUGIN, "That is not a form of /plugin.")
             reply = await actions.carry_out(typed.request)
         except (InvalidPlugin, ConfigError, OSError) as error:
             return Refused(code="plugin", message=refusal(error))

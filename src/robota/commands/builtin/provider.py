@@ -14,6 +14,7 @@ from robota.commands.builtin.models import model_commands
 from robota.commands.builtin.modes import mode_commands
 from robota.commands.builtin.output_style import output_style_commands
 from robota.commands.builtin.plugins import plugin_commands
+from robota.commands.builtin.provider_profiles import provider_commands
 from robota.commands.builtin.rewinding import rewind_commands
 from robota.commands.builtin.sessions import other_session_commands, own_session_commands
 from robota.commands.builtin.usage import usage_commands
@@ -34,6 +35,7 @@ class BuiltinCommands:
             *conversation_commands(session, all_commands),
             *mode_commands(session, host.services.modes, host.rules),
             *model_commands(host),
+            *provider_commands(host),
             *usage_commands(session),
             *copy_commands(session),
             *rewind_commands(session),

@@ -1,0 +1,138 @@
+"""`/provider`: the provider profiles of the person, trying one, setting another one up."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from robota.commands.command import SlashCommand, fields, told, wrong_arguments
+from robota.commands.host import CommandHost
+from robota.config.errors import ConfigError
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    CommandShown,
+    SessionWanted,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
+from robota.protocol.views import TableView
+from robota.providers.fault import ProviderFault
+from robota.providers.registry import definitions
+from robota.text.visible import single_line
+
+NO_PROVIDER: Final = "No provider is configured. To set one up: robota --configure"
+ADD: Final = SubcommandInfo(name="add", argument_hint="[TYPE]", description="set another one up, by questions")
+TEST: Final = SubcommandInfo(name="test", argument_hint="[PROFILE]", description="ask its server whether it answers")
+ACTIONS: Final = (
+    SubcommandInfo(name="current", description="who answers in this session"),
+    SubcommandInfo(name="list", description="every profile"),
+    SubcommandInfo(name="use", argument_hint="PROFILE", description="go on with it and its model"),
+    ADD,
+    TEST,
+)
+PROVIDER: Final = SlashCommandInfo(
+    name="provider",
+    argument_hint="[PROFILE | ACTION]",
+    description="the provider profiles; choosing one goes on with it and its model",
+    subcommands=ACTIONS,
+    while_working=False,
+)
+
+
+def provider_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/provider`. A profile may be called like an action; `use` reaches it."""
+
+    async def provider(arguments: str) -> CommandOutcome | Refused:
+        match arguments.split():
+            case []:
+                return _choice(host)
+            case ["current"]:
+                return _current(host)
+            case ["list"]:
+                return _table(host)
+            case ["add", *kind] if len(kind) <= 1:
+                return _set_up(host, "".join(kind))
+            case ["test", *name] if len(name) <= 1:
+                return await _tested(host, "".join(name) or host.options.provider_name)
+            case ["use", name] | [name]:
+                return _used(host, name)
+            case _:
+                return wrong_arguments(PROVIDER, "That is not a form of /provider.")
+
+    yield SlashCommand(info=PROVIDER, run=provider, complete=partial(_words, host))
+
+
+def _words(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+    if before == ("add",):
+        return _kinds()
+    known = host.settings.values.providers.items() if before in ((), ("use",), ("test",)) else ()
+    return (SubcommandInfo(name=name, description=f"{each.type}, {each.model or 'no model'}") for name, each in known)
+
+
+def _kinds() -> Iterable[SubcommandInfo]:
+    return [SubcommandInfo(name=kind.type, description=kind.description) for kind in definitions()]
+
+
+def _choice(host: CommandHost) -> CommandChoice:
+    profiles = host.settings.values.providers
+    title = NO_PROVIDER
+    if host.has_model:
+        title = f"The provider is {host.options.provider_name}, the model {host.options.model}."
+    options = [
+        CommandOption(label=name, line=f"/provider {name}", detail=f"{profile.type}, {profile.model or 'no model'}")
+        for name, profile in profiles.items()
+    ]
+    if profiles:
+        options.append(CommandOption(label="test", line="/provider test", detail=TEST.description))
+    options.append(CommandOption(label="add", line="/provider add", detail=ADD.description))
+    return CommandChoice(title=title, options=tuple(options))
+
+
+def _current(host: CommandHost) -> CommandShown:
+    profile = host.settings.values.providers.get(host.options.provider_name)
+    if profile is None or not host.has_model:
+        return told(NO_PROVIDER)
+    address = ("address", profile.base_url) if profile.base_url else None
+    rows = [("type", profile.type), ("model", host.options.model), address]
+    return fields(f"Provider {host.options.provider_name}", *(row for row in rows if row is not None))
+
+
+def _table(host: CommandHost) -> CommandShown:
+    rows = tuple(
+        ("*" if name == host.options.provider_name else "", name, each.type, each.model or "", each.base_url or "")
+        for name, each in host.settings.values.providers.items()
+    )
+    if not rows:
+        return told(NO_PROVIDER)
+    return CommandShown(view=TableView(columns=("", "PROFILE", "TYPE", "MODEL", "ADDRESS"), rows=rows))
+
+
+def _used(host: CommandHost, name: str) -> CommandOutcome | Refused:
+    if name not in host.settings.values.providers:
+        return _no_profile(host, name)
+    if name == host.options.provider_name and host.has_model:
+        return told(f"The provider is {name} already.")
+    return SessionWanted(session_id=host.options.session_id, provider=name)
+
+
+def _set_up(host: CommandHost, kind: str) -> CommandOutcome | Refused:
+    kinds = [each.name for each in _kinds()]
+    if kind and kind not in kinds:
+        return wrong_arguments(PROVIDER, f"There is no such kind of provider. There are: {', '.join(kinds)}.")
+    return SessionWanted(session_id=host.options.session_id, sets_up=kind)
+
+
+async def _tested(host: CommandHost, name: str) -> CommandOutcome | Refused:
+    if name not in host.settings.values.providers:
+        return _no_profile(host, name)
+    try:
+        return told(f"{name}: {await host.program.try_provider(name)}")
+    except (ConfigError, ProviderFault) as error:
+        return Refused(code="provider", message=f"{name} does not answer: {error}")
+
+
+def _no_profile(host: CommandHost, name: str) -> Refused:
+    known = ", ".join(host.settings.values.providers) or "none"
+    return wrong_arguments(PROVIDER, f"There is no provider profile {single_line(name)!r}. There are: {known}.")

@@ -1,0 +1,112 @@
+"""The screens of `/plugin`: lists that lead from one to the next, down to the line that does something."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from robota.commands.plugins.actions import PluginActions
+from robota.commands.plugins.requests import ListMarketplaces, ListPlugins
+from robota.protocol.slash_commands import CommandChoice, CommandOption
+from robota.text.visible import single_line
+
+LONGEST: Final = 200
+NONE_INSTALLED: Final = "No plugin is installed."
+NONE_KNOWN: Final = "No marketplace is known."
+
+
+async def plugin_menu(typed: str, actions: PluginActions) -> CommandChoice | None:
+    """The list that these words behind `/plugin` open; None if they open none."""
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        return None
+    match words:
+        case []:
+            return _main((await actions.carry_out(ListPlugins())).data)
+        case ["manage", name]:
+            return _one((await actions.carry_out(ListPlugins())).data, name)
+        case ["marketplace"]:
+            return _marketplaces((await actions.carry_out(ListMarketplaces())).data)
+        case ["browse", name]:
+            return _offered((await actions.carry_out(ListMarketplaces())).data, name)
+        case ["scope", plugin]:
+            return _scopes(plugin)
+        case _:
+            return None
+
+
+def _main(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
+    installed = [
+        _option(each["id"], f"manage {_quoted(each['id'])}", f"{each['scope']}, {each['state']}") for each in plugins
+    ]
+    others = (
+        _option("marketplaces", "marketplace", "where plugins come from, and what they offer"),
+        _option("install", "install ", "from a path, an address or NAME@MARKETPLACE, which you type"),
+        _option("reload", "reload", "open this session again with the plugins as they are now"),
+    )
+    title = f"{len(plugins)} plugin{'s are' if len(plugins) != 1 else ' is'} installed." if plugins else NONE_INSTALLED
+    return CommandChoice(title=title, options=(*installed, *others))
+
+
+def _one(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+    found = next((each for each in plugins if each["id"] == name), None)
+    if found is None:
+        return None
+    is_on = "disabled" not in found["state"]
+    switch = ("disable", "keep it, but do not use it") if is_on else ("enable", "use it again")
+    actions = (
+        ("show", "what it brings"),
+        switch,
+        ("update", "fetch it anew; changes are shown first"),
+        ("uninstall", "remove it"),
+    )
+    return CommandChoice(
+        title=f"{single_line(name)} {found['version'] or ''} ({found['scope']}) is {found['state']}.",
+        options=tuple(_option(verb, f"{verb} {_quoted(name)}", detail) for verb, detail in actions),
+    )
+
+
+def _marketplaces(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
+    listed = [
+        _option(each["name"], f"browse {_quoted(each['name'])}", f"{len(each['plugins'])} plugins") for each in known
+    ]
+    others = [
+        _option("add", "marketplace add ", "a path, an address or owner/name of GitHub, which you type"),
+        *([_option("update", "marketplace update", "look at all of them again")] if known else []),
+    ]
+    title = "Which marketplace?" if known else NONE_KNOWN
+    return CommandChoice(title=title, options=(*listed, *others))
+
+
+def _offered(known: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+    found = next((each for each in known if each["name"] == name), None)
+    if found is None:
+        return None
+    offered = [
+        _option(each.name, f"scope {_quoted(f'{each.name}@{name}')}", f"{each.version} {each.description}".strip())
+        for each in found["plugins"]
+    ]
+    others = (
+        _option("look again", f"marketplace update {_quoted(name)}", "fetch its list anew"),
+        _option("remove", f"marketplace remove {_quoted(name)}", "and the plugins that came from it"),
+    )
+    return CommandChoice(title=f"{single_line(name)} offers {len(offered)} plugins.", options=(*offered, *others))
+
+
+def _scopes(plugin: str) -> CommandChoice:
+    """Nothing is installed yet: what it brings is shown first."""
+    return CommandChoice(
+        title=f"For whom is {single_line(plugin)}? What it brings is shown before anything is installed.",
+        options=(
+            _option("you", f"install {_quoted(plugin)} --scope user", "in all your projects"),
+            _option("this project", f"install {_quoted(plugin)} --scope project", "only here"),
+        ),
+    )
+
+
+def _option(label: str, line: str, detail: str) -> CommandOption:
+    return CommandOption(label=single_line(label, LONGEST), line=f"/plugin {line}", detail=single_line(detail, LONGEST))
+
+
+def _quoted(word: str) -> str:
+    return shlex.quote(word)

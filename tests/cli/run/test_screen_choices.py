@@ -1,0 +1,106 @@
+"""Lists that lead to lists, at the real program: plugins, providers, models, permissions; Esc goes back a step."""
+
+import json
+
+from tests.cli.scripts import script, write_settings
+from tests.fakellm.server import running
+from tests.harness.cli import Robota
+from tests.harness.screen import ScreenTerminal
+
+
+def test_the_lists_of_plugins_lead_on_and_escape_goes_back(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/plugin\r")
+        terminal.sees("No plugin is installed.")
+        terminal.press("\r")
+        terminal.sees("No marketplace is known.")
+        terminal.press("\x1b")
+        terminal.sees("> marketplaces")
+        terminal.press("inst\r")
+        terminal.sees("> /plugin install")
+        terminal.press("./nowhere\r")
+        terminal.sees("! ")
+
+
+def test_what_a_plugin_brings_can_be_read_before_it_is_agreed_to(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    skills = robota.workspace / "tools" / "skills" / "greet"
+    skills.mkdir(parents=True)
+    (skills / "SKILL.md").write_text("---\nname: greet\ndescription: Greets\n---\nGreet.\n")
+    (robota.workspace / "tools" / ".claude-plugin").mkdir()
+    manifest = json.dumps({"name": "tools", "version": "1.0.0"})
+    (robota.workspace / "tools" / ".claude-plugin" / "plugin.json").write_text(manifest)
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/plugin install ./tools\r")
+        rows = terminal.sees("> Agree and install it")
+        assert any("greet" in row for row in rows) and not any("U+000A" in row for row in rows)
+        terminal.press("\r")
+        terminal.sees("tools@local is installed")
+        terminal.press("/plugin\r")
+        terminal.sees("> tools@local")
+        terminal.press("\r")
+        terminal.sees("> show")
+        terminal.press("disable\r")
+        terminal.sees("is disabled")
+
+
+def test_a_provider_is_set_up_between_and_the_session_goes_on_as_it_was_if_nobody_answers(robota: Robota) -> None:
+    script(robota, {"text": "First."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("go\r")
+        terminal.sees("First.")
+        terminal.press("/provider\r")
+        terminal.sees("> script")
+        terminal.press("add\r")
+        terminal.sees("Which provider do you want to use?")
+        terminal.sees("Number [1]")
+        terminal.press("\x03")
+        terminal.sees("Nothing was written.")
+        terminal.sees("Idle")
+        terminal.press("on\r")
+        terminal.sees("> on")
+        assert "> go" in terminal.scrolled
+
+
+def test_models_of_the_provider_are_listed_with_their_windows(robota: Robota) -> None:
+    profile = {"type": "anthropic", "model": "claude-sonnet-4-5", "apiKey": "none"}
+    write_settings(robota, {"currentProvider": "a", "providers": {"a": profile}})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/model\r")
+        rows = terminal.sees("Enter takes it")
+        assert any(row.endswith("tokens") for row in rows)
+        terminal.press("set one\r")
+        terminal.sees("The provider is a")
+        terminal.press("\x1b")
+        terminal.sees("The model is")
+
+
+def test_permissions_show_modes_and_rules(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/permissions\r")
+        terminal.sees("The permission mode is default.")
+        terminal.press("accept\r")
+        terminal.sees("permission mode: acceptEdits")
+        terminal.sees("Mode: acceptEdits")
+
+
+def test_a_provider_that_was_set_up_answers_from_then_on(robota: Robota) -> None:
+    script(robota, {"text": "First."})
+    with running() as server, ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("/provider add openai-compatible\r")
+        for question, said in (("Address of the API", f"{server.url}/v1"), ("API key", ""), ("Number or name", "1")):
+            terminal.sees(question)
+            terminal.press(f"{said}\r")
+        terminal.sees("Name of this profile")
+        terminal.press("\r")
+        terminal.sees("git: main | fake-model")
+        terminal.press("/provider test\r")
+        terminal.sees("openai-compatible: ")
