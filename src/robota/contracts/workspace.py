@@ -70,8 +70,11 @@ class Files(EditableFiles, Protocol):
 class Processes(Protocol):
     """Runs the commands of one session; `unsandboxed` and `access` only if the caller was allowed that.
 
-    Of a chain of simple commands, `is_chain`, it is found out how many were started.
+    Of a chain of simple commands, `is_chain`, it is found out how many were started. `on_background` is called when
+    one in the background begins or ends.
     """
+
+    on_background: Callable[[], None]
 
     async def run(
         self,

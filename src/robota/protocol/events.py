@@ -351,6 +351,32 @@ class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
     keeps_out: str = ""
 
 
+class BackgroundStatus(StrEnum):
+    """How far something in the background is."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class BackgroundTask(Value, frozen=True, kw_only=True):
+    """Something that runs, or ran, in the background; of what has ended, the end of what it printed."""
+
+    id: str
+    command: str
+    status: BackgroundStatus
+    exit_code: int | None = None
+    signal: str | None = None
+    preview: str = ""
+
+
+class BackgroundTasks(EngineEvent, frozen=True, kw_only=True, tag="backgroundTasks"):
+    """All that is in the background of the session, the oldest first: sent when one begins, ends or is put away."""
+
+    tasks: tuple[BackgroundTask, ...]
+
+
 class RewindPoints(EngineEvent, frozen=True, kw_only=True, tag="rewindPoints"):
     """The prompts that can be gone back to, in order."""
 
@@ -430,6 +456,7 @@ Event = (
     | TaskToolFailed
     | Notice
     | Sandbox
+    | BackgroundTasks
     | RewindPoints
     | RewindDiff
     | RewindPreview

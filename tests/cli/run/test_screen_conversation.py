@@ -295,3 +295,27 @@ def test_a_command_stands_above_what_it_shows_and_words_are_kept_whole(robota: R
         terminal.press("/nothing\r")
         rows = terminal.sees("There is no command /nothing")
         assert "> /nothing" in rows
+
+
+def test_background_work_has_a_panel_until_it_was_seen_or_put_away(robota: Robota) -> None:
+    start = {"action": "start"}
+    good = call("background_process", **start, command="while [ ! -e go ]; do sleep 0.05; done; echo all done")
+    bad = call("background_process", **start, command="while [ ! -e go ]; do sleep 0.05; done; exit 3")
+    script(robota, {"calls": [good, bad]}, {"text": "Started."}, {"text": "Later."})
+    with ScreenTerminal(robota, "--permission-mode", "bypassPermissions") as terminal:
+        terminal.sees("Idle")
+        terminal.press("run them\r")
+        terminal.sees("Started.")
+        terminal.sees("Background x2 |")
+        rows = terminal.rows
+        assert "Background work" in rows and sum(row.startswith("  □ while") for row in rows) == 2
+        (robota.workspace / "go").touch()
+        terminal.sees("exit code 3")
+        terminal.sees("  ■ while [ ! -e go ]; do sleep 0.05; done; echo all done  all done")
+        terminal.sees("Idle |")
+        terminal.press("and now\r")
+        terminal.sees("Later.")
+        terminal.sees_no_more("  all done")
+        assert any("exit code 3" in row for row in terminal.rows)
+        terminal.press("/background close all\r")
+        terminal.sees_no_more("Background work")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from robota.clients.answering.approval_line import Again, EditFirst, ShowAll, meaning_of
 from robota.clients.answering.talk import TalkAsk, answer_to, words_for
+from robota.clients.answering.yes_or_no import is_clear_yes
 from robota.clients.render.approval_lines import (
     CHARACTERS_SHOWN,
     LINES_SHOWN,
@@ -113,7 +114,8 @@ def test_the_other_choices() -> None:
 def test_nothing_but_y_or_an_offered_choice_allows_anything(typed: str) -> None:
     meaning = meaning_of(typed, approval())
     if isinstance(meaning, AnswerDetails) and not isinstance(meaning, Reject):
-        assert typed.split()[0].lower() in {"y", "yes", "1", "2", "1s", "2s", "1p", "2p", "1u", "2u"}
+        word = typed.split()[0].lower()
+        assert is_clear_yes(typed.strip()) or word in {"y", "yes", "1", "2", "1s", "2s", "1p", "2p", "1u", "2u"}
 
 
 def test_n12_a_command_is_shown_whole_with_its_reasons() -> None:

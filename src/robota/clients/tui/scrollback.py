@@ -94,9 +94,12 @@ class Scrollback:
         """The end of the answer, which may still change."""
         return [] if self._answer is None else self._answer.tail(self._width())
 
-    def resume(self, task_id: str | None, used: TokenUsage) -> None:
-        """The beginning of this task was shown by another process, and what it had used."""
+    def know_usage(self, used: TokenUsage) -> None:
+        """What was used so far is no news."""
         self._told_usage = used
+
+    def resume(self, task_id: str | None) -> None:
+        """The beginning of this task was shown by another process."""
         if task_id is not None:
             self._begun.add(task_id)
 

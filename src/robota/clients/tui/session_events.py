@@ -1,13 +1,12 @@
 """What the session does: its events become the view, rows of the scrollback, and questions to the person."""
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from robota.clients.answering.talk import words_for
 from robota.clients.render.rewind_lines import result_lines
 from robota.clients.terminal.line import Line
-from robota.clients.tui.flows.entered_text import Written, blocking_ask, words_for_session
+from robota.clients.tui.flows.entered_text import Written, blocking_ask, is_running, words_for_session
 from robota.clients.tui.flows.prompt_history import prompts_in
 from robota.clients.tui.flows.rewind_choice import rewind_choice
 from robota.clients.tui.theme import Role
@@ -24,8 +23,8 @@ from robota.protocol.events import (
     State,
     TaskAborted,
     TaskAskResponded,
+    TaskTokenUsageUpdated,
 )
-from robota.protocol.rewind import PromptPoint
 
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
@@ -65,8 +64,7 @@ class SessionEvents:
         conversation, session = self._conversation, self._conversation.view.session
         if len(conversation.view.rows):
             conversation.input.remember(prompts_in(conversation.view.rows))
-            task = session.current_task_id if session is not None else None
-            conversation.scrollback.resume(task, conversation.view.usage)
+            conversation.scrollback.resume(session.current_task_id if session is not None else None)
             older = session.older_rows if session is not None else 0
             conversation.scrollback.show_past(tuple(conversation.view.rows), older)
 
@@ -83,13 +81,12 @@ class SessionEvents:
                 conversation.approvals.withdrawn()
             case RetryScheduled(delay_ms=delay_ms):
                 conversation.picture.retry_at = time.monotonic() + delay_ms / 1000
-            case Rewound(result=result):
-                conversation.show_lines(map(Line, result_lines(result)))
-                conversation.input.put(result.draft or "")
+            case TaskTokenUsageUpdated(token_usage=used) if not is_running(conversation.view):
+                conversation.scrollback.know_usage(used)  # of what another process did
             case QueuedMessagesUpdated():
                 conversation.keys.queue.refresh()
-            case RewindPoints(points=points):
-                self._offer_points(points)
+            case Rewound() | RewindPoints():
+                self._take_rewind(event)
             case State():
                 if blocking_ask(conversation.view) is None:
                     conversation.approvals.withdrawn()
@@ -119,8 +116,12 @@ class SessionEvents:
             conversation.region.full_screen.tell(notice)
         conversation.keys.call_person()
 
-    def _offer_points(self, points: Sequence[PromptPoint]) -> None:
-        choice = rewind_choice(points)
+    def _take_rewind(self, event: Rewound | RewindPoints) -> None:
+        if isinstance(event, Rewound):
+            self._conversation.show_lines(map(Line, result_lines(event.result)))
+            self._conversation.input.put(event.result.draft or "")
+            return
+        choice = rewind_choice(event.points)
         if choice is None:
             self._conversation.tell("There is nothing to go back to yet.")
         else:

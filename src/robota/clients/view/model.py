@@ -8,7 +8,15 @@ from robota.clients.view.rows import MessageRows
 from robota.clients.view.streamed import StreamedText
 from robota.protocol.asks.ask import Ask
 from robota.protocol.asks.seed import ask_of
-from robota.protocol.events import CallPurpose, ContextUpdate, Notice, RetryScheduled, SessionState, TokenUsage
+from robota.protocol.events import (
+    BackgroundTask,
+    CallPurpose,
+    ContextUpdate,
+    Notice,
+    RetryScheduled,
+    SessionState,
+    TokenUsage,
+)
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.state import AgentStateInfo, RequiredAction, state_of
 from robota.protocol.views import View
@@ -72,6 +80,8 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     queue: tuple[QueuedMessage, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     notices: tuple[Notice, ...] = ()
+    background: tuple[BackgroundTask, ...] = ()
+    seen_background: frozenset[str] = frozenset()  # what had ended well when the person last said something
     kept_out: str = ""  # what the sandbox keeps commands from
 
     @property

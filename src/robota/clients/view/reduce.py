@@ -9,6 +9,8 @@ from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, ViewM
 from robota.clients.view.rows import PAGE_SIZE, rows_of
 from robota.clients.view.streamed import StreamedText
 from robota.protocol.events import (
+    BackgroundStatus,
+    BackgroundTasks,
     CallPurpose,
     ContextUpdate,
     Event,
@@ -26,6 +28,7 @@ from robota.protocol.events import (
     TaskEnded,
     TaskModeSwitched,
     TaskTokenUsageUpdated,
+    TaskUserMessage,
     TextDelta,
     Thinking,
     TodosUpdated,
@@ -242,6 +245,16 @@ def _usage_updated(view: ViewModel, event: TaskTokenUsageUpdated) -> ViewModel:
     return replace(view, usage=event.token_usage)
 
 
+def _background(view: ViewModel, event: BackgroundTasks) -> ViewModel:
+    return replace(view, background=event.tasks)
+
+
+def _person_spoke(view: ViewModel, event: TaskUserMessage) -> ViewModel:
+    """What ended well in the background was news until now."""
+    ended = (task.id for task in view.background if task.status is BackgroundStatus.COMPLETED)
+    return replace(view, seen_background=view.seen_background.union(ended))
+
+
 NO_TEXT: Final = StreamedText()
 
 STEPS: Final[dict[type, Callable[[ViewModel, Any], ViewModel]]] = {
@@ -267,4 +280,6 @@ STEPS: Final[dict[type, Callable[[ViewModel, Any], ViewModel]]] = {
     TaskTokenUsageUpdated: _usage_updated,
     Notice: _notice,
     Sandbox: _sandbox,
+    BackgroundTasks: _background,
+    TaskUserMessage: _person_spoke,
 }

@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     from robota.workspace.process.background import BackgroundProcess
 
 COMMAND_SHOWN: Final = 120
+LINES_READ: Final = 200
 DIFF: Final = SlashCommandInfo(
     name="diff", argument_hint="[N]", description="what this session changed so far, or only prompt N"
 )
 BACKGROUND: Final = SlashCommandInfo(
     name="background",
-    argument_hint="[stop ID | stop all]",
+    argument_hint="[list | read ID | stop ID | close ID]",
     description="the commands that run in the background",
-    subcommands=(SubcommandInfo(name="stop", argument_hint="ID | all", description="end one of them, or all"),),
+    subcommands=(
+        SubcommandInfo(name="list", description="all of this session, also those that have ended"),
+        SubcommandInfo(name="read", argument_hint="ID", description="the end of what one printed"),
+        SubcommandInfo(name="stop", argument_hint="ID | all", description="end one of them, or all"),
+        SubcommandInfo(name="close", argument_hint="ID | all", description="put away one that has ended"),
+    ),
 )
 REVIEW: Final = SlashCommandInfo(
     name="review",
@@ -57,15 +63,15 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
 
     async def background(arguments: str) -> CommandOutcome | Refused:
         match arguments.split():
-            case []:
+            case [] | ["list"]:
                 return _listed(processes.background)
-            case ["stop", "all"]:
-                return await _stopped([each for each in processes.background if each.ending is None])
-            case ["stop", name]:
-                found = processes.find_background(name if name.startswith("bg") else f"bg{name}")
-                if found is None:
+            case [("read" | "stop" | "cancel" | "close") as verb, name]:
+                found = _named(processes, name)
+                if not found and name != "all":
                     return wrong_arguments(BACKGROUND, f"Nothing runs as {single_line(name)}.")
-                return await _stopped([found])
+                if verb == "read":
+                    return told("\n".join(map(_end_of, found)))
+                return _put_away(found, processes) if verb == "close" else await _stopped(found)
             case _:
                 return wrong_arguments(BACKGROUND, "That is not a form of /background.")
 
@@ -82,11 +88,33 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
     yield SlashCommand(info=DOCTOR, run=doctor)
 
 
+def _named(processes: Processes, name: str) -> "list[BackgroundProcess]":
+    """Those that a person means: one by its id, or every one."""
+    if name == "all":
+        return list(processes.background)
+    found = processes.find_background(name if name.startswith("bg") else f"bg{name}")
+    return [] if found is None else [found]
+
+
+def _end_of(process: "BackgroundProcess") -> str:
+    lines = process.last_text.rstrip("\n").split("\n")[-LINES_READ:]
+    return "\n".join(lines) if any(lines) else f"{process.id} has printed nothing."
+
+
+def _put_away(found: "list[BackgroundProcess]", processes: Processes) -> CommandShown:
+    ended = [each for each in found if each.ending is not None]
+    for each in ended:
+        each.is_put_away = True
+    processes.on_background()
+    still = "".join(f" {each.id} still runs." for each in found if each.ending is None)
+    return told(f"Put away: {', '.join(each.id for each in ended) or 'nothing'}.{still}")
+
+
 def _running_words(processes: Processes, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
-    if before != ("stop",):
+    if before not in (("stop",), ("close",), ("read",)):
         return
     for each in processes.background:
-        if each.ending is None:
+        if (each.ending is None) == (before == ("stop",)) or before == ("read",):
             yield SubcommandInfo(name=each.id, description=each.command)
     yield SubcommandInfo(name="all", description="all of them")
 
@@ -106,7 +134,8 @@ def _state(process: "BackgroundProcess") -> str:
     return "waits for input" if process.waits_for_input() else "runs"
 
 
-async def _stopped(processes: "list[BackgroundProcess]") -> CommandShown:
+async def _stopped(found: "list[BackgroundProcess]") -> CommandShown:
+    processes = [each for each in found if each.ending is None]
     await asyncio.gather(*(each.stop() for each in processes))
     if not processes:
         return told("Nothing runs in the background.")

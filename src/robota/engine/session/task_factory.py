@@ -45,6 +45,7 @@ class TaskFactory:
         self._queue = queue
         self._grants = grants
         self._delegate = delegate
+        services.processes.on_background = self._background_changed
 
     def new(
         self,
@@ -69,6 +70,11 @@ class TaskFactory:
             task.todos = known.todos
             task.context.recall(known.context_tokens)
         return task
+
+    def _background_changed(self) -> None:
+        from robota.engine.session.background_watch import background_tasks
+
+        self._bus.emit(background_tasks(self._services.processes))
 
     def runtime_of(self, options: Options, left: "ReplayedTask") -> TaskRuntime:
         """Of a task that another process left: its rows, and what it used so far, but no conversation yet."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -42,6 +43,8 @@ class BackgroundProcess:
         self.command = command
         self.ending: Ending | None = None
         self.kept_as: str | None = None  # the name under which the whole output was stored
+        self.is_put_away = False  # the person has seen how it ended
+        self.on_end: Callable[[], None] = lambda: None
         self._child = child
         self._capture = capture
         self._unread = HeadAndTail(UNREAD_SIDE)
@@ -166,6 +169,7 @@ class BackgroundProcess:
         self.ending = ending_of(self._child.return_code, self._stopped_for, left_behind=left_behind)
         self._something.set()
         self.ended.set()
+        self.on_end()
 
     def _take(self, data: bytes) -> None:
         self._unread.add(self._capture.add(data))

@@ -50,6 +50,7 @@ class LocalProcesses:
         self._running: set[ForegroundProcess] = set()
         # All of this session, also those that have ended, in the order of their start.
         self.background: tuple[BackgroundProcess, ...] = ()
+        self.on_background: Callable[[], None] = lambda: None  # called when one begins or ends
 
     async def run(
         self,
@@ -229,6 +230,8 @@ class LocalProcesses:
         limits = msgspec.structs.replace(self._limits, total_s=left_s, silence_s=None)
         process = BackgroundProcess(len(self.background) + 1, command, child, capture, limits)
         self.background = (*self.background, process)
+        process.on_end = lambda: self.on_background()
+        self.on_background()
         return process
 
     def _require_room(self) -> None:

@@ -1,4 +1,4 @@
-"""What goes on now, above the input: calls that run, a pause before the next try, the plan, what waits in the queue."""
+"""What goes on now, above the input: calls, a pause before the next try, the plan, background work, the queue."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,7 +9,7 @@ from robota.clients.tui.theme import Role, Theme, cut_columns
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import APPROVAL_ASKS
-from robota.protocol.events import CallPurpose
+from robota.protocol.events import BackgroundStatus, CallPurpose
 from robota.text.visible import single_line
 
 RUNNING_MARK: Final = "□"
@@ -18,6 +18,13 @@ MARK_WIDTH: Final = 2
 OUTPUT_ROWS: Final = 4
 TODO_ROWS: Final = 6
 QUEUE_ROWS: Final = 3
+BACKGROUND_ROWS: Final = 4
+BACKGROUND_ROLES: Final = {
+    BackgroundStatus.RUNNING: Role.ACTIVE,
+    BackgroundStatus.COMPLETED: Role.SUCCESS,
+    BackgroundStatus.FAILED: Role.ERROR,
+    BackgroundStatus.CANCELLED: Role.WARNING,
+}
 TOOLS_SHOWN: Final = 5
 TITLE_LENGTH: Final = 300
 END_SHOWN: Final = 30
@@ -35,12 +42,33 @@ def live_rows(view: ViewModel, theme: Theme, width: int, retry_s: int | None = N
         yield theme.row([("  Enter tries now, Esc stops.", Role.DIM)], width)
     if not _is_over(view) and any(todo.status != "completed" for todo in view.todos):
         yield from _todos(view, theme, width)
+    yield from _background(view, theme, width)
     for queued in view.queue[:QUEUE_ROWS]:
         when = "  queued: " if queued.after_turn else "  with the next request: "
         text = f"!{queued.text}" if queued.is_command else queued.text
         yield theme.row([(when, Role.DIM), (single_line(text, TITLE_LENGTH), Role.PLAIN)], width)
     if len(view.queue) > QUEUE_ROWS:
         yield theme.row([(f"  ... +{len(view.queue) - QUEUE_ROWS} queued", Role.DIM)], width)
+
+
+def _background(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
+    """What runs in the background, and what has ended there: well, until the person says something; else until it
+    is put away."""
+    shown = [task for task in view.background if task.id not in view.seen_background]
+    if not shown:
+        return
+    yield theme.row([("Background work", Role.DIM)], width)
+    for task in shown[-BACKGROUND_ROWS:]:
+        mark = RUNNING_MARK if task.status is BackgroundStatus.RUNNING else ENDED_MARK
+        told = [task.preview] if task.preview else []
+        if task.signal is not None:
+            told.insert(0, f"ended by {task.signal}")
+        elif task.exit_code:
+            told.insert(0, f"exit code {task.exit_code}")
+        pieces = [(f"  {mark} ", BACKGROUND_ROLES[task.status]), (task.command, Role.PLAIN)]
+        yield theme.row([*pieces, ("".join(f"  {each}" for each in told), Role.DIM)], width)
+    if len(shown) > BACKGROUND_ROWS:
+        yield theme.row([(f"  ... +{len(shown) - BACKGROUND_ROWS} more: /background", Role.DIM)], width)
 
 
 def _is_over(view: ViewModel) -> bool:

@@ -10,6 +10,7 @@ from robota.clients.tui.flows.entered_text import blocking_ask, is_running
 from robota.clients.tui.theme import Piece, Role, Theme, safe
 from robota.clients.view.model import RUNNING, ViewModel
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
+from robota.protocol.events import BackgroundStatus
 from robota.protocol.permission_mode import PermissionMode
 
 NEARLY_FULL: Final = 90
@@ -57,7 +58,7 @@ def status_row(view: ViewModel, facts: StatusFacts, theme: Theme, width: int) ->
 
 
 def activity(view: ViewModel, seconds: int = 0) -> Piece:
-    """What goes on, the most important first: calls, the model, what waits, nothing."""
+    """What goes on, the most important first: calls, the model, the background, what waits, nothing."""
     running = sum(tool.status == RUNNING for tool in view.tools.values())
     time = f" {seconds}s" if seconds else ""
     queued = f" ({len(view.queue)} queued)" if view.queue else ""
@@ -70,6 +71,9 @@ def activity(view: ViewModel, seconds: int = 0) -> Piece:
         return f"Waiting to try again{queued}", Role.WARNING
     if is_running(view):
         return f"Thinking{time}{queued}", Role.ACTIVE
+    background = sum(task.status is BackgroundStatus.RUNNING for task in view.background)
+    if background:
+        return f"Background x{background}{queued}", Role.ACTIVE
     return ("Queued", Role.WARNING) if view.queue else ("Idle", Role.DIM)
 
 
