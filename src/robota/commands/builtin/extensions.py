@@ -76,7 +76,7 @@ def _trust(host: CommandHost) -> CommandOutcome:
     state = f"{found.snapshot.root}: {found.state}. It brings: {', '.join(each.path for each in sources)}."
     if found.is_given:
         return told(state)
-    decide = CommandOption(label="decide", line="/trust decide", detail="as robota trust: see all of it, then say yes or no")
+    decide = CommandOption(label="decide", line="/trust decide", detail="like robota trust: see all of it, then decide")
     return CommandChoice(title=state, options=(decide,))
 
 
