@@ -176,7 +176,7 @@ def _read(data: bytes) -> Lease | None:
     """None while its session is still writing it."""
     try:
         return msgspec.json.decode(data, type=Lease)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 

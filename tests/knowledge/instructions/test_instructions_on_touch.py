@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from robota.knowledge.instructions.on_touch import PathRule
-from robota.knowledge.instructions.places import Candidate, InstructionScope
+from robota.knowledge.instructions.loader import ReadingRules, load_instructions
+from robota.knowledge.instructions.on_touch import MOST_GLOBS, PathRule, path_rules
+from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 
@@ -92,3 +96,27 @@ def test_nothing_outside_of_the_workspace_nor_by_a_link_is_told(robota: Robota) 
 def test_what_patterns_fit(tmp_path: Path, glob: str, file: str, fits: bool) -> None:
     rule = Candidate(path=tmp_path / "rule.md", scope=InstructionScope.PROJECT, is_rule=True)
     assert PathRule(candidate=rule, base=tmp_path, globs=(glob,)).fits(tmp_path / file) is fits
+
+
+ANY_PATHS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text("ab*/{},!\\[]. ", max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(ANY_PATHS)
+@example("{a,b}" * 40)
+@example("{" * 500)
+def test_whatever_stands_behind_paths_is_patterns_or_nothing(
+    tmp_path_factory: pytest.TempPathFactory, value: Any
+) -> None:
+    top = tmp_path_factory.mktemp("project")
+    (top / ".claude/rules").mkdir(parents=True)
+    (top / ".claude/rules/rule.md").write_text(f"---\npaths: {json.dumps(value)}\n---\nThe rule.")
+    places = InstructionPlaces(home=None, project=(top,))
+    rules = list(path_rules(places, "code", top))
+    assert all(len(rule.globs) <= MOST_GLOBS for rule in rules)
+    told = load_instructions(places, "code", ReadingRules(is_denied=lambda _: False))
+    later = [rule.candidate.path for rule in rules]
+    assert ([file.text for file in told.files] == ["The rule."]) or later or told.left_out, "it is never lost silently"

@@ -4,9 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from robota.knowledge.memory.candidates import MemoryCandidate
 from robota.knowledge.memory.entry import MemoryEntry, MemoryType
@@ -108,6 +112,20 @@ def test_damaged_candidates_are_left_as_they_are_and_the_rest_works(tmp_path: Pa
         store(tmp_path).propose(candidate("One."))
     assert pending.read_bytes() == damage
     assert store(tmp_path).add(entry("Works."))
+
+
+@settings(max_examples=25)
+@given(st.binary(max_size=60) | st.recursive(st.none() | st.text(max_size=4), st.lists).map(json.dumps).map(str.encode))
+def test_no_bytes_in_the_files_beside_the_entries_raise_anything_but_a_problem(data: bytes) -> None:
+    with TemporaryDirectory() as top:
+        directory = Path(top) / ".robota/memory"
+        directory.mkdir(parents=True)
+        for name in ("pending.json", "checks.json"):
+            (directory / name).write_bytes(data)
+        with suppress(MemoryProblem):
+            store(Path(top)).propose(candidate("One."))
+        store(Path(top)).failed_checks()
+        assert store(Path(top)).add(entry("Works."))
 
 
 def test_damaged_results_of_checks_say_nothing(tmp_path: Path) -> None:

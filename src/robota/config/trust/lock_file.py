@@ -129,7 +129,7 @@ def _load(path: Path) -> _Lock:
         return msgspec.json.decode(read_file(path), type=_Lock)
     except FileNotFoundError:
         return _Lock()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(
             f"{path}, which says what you trust, cannot be read ({error}), so nothing is trusted. "
             "It was left as it is. Correct or remove it."

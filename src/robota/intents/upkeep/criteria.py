@@ -32,7 +32,7 @@ class CriterionRuns:
         """What is known; nothing if that cannot be read."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Runs)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, RecursionError):
             return {}
 
     def note(self, intent_id: str, command: str, run: CriterionRun) -> None:

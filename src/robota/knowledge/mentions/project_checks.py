@@ -33,5 +33,5 @@ def project_checks(read: Callable[[str], str | None]) -> Iterator[str]:
 def _scripts(package: str | None) -> dict[str, str]:
     try:
         return msgspec.json.decode(package or "{}", type=_Package).scripts
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return {}
