@@ -1,4 +1,4 @@
-"""Which test proves what of the files that bring knowledge: every format has a property test, every attack an example."""
+"""Which test proves what of files that bring knowledge: each format has a property test, each attack an example."""
 
 from pathlib import Path
 
