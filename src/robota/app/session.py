@@ -72,6 +72,11 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     plugins: "tuple[ActivePlugin, ...]" = ()
     notices: tuple[str, ...] = ()
     taken_up: "TakenUp | None" = None
+    is_past_shown: bool = False
+
+    def with_past_shown(self) -> "OpenSession":
+        """The same session, of whose conversation the person has already seen the end."""
+        return msgspec.structs.replace(self, is_past_shown=True)
 
     async def take_up(self) -> None:
         """Show where the session stood, if it is not a new one, and ask whether its task goes on."""

@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-SHORT: Final = 32 * 1024 * 1024
+SHORT: Final = 16 * 1024 * 1024
 MEGABYTE: Final = 1_000_000
 
 

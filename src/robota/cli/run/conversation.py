@@ -45,7 +45,8 @@ async def _converse_in_lines(session: SessionPort, opened: OpenSession, prompt: 
     if prompt is None:
         where = f"Robota in {opened.options.cwd}, {opened.options.model}."
         LineWriter(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
-    return await converse(session, prompt, Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=edited))
+    terminal = Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=edited, is_past_shown=opened.is_past_shown)
+    return await converse(session, prompt, terminal)
 
 
 async def edited(text: str) -> str | NotEdited:

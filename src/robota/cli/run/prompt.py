@@ -154,8 +154,9 @@ async def _work(launch: "LaunchOptions", client: "Client", *, plain: bool) -> in
     """One session, and those that the person goes over to from there."""
     from robota.app.session import open_session
 
+    is_past_shown = launch.resumes is not None and _read_if_long(launch.resumes, launch.attended, plain=plain)
     opened = open_session(launch, os.environ)
-    ended = await _in_session(opened, client)
+    ended = await _in_session(opened, client, is_past_shown=is_past_shown)
     while not isinstance(ended, int):
         from robota.cli.run.resuming import open_wanted
 
@@ -168,7 +169,20 @@ async def _work(launch: "LaunchOptions", client: "Client", *, plain: bool) -> in
     return ended
 
 
-async def _in_session(opened: "OpenSession", client: "Client") -> "int | SessionWanted":
+def _read_if_long(directory: Path, attended: bool, *, plain: bool) -> bool:
+    """Whether the end of a conversation was shown because its long log had to be read first."""
+    from robota.cli.run.long_log import read_long_log
+
+    if not attended:
+        return read_long_log(directory, os.environ, attended=False, draws=False)
+    from robota.cli.run.conversation import can_draw
+
+    return read_long_log(directory, os.environ, attended=True, draws=not plain and can_draw(os.environ))
+
+
+async def _in_session(opened: "OpenSession", client: "Client", *, is_past_shown: bool = False) -> "int | SessionWanted":
+    if is_past_shown:
+        opened = opened.with_past_shown()
     gc.freeze()
     gc.enable()
     for notice in opened.notices:

@@ -39,6 +39,7 @@ async def converse_drawn(
         prompts=prompts.read(),
         on_prompt=prompts.add,
         greeting=tuple(greeting(opened, theme)),
+        is_past_shown=opened.is_past_shown,
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
         palette=lambda wanted, background: palette_for(env, wanted.theme, background),
         asks_background=_may_ask_background(env),

@@ -104,6 +104,7 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True):
     input: int
     out: TextOutput
     edit: EditText
+    is_past_shown: bool = False
 
 
 async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int | SessionWanted:
@@ -120,6 +121,7 @@ class Conversation:
     def __init__(self, session: SessionPort, terminal: Terminal) -> None:
         self._session = session
         self._edit = terminal.edit
+        self._is_past_shown = terminal.is_past_shown
         self._lines = LineWriter(terminal.out)
         self._view = ViewModel()
         self._transcript = Transcript(self._lines)
@@ -185,7 +187,8 @@ class Conversation:
         """Show the end of what another process did, and go on from what is asked now."""
         self._transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
         older = self._view.session.older_rows if self._view.session is not None else 0
-        self._show_lines(past_rows(tuple(self._view.rows), older))
+        if not self._is_past_shown:
+            self._show_lines(past_rows(tuple(self._view.rows), older))
         asked = ask_of(message) or QuestionAsk(question=message.text or "")
         if prompt is not None:
             self._asked = None

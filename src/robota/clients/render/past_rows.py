@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import msgspec
-
+from robota.clients.render.past_calls import is_call_row, past_call
 from robota.clients.terminal.line import BOLD, DIM, Line
 from robota.protocol.message import Message
 from robota.text.visible import single_line, visible
@@ -12,19 +11,6 @@ from robota.text.visible import single_line, visible
 ROWS_SHOWN: Final = 30
 TITLE_LENGTH: Final = 120
 SPOKEN: Final = frozenset({"text", "completion_result"})
-# The seed's names of calls in rows, as they are called on the screen.
-LABELS: Final = {
-    "readFile": "Read",
-    "listFilesTopLevel": "List",
-    "listFilesRecursive": "List",
-    "searchFiles": "Grep",
-    "appliedDiff": "Edit",
-    "editedExistingFile": "Edit",
-    "newFileCreated": "Write",
-    "updateTodoList": "Todo list",
-    "switchMode": "Mode",
-    "newTask": "Subtask",
-}
 TAB: Final = frozenset("\t")
 
 
@@ -54,9 +40,11 @@ def more_before(rows: Sequence[Message], older: int, are_cut: bool) -> str:
 
 def is_past_row(row: Message) -> bool:
     """Whether a row of the past is worth showing: words, and what was done."""
-    if row.type == "ask":
-        return row.ask in ("command", "tool", "use_mcp_server") and bool(row.is_answered)
-    return row.say in SPOKEN or (row.say in ("user_feedback", "tool", "error") and bool(row.text))
+    if row.type == "ask" or is_call_row(row):
+        return is_call_row(row)
+    # What went wrong with a call is told with it.
+    is_told = row.say == "user_feedback" or (row.say == "error" and row.call_id is None)
+    return row.say in SPOKEN or (is_told and bool(row.text))
 
 
 def _said(row: Message, sign: str, colour: str | None) -> Iterator[Line]:
@@ -66,13 +54,5 @@ def _said(row: Message, sign: str, colour: str | None) -> Iterator[Line]:
 
 
 def past_title(row: Message) -> str:
-    """What was done, on one line: of a call the text is JSON, of a command it is the command."""
-    try:
-        told = msgspec.json.decode(row.text or "")
-    except msgspec.DecodeError:
-        told = None
-    if not isinstance(told, dict):
-        return single_line(row.text or "", TITLE_LENGTH)
-    what = next((str(value) for name, value in told.items() if name != "tool" and isinstance(value, str)), "")
-    tool = str(told.get("tool", row.ask or ""))
-    return single_line(f"{LABELS.get(tool, tool)} {what}".rstrip(), TITLE_LENGTH)
+    """What was done, on one line."""
+    return single_line(past_call(row).title if is_call_row(row) else row.text or "", TITLE_LENGTH)

@@ -6,7 +6,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from robota.clients.render.past_rows import ROWS_SHOWN, is_past_row, more_before, past_title
+from robota.clients.render.past_calls import is_call_row, past_call
+from robota.clients.render.past_rows import ROWS_SHOWN, is_past_row, more_before
 from robota.clients.render.progress import REDUCTIONS
 from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.width import wrapped
@@ -14,7 +15,7 @@ from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.markdown.answer import StreamedAnswer
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.call_rows import call_rows
-from robota.clients.tui.widgets.live_rows import ENDED_MARK, SPEAKING
+from robota.clients.tui.widgets.live_rows import SPEAKING
 from robota.clients.tui.widgets.usage_row import usage_words
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.protocol.asks.kinds import APPROVAL_ASKS
@@ -116,9 +117,10 @@ class Scrollback:
             elif row.say in SPOKEN:
                 self._begin_answer(row)
                 self._finish(row)
+            elif is_call_row(row):
+                self._show_call(past_call(row, rows))
             else:
-                mark = self._painted(ENDED_MARK, Role.DIM)
-                self.block([f"{mark} {self._painted(past_title(row), Role.DIM)}"])
+                self.tell(f"! {row.text}", Role.ERROR)
 
     def show_changes_of(self, call_id: str) -> None:
         """What this call does is not what was asked about, so its end shows it."""
@@ -222,7 +224,9 @@ class Scrollback:
         call = self._view().tools.get(event.call_id)
         if call is None or call.purpose in SPEAKING:
             return
-        margin = "  " * self._depths.get(event.task_id, 0)
+        self._show_call(call, "  " * self._depths.get(event.task_id, 0))
+
+    def _show_call(self, call: LiveTool, margin: str = "") -> None:
         shown = self._without_what_is_known(call)
         rows = [margin + row for row in call_rows(shown, self._theme, self._width() - len(margin))]
         rows = [with_file_links(row, self._file_address) for row in rows]

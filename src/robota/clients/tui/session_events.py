@@ -66,7 +66,8 @@ class SessionEvents:
             conversation.input.remember(prompts_in(conversation.view.rows))
             conversation.scrollback.resume(session.current_task_id if session is not None else None)
             older = session.older_rows if session is not None else 0
-            conversation.scrollback.show_past(tuple(conversation.view.rows), older)
+            if not conversation.setup.is_past_shown:
+                conversation.scrollback.show_past(tuple(conversation.view.rows), older)
 
     def _take(self, event: Event) -> None:
         conversation = self._conversation

@@ -21,6 +21,7 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     prompts: Sequence[str] = ()
     on_prompt: Callable[[str], None] = lambda prompt: None
     greeting: Sequence[str] = ()
+    is_past_shown: bool = False
     has_vi_keys: bool = False
     # The colours for what a person chose and for what the terminal draws on, as far as that is known.
     palette: Callable[[Appearance, Background | None], Palette] | None = None

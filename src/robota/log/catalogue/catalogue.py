@@ -20,7 +20,7 @@ from robota.log.errors import LogError
 INDEX_NAME: Final = "sessions.sqlite"
 INDEX_VERSION: Final = 3
 # How much of logs that grew one look at the sessions reads. The next goes on where it stopped.
-READ_AT_ONCE: Final = 32 * 1024 * 1024
+READ_AT_ONCE: Final = 8 * 1024 * 1024
 # Enough to know what a session is about, and what became of it, however long it is.
 READ_OF_EACH: Final = 256 * 1024
 SCHEMA: Final = "CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID"

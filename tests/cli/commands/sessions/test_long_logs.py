@@ -18,9 +18,9 @@ HOLE_BYTES = 10**12
 @pytest.fixture
 def planted(robota: Robota) -> Path:
     """A log with its first prompt before the hole, and a question behind it."""
-    written = Written(robota.workspace, "planted").prompt("what it began with").reply("so it began")
+    written = Written(robota.workspace, "planted").prompt("what it began with").prompt("and what it should do")
     before = (written.directory / LOG_NAME).stat().st_size
-    written.prompt("what was said last").reply("the last answer")
+    written.reply("the last answer")
     written.ask(ask="followup", text='{"question": "Shall it go on?", "suggest": []}')
     written.close()
     log = written.directory / LOG_NAME
@@ -48,6 +48,7 @@ def test_its_state_is_that_of_its_end(robota: Robota, planted: Path) -> None:
 def test_its_last_words_are_shown(robota: Robota, planted: Path) -> None:
     shown = json.loads(robota("sessions", "show", "what it began", "--last", "2", "--json").stdout)
     assert [entry["text"] for entry in shown["entries"]] == ["the last answer", "Question: Shall it go on?"]
+    assert shown["entries"][0]["kind"] == "reply"
 
 
 def test_it_can_be_deleted_and_brought_back_by_its_words(robota: Robota, planted: Path) -> None:

@@ -1,0 +1,79 @@
+"""Taking up a session whose long log has no snapshot: its end is shown first, then the log is read once."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from robota.cli.reading_progress import ReadingProgress
+from robota.config.paths import user_directory
+from robota.log.catalogue.live import is_held
+from robota.log.chain.head import head_path, noted_head
+from robota.log.chain.reader import LOG_NAME
+from robota.log.errors import LogError
+from robota.log.replay.reading import LogReading
+from robota.log.replay.tail import LogTail, tail_of
+from robota.log.snapshot_keeper import snapshot_path
+
+# Less than that is read in no time.
+LONG: Final = 16 * 1024 * 1024
+UNKNOWN_OLDER: Final = 1
+
+
+def read_long_log(directory: Path, env: Mapping[str, str], *, attended: bool, draws: bool) -> bool:
+    """Make the snapshot of a long log that has none, so that it can be taken up quickly.
+
+    A person is shown the end of the conversation meanwhile; True if that is so. What is wrong with the log is left to
+    be said when it is opened.
+    """
+    user, log = user_directory(env), directory / LOG_NAME
+    progress = ReadingProgress("Reading its log once", log.stat().st_size if log.is_file() else 0)
+    noted = noted_head(head_path(user, directory))
+    reading = LogReading(snapshot_path(user, directory), noted, progress=lambda at: _go_on(progress, at))
+    try:
+        if not log.is_file() or reading.unread(log) < LONG or is_held(log):
+            return False
+        is_shown = attended and _show(tail_of(log), env, draws=draws)
+        progress(0)
+        reading.read(log)
+    except (LogError, OSError):
+        return False
+    finally:
+        progress.end()
+    return is_shown
+
+
+def _go_on(progress: ReadingProgress, position: int) -> None:
+    """Tell how far it is; Ctrl-C only asks the task to end, and nothing here would notice."""
+    progress(position)
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+def _show(tail: LogTail, env: Mapping[str, str], *, draws: bool) -> bool:
+    """Print the end of the conversation as the client would; False if there is none."""
+    root = tail.session.root
+    if root is None or not root.messages:
+        return False
+    older = 0 if tail.is_whole else UNKNOWN_OLDER
+    if draws:
+        from robota.clients.tui.scrollback import Scrollback
+        from robota.clients.tui.theme import theme_for
+        from robota.clients.view.model import ViewModel
+
+        width = os.get_terminal_size(sys.stdout.fileno()).columns
+        scrollback = Scrollback(theme_for(env), lambda: width, ViewModel)
+        scrollback.show_past(root.messages, older)
+        sys.stdout.write("\n".join([*scrollback.given(), ""]))
+    else:
+        from robota.clients.render.past_rows import past_rows
+        from robota.clients.terminal.line_writer import LineWriter
+
+        lines = LineWriter(sys.stdout)
+        for line in past_rows(root.messages, older):
+            lines.line(line.text, line.colour)
+    sys.stdout.flush()
+    return True
