@@ -31,6 +31,8 @@ def test_its_end_is_shown_once_and_before_the_log_is_read(robota: Robota, long_s
         assert "the very last words" in seen
         seen = terminal.wait_for("Interrupted")
         assert "the very last words" not in seen
+        if term == "dumb":
+            terminal.wait_for("> ")
         terminal.press("go\r" if term != "dumb" else "go\n")
         terminal.wait_for("Here I go on.")
     assert len(list((robota.home / ".robota/snapshots").iterdir())) == 1

@@ -20,7 +20,7 @@ def planted(robota: Robota) -> Path:
     """A log with its first prompt before the hole, and a question behind it."""
     written = Written(robota.workspace, "planted").prompt("what it began with").prompt("and what it should do")
     before = (written.directory / LOG_NAME).stat().st_size
-    written.reply("the last answer")
+    written.row(say="text", text="the last answer")
     written.ask(ask="followup", text='{"question": "Shall it go on?", "suggest": []}')
     written.close()
     log = written.directory / LOG_NAME
