@@ -72,6 +72,24 @@ def test_without_a_place_for_the_log_nothing_is_changed(workspace: Path) -> None
     play(workspace, turns, story, permission_mode="bypassPermissions")
 
 
+def test_a_log_that_was_emptied_is_noticed_and_nothing_more_is_changed(workspace: Path) -> None:
+    """S17: where the sandbox protects no single names, a command can do that. What is gone cannot be put back."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start("break it")
+        await stage.until_ask("completion_result")
+        assert not (workspace / "after.txt").exists()
+        assert any("has cut the session log" in notice.text for notice in stage.events_of(Notice))
+        assert verify(stage.opened.log.path).broken is not None
+
+    turns = [
+        {"calls": [call("execute_command", command="for log in .robota/sessions/*/log.jsonl; do : > $log; done")]},
+        {"calls": [call("write_to_file", path="after.txt", content="x\n")]},
+        {"text": "done"},
+    ]
+    play(workspace, turns, story, permission_mode="bypassPermissions")
+
+
 def test_a_disk_that_does_not_answer_keeps_nobody_from_leaving(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

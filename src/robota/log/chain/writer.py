@@ -43,6 +43,10 @@ GROWTH_BYTES: Final = 2 * 1024 * 1024
 Clock = Callable[[], int]
 
 
+class LogCutError(OSError):
+    """The log is shorter than what was written to it."""
+
+
 class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A record that was written. `is_clean`: the redactor of the log found no secret in it."""
 
@@ -292,6 +296,11 @@ class SessionLog:
         )
 
     def _refuse_after_failure(self) -> None:
+        if isinstance(self._durability.failure, LogCutError):
+            raise LogWriteError(
+                f"Another program has cut the session log {self.path}, so records of this session are gone. "
+                "Nothing more is changed. Start a new session; robota sessions verify says what is missing here."
+            )
         if self._durability.failure is not None:
             raise LogWriteError(
                 f"The session log {self.path} could not be brought to disk: {self._durability.failure.strerror}. "
@@ -482,7 +491,7 @@ def _force_to_disk(descriptor: int, flush: _Flush) -> bool:
             force_path_to_disk(path)
         os.fsync(descriptor)
         if os.fstat(descriptor).st_size < flush.length:
-            raise OSError(errno.EIO, "another program has cut it")
+            raise LogCutError(errno.EIO, "another program has cut it")
     finally:
         os.close(descriptor)
     if flush.head is not None and flush.head_file is not None:
