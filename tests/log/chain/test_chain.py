@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LONGEST_LINE, Handling, Loaded, load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
@@ -227,3 +228,13 @@ def test_a_line_without_end_fills_no_memory(tmp_path: Path) -> None:
     assert [record.seq for record in loaded.records] == [1, 2]
     assert [problem.flaw for problem in loaded.problems] == [RecordFlaw.BAD_JSON]
     assert (loaded.good_length, report.records) == (path.stat().st_size, 1)
+
+
+def test_nobody_waits_for_the_end_of_a_line_of_gigabytes(tmp_path: Path) -> None:
+    """S16: what stands behind it does not count."""
+    path = written(tmp_path / "log", [EndRecord(task_id="t", outcome="one")])
+    with path.open("r+b") as stream:
+        stream.truncate(1 << 40)  # no disk can hold it, and nobody can read it to its end
+    assert [grown.record.seq for grown in records_since(path, LogPosition())] == [1]
+    assert [record.seq for record in load(path).records] == [1]
+    assert verify(path).records == 1

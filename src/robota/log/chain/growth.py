@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from robota.log.chain.reader import next_line, open_log
+from robota.log.chain.reader import MOST_SKIPPED, next_line, open_log
 from robota.log.record import HASH_LENGTH, Record, unseal
 
 SEAL_END: Final = b'"}\n'
@@ -67,7 +67,7 @@ def continues(path: Path, position: LogPosition) -> bool:
 def _records(stream: BufferedReader, offset: int, most_bytes: int) -> Iterator[GrownRecord]:
     end = offset + most_bytes
     while offset < end:
-        line, length = next_line(stream, most_bytes)
+        line, length = next_line(stream, min(most_bytes, MOST_SKIPPED))
         if not line.endswith(b"\n"):
             return
         offset += length

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import sys
 from collections.abc import Callable
 from enum import StrEnum
 from io import BufferedReader
@@ -18,6 +17,8 @@ from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link
 LOG_NAME: Final = "log.jsonl"
 # No record that Robota writes is longer. What is longer is damage, and must not fill memory.
 LONGEST_LINE: Final = 64 * 1024 * 1024
+# Gigabytes without the end of a line were not written by us, and nobody waits for what may follow.
+MOST_SKIPPED: Final = 4 * LONGEST_LINE
 SKIPPED_AT_ONCE: Final = 1024 * 1024
 # Of a log that is no log, not every line is named.
 MOST_PROBLEMS: Final = 1_000
@@ -93,15 +94,17 @@ def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
             stream.seek(reading.length)
             while (found := next_line(stream))[1]:
                 reading.take(*found)
+                if not found[0].endswith(b"\n"):
+                    break
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     return reading.loaded()
 
 
-def next_line(stream: BufferedReader, skipped: int = sys.maxsize) -> tuple[bytes, int]:
+def next_line(stream: BufferedReader, skipped: int = MOST_SKIPPED) -> tuple[bytes, int]:
     """The next line and its length, 0 at the end. Of one that is too long for a record only its end is given.
 
-    No more than `skipped` bytes of such a line are read; what is then given has no end.
+    No more than `skipped` bytes of such a line are read; what is then given has no end, and nothing behind it counts.
     """
     line = stream.readline(LONGEST_LINE)
     length = len(line)
