@@ -6,7 +6,8 @@ from typing import Protocol
 import msgspec
 
 from robota.engine.session.session import Session
-from robota.protocol.commands import NewTask, QueueMessage, Refused
+from robota.protocol.asks.answer import Say
+from robota.protocol.commands import AskResponse, NewTask, QueueMessage, Refused
 from robota.protocol.slash_commands import (
     CommandOutcome,
     CommandShown,
@@ -77,9 +78,10 @@ def wrong_arguments(info: SlashCommandInfo, problem: str) -> Refused:
 
 async def send_prompt(session: Session, prompt: str, line: str) -> CommandOutcome | Refused:
     """Give the model a prompt that was typed as `line`: in the task there is, after what it does, or in a new one."""
-    is_working = session.is_working
+    if session.is_working:
+        receipt = await session.submit(QueueMessage(text=prompt))
+        return receipt if isinstance(receipt, Refused) else told(f"queued: {line}")
     has_task = session.state().current_task_id is not None
-    receipt = await session.submit(QueueMessage(text=prompt) if has_task else NewTask(text=prompt))
-    if isinstance(receipt, Refused):
-        return receipt
-    return told(f"queued: {line}") if is_working else CommandStarted()
+    # A task at rest waits for words, also one that was taken up again, which nothing queued may set going.
+    receipt = await session.submit(AskResponse(answer=Say(text=prompt)) if has_task else NewTask(text=prompt))
+    return receipt if isinstance(receipt, Refused) else CommandStarted()

@@ -148,6 +148,16 @@ def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Rob
     assert "Two." in told(robota)
 
 
+def test_a_session_that_is_taken_up_goes_on_with_a_command(robota: Robota) -> None:
+    write_skill(robota.home / ".robota/commands", "Greet $0 warmly.", "greet.md")
+    script(robota, DONE)
+    assert robota("-p", "hello").code == 0
+    script(robota, {"expect": {"user": "Greet Ann warmly."}, "text": "Dear Ann."})
+    with Terminal(robota, "-c") as terminal:
+        terminal.answer("> ", "/greet Ann")
+        terminal.wait_for("Dear Ann.")
+
+
 def test_a_changed_project_command_counts_in_the_same_session_once_it_is_trusted(robota: Robota) -> None:
     script(robota, DONE, DONE, DONE)
     commands = robota.workspace / ".claude/commands"
