@@ -76,6 +76,7 @@ class LiveRegion:
             input=self.keyboard,
             output=self.output,
             erase_when_done=True,
+            include_default_pygments_style=False,
             editing_mode=EditingMode.VI if has_vi_keys else EditingMode.EMACS,
         )
         self._application.ttimeoutlen = ESCAPE_S
