@@ -56,7 +56,8 @@ def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[Pl
         if isinstance(outcome, PlacedChunk):
             placed.append(outcome)
             # What is appended to the file says nothing about where the next chunk is.
-            below = below if outcome.start == lines.count else outcome.end
+            is_appended = outcome.start == outcome.end and outcome.start == lines.count
+            below = below if is_appended else outcome.end
         else:
             unplaced.append(outcome)
     return sorted(placed, key=lambda each: each.start), unplaced
