@@ -59,6 +59,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     name: str | None = None
     log_path: str | None = None
     sandbox: str | None = None  # as in `Sandbox`; absent until the first command needs to know
+    sees_images: bool = True  # false if the model takes none, or nobody knows that it does
     output_style: str | None = None
     plugins: tuple[UsedPlugin, ...] = ()
 

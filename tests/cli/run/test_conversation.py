@@ -154,6 +154,21 @@ def test_a_pasted_text_of_several_lines_is_one_message(robota: Robota) -> None:
     assert json.dumps("first line\nsecond line")[1:-1] in log
 
 
+def test_a_command_of_ones_own_runs_unasked_and_the_model_learns_of_it(robota: Robota) -> None:
+    script(robota, {"text": "Hello."}, {"text": "Seen.", "expect": {"user": "what is that"}})
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "!echo h''i")
+        terminal.wait_for("hi\n")
+        terminal.answer("> ", "hello")
+        terminal.wait_for("Hello.")
+        terminal.answer("> ", "!echo y''o > made; cat made")
+        terminal.wait_for("yo\n")
+        terminal.answer("> ", "what is that")
+        terminal.wait_for("Seen.")
+    assert (robota.workspace / "made").read_text() == "yo\n"
+    assert "ran a command themselves" in (sessions(robota)[0] / "log.jsonl").read_text()
+
+
 @pytest.mark.parametrize("gives_up", [False, True])
 def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool) -> None:
     """U10: trying again still used the old address; so did the next message."""

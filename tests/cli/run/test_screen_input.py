@@ -90,3 +90,5 @@ def test_the_image_of_the_clipboard_is_pasted_or_it_is_said_why_not(robota: Robo
         (robota.home / "picture.png").write_bytes(b"words")
         terminal.press("\x16")
         terminal.sees("What is in the clipboard is no image.")
+        terminal.press("\r")
+        terminal.sees("! scripted is not known to take images")

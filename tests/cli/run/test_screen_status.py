@@ -36,6 +36,19 @@ def test_a_command_of_the_settings_is_told_of_the_session_and_shown(robota: Robo
         assert rows[place + 1].startswith("Idle | Mode: default")
     told = json.loads((robota.home / "told").read_text())
     assert told["session_name"] == "sums" and told["workspace"]["current_dir"] == str(robota.workspace)
+    assert told["cost"].keys() >= {"total_cost_usd", "total_duration_ms", "total_api_duration_ms"}
+
+
+def test_a_status_command_is_told_how_many_lines_were_changed(robota: Robota) -> None:
+    write = call("write_to_file", path="new.txt", content="one\ntwo\n")
+    script(robota, {"calls": [write], "usage": {"input": 10, "output": 1}}, {"text": "Said."})
+    settings = json.loads((robota.home / ".robota" / "settings.json").read_text())
+    count = "grep -o 'lines_added.:[0-9]*'"
+    write_settings(robota, {**settings, "statusLine": {"type": "command", "command": count}})
+    with ScreenTerminal(robota, "--permission-mode", "acceptEdits") as terminal:
+        terminal.sees('lines_added":0')
+        terminal.press("go\r")
+        terminal.sees('lines_added":2')
 
 
 def test_a_status_command_that_fails_says_so_and_disturbs_nothing(robota: Robota) -> None:

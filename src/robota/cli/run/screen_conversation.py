@@ -12,6 +12,7 @@ from robota.clients.terminal.editor import EditText
 from robota.clients.tui.app import converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
 from robota.clients.tui.file_links import FileAddress, no_links
+from robota.clients.tui.flows.status_report import StatusTimes
 from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Role, Theme, palette_for, theme_for, theme_wanted
@@ -80,10 +81,10 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
     if command is None:
         return StatusSetup(appearance=now)
 
-    async def run(view: ViewModel) -> str:
+    async def run(view: ViewModel, times: StatusTimes) -> str:
         from robota.cli.run.status_command import status_output
 
-        return await status_output(command.command, view, env, opened.options.cwd)
+        return await status_output(command.command, view, times, env, opened.options.cwd)
 
     return StatusSetup(appearance=now, run=run)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.tui.flows.status_report import status_report
+from robota.clients.tui.flows.status_report import StatusTimes, status_report
 from robota.clients.view.model import ViewModel
 from robota.version import VERSION
 from robota.workspace.person_programs.asked_program import ProgramFailed, output_of
@@ -15,9 +15,9 @@ LONGEST_S: Final = 5.0
 MOST_BYTES: Final = 64 * 1024
 
 
-async def status_output(command: str, view: ViewModel, env: Mapping[str, str], cwd: Path) -> str:
+async def status_output(command: str, view: ViewModel, times: StatusTimes, env: Mapping[str, str], cwd: Path) -> str:
     """What it prints; a command that fails says so in its place."""
-    told = msgspec.json.encode(status_report(view, VERSION))
+    told = msgspec.json.encode(status_report(view, VERSION, times))
     try:
         output = await output_of(
             ("/bin/sh", "-c", command), env=env, cwd=cwd, stdin=told, seconds=LONGEST_S, limit=MOST_BYTES

@@ -1,7 +1,8 @@
 """Asks that want no approval: what is shown, and what a typed line means. Pure."""
 
-from typing import assert_never
+from typing import Final, assert_never
 
+from robota.clients.answering.shell_line import shell_command
 from robota.clients.answering.yes_or_no import is_clear_no, is_clear_yes
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.ask import (
@@ -15,6 +16,8 @@ from robota.protocol.asks.ask import (
     SuggestedAnswer,
 )
 
+# Nothing runs, so a command of the person's own may.
+AT_REST: Final = (CompletionAsk, ResumeAsk)
 TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
 
 
@@ -47,6 +50,9 @@ def hint_for(asked: TalkAsk) -> str:
 def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
     """The answer in what was typed; None if it is none and has to be asked again."""
     line = typed.strip()
+    command = shell_command(typed) if isinstance(asked, AT_REST) else None
+    if command is not None:
+        return Say(text=command, is_command=True)
     match asked:
         case QuestionAsk():
             return _chosen(asked, line)

@@ -8,6 +8,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
+from robota.clients.answering.shell_line import shell_command
 from robota.clients.answering.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.answering.yes_or_no import is_clear_yes
 from robota.clients.plain.prompter import Prompter
@@ -415,7 +416,8 @@ class Conversation:
             typed = prompt if prompt is not None else await self._typed()
             if typed is not None and typed.strip():
                 self._asked = None  # what a task needs may take a while to start
-                if await self._submit(NewTask(text=typed)) is not None:
+                command = shell_command(typed)
+                if await self._submit(NewTask(text=command or typed, is_command=command is not None)) is not None:
                     return
             prompt = None
 
@@ -423,7 +425,8 @@ class Conversation:
         """What was queued for a task that has ended is typed again, for the person to send or to rub out."""
         for waiting in self._view.queue:
             if isinstance(await self._session.submit(RemoveQueuedMessage(id=waiting.id)), Accepted):
-                self.prompter.draft = f"{self.prompter.draft}\n{waiting.text}".lstrip("\n")
+                typed = f"!{waiting.text}" if waiting.is_command else waiting.text
+                self.prompter.draft = f"{self.prompter.draft}\n{typed}".lstrip("\n")
 
     async def _submit(self, command: Command) -> Accepted | None:
         """The receipt if the session took it; if not, the person learns why."""
@@ -450,7 +453,8 @@ class Conversation:
     async def _command_or_queued(self, line: str) -> None:
         if typed_order(line) is not None and await self._run_command(line):
             return
-        receipt = await self._session.submit(QueueMessage(text=line))
+        command = shell_command(line)
+        receipt = await self._session.submit(QueueMessage(text=command or line, is_command=command is not None))
         if isinstance(receipt, Accepted):
             words = " ".join(line.split())
             told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"

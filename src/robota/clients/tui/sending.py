@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from robota.clients.tui.flows.entered_text import TypeAgain, Words, Written, meaning_of_entry, words_for_session
+from robota.clients.tui.theme import Role
 from robota.protocol.asks.answer import Answer, ApproveEdited, ApproveHunks
 from robota.protocol.commands import (
     Accepted,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
 LOOK_AGAIN_S: Final = 0.2
+SEES_NOTHING: Final = "is not known to take images and may refuse them; options.seesImages of its profile says it does."
 
 
 class Sending:
@@ -43,6 +45,9 @@ class Sending:
             if command.hint:
                 conversation.tell(command.hint)
             return
+        session = conversation.view.session
+        if written.images and session is not None and not session.sees_images:
+            conversation.tell(f"! {session.model} {SEES_NOTHING}", Role.WARNING)
         receipt = await conversation.session.submit(command)
         if isinstance(receipt, Refused) and receipt.code == "no_active_task" and isinstance(command, QueueMessage):
             new = NewTask(text=command.text, images=command.images, is_command=command.is_command)

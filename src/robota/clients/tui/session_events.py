@@ -92,7 +92,7 @@ class SessionEvents:
                 if blocking_ask(conversation.view) is None:
                     conversation.approvals.withdrawn()
         conversation.picture.watch_work()
-        conversation.status.look(conversation.view)
+        conversation.status.look(conversation.view, event)
         conversation.picture.draw_soon()
 
     def _put(self, ask: OpenAsk) -> None:

@@ -183,6 +183,7 @@ class Session:
             mcp_servers=tuple(self._services.tools.servers),
             log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,
+            sees_images=self._services.model.info.sees_images,
         )
 
     def usage(self) -> TokenUsage:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.status_output import COLOUR, status_rows
-from robota.clients.tui.flows.status_report import status_report
+from robota.clients.tui.flows.status_report import StatusTimes, status_report
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.events import SessionState, State, TaskTokenUsageUpdated, TokenUsage
@@ -30,7 +30,7 @@ def test_no_output_is_wider_than_the_terminal_or_steers_it(output: str, width: i
 
 
 def test_the_command_is_told_what_is_known() -> None:
-    assert status_report(ViewModel(), "1") == {}
+    assert status_report(ViewModel(), "1", StatusTimes()) == {}
     state = SessionState(
         session_id="s-1",
         cwd="/there",
@@ -42,7 +42,7 @@ def test_the_command_is_told_what_is_known() -> None:
     )
     view = reduce(ViewModel(), State(state=state))
     usage = TokenUsage(total_tokens_in=5, total_tokens_out=7, total_cost=0.5)
-    told = status_report(reduce(view, TaskTokenUsageUpdated(task_id="t", token_usage=usage)), "1.2")
+    told = status_report(reduce(view, TaskTokenUsageUpdated(task_id="t", token_usage=usage)), "1.2", StatusTimes())
     assert (told["session_id"], told["session_name"], told["cwd"], told["version"]) == ("s-1", "sums", "/there", "1.2")
     assert told["model"] == {"id": "m", "display_name": "m"} and told["permission_mode"] == "plan"
     assert told["workspace"]["current_dir"] == "/there" and told["cost"] == {"total_cost_usd": 0.5}

@@ -1,23 +1,20 @@
 """What an entered text means to the session: a command, an answer, a prompt, or words that wait their turn."""
 
-import re
 from typing import Final
 
 import msgspec
 
-from robota.clients.answering.talk import TalkAsk, answer_to, hint_for
+from robota.clients.answering.shell_line import shell_command
+from robota.clients.answering.talk import AT_REST, TalkAsk, answer_to, hint_for
 from robota.clients.view.model import OpenAsk, ViewModel
-from robota.protocol.asks.answer import Answer, Say
-from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, ResumeAsk
+from robota.protocol.asks.answer import Say
+from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.commands import AskResponse, NewTask, QueueMessage, RunSlashCommand
 from robota.protocol.slash_commands import typed_order
 from robota.protocol.state import AgentState, RequiredAction
 
 NOTHING_ANSWERS: Final = "That is no answer to the question."
-# A picture of Markdown is no command.
-SHELL_LINE: Final = r"(?s)\s*!(?!\[[^\]\n]*\]\()\s*(?P<command>\S.*)"
-AT_REST: Final = (CompletionAsk, ResumeAsk)
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,8 +26,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shell_command(self) -> str | None:
         """The command line of `!command`; None if these are words."""
-        found = None if self.images else re.fullmatch(SHELL_LINE, self.text)
-        return None if found is None else found["command"].rstrip()
+        return None if self.images else shell_command(self.text)
 
     @property
     def is_empty(self) -> bool:
@@ -40,7 +36,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_shell_line(text: str) -> bool:
     """Whether what is being written is a command line of the person's own, or the beginning of one."""
-    return text.strip() == "!" or re.fullmatch(SHELL_LINE, text) is not None
+    return text.strip() == "!" or shell_command(text) is not None
 
 
 class TypeAgain(msgspec.Struct, frozen=True):
@@ -78,13 +74,7 @@ def words_for_session(written: Written, view: ViewModel, *, is_steering: bool = 
 
 
 def _answered(written: Written, asked: TalkAsk, ts: int) -> AskResponse | TypeAgain:
-    answer: Answer | None
-    if written.shell_command is not None:
-        answer = Say(text=written.shell_command, is_command=True)
-    elif written.images:
-        answer = Say(text=written.text, images=written.images)
-    else:
-        answer = answer_to(asked, written.text)
+    answer = Say(text=written.text, images=written.images) if written.images else answer_to(asked, written.text)
     if answer is not None:
         return AskResponse(answer=answer, ts=ts)
     return TypeAgain(hint_for(asked) or ("" if written.is_empty else NOTHING_ANSWERS))

@@ -2,12 +2,23 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from robota.clients.view.model import ViewModel
 
 LARGE_CONTEXT: Final = 200_000
 
 
-def status_report(view: ViewModel, version: str) -> dict[str, Any]:
+class StatusTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """What only a client that is there all the time knows: for how long, and what the model took of it."""
+
+    total_ms: int = 0
+    requests_ms: int = 0
+    lines_added: int = 0
+    lines_removed: int = 0
+
+
+def status_report(view: ViewModel, version: str, times: StatusTimes) -> dict[str, Any]:
     """The session as a status command is told it. Empty before the session is known."""
     session = view.session
     if session is None:
@@ -20,7 +31,13 @@ def status_report(view: ViewModel, version: str) -> dict[str, Any]:
         "model": {"id": session.model, "display_name": session.model},
         "workspace": {"current_dir": session.cwd, "project_dir": session.cwd, "added_dirs": []},
         "output_style": {"name": "default"},
-        "cost": {"total_cost_usd": view.usage.total_cost},
+        "cost": {
+            "total_cost_usd": view.usage.total_cost,
+            "total_duration_ms": times.total_ms,
+            "total_api_duration_ms": times.requests_ms,
+            "total_lines_added": times.lines_added,
+            "total_lines_removed": times.lines_removed,
+        },
         "permission_mode": session.permission_mode.value,
         "sandbox": session.sandbox,
         "exceeds_200k_tokens": view.usage.context_tokens > LARGE_CONTEXT,
@@ -35,5 +52,6 @@ def status_report(view: ViewModel, version: str) -> dict[str, Any]:
             "context_window_size": view.context.max_tokens,
             "used_percentage": used,
             "remaining_percentage": max(0.0, 100.0 - used),
+            "current_usage": {"input_tokens": view.usage.context_tokens} if view.usage.context_tokens else None,
         }
     return report
