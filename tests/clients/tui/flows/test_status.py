@@ -45,5 +45,5 @@ def test_the_command_is_told_what_is_known() -> None:
     told = status_report(reduce(view, TaskTokenUsageUpdated(task_id="t", token_usage=usage)), "1.2", StatusTimes())
     assert (told["session_id"], told["session_name"], told["cwd"], told["version"]) == ("s-1", "sums", "/there", "1.2")
     assert told["model"] == {"id": "m", "display_name": "m"} and told["permission_mode"] == "plan"
-    assert told["workspace"]["current_dir"] == "/there" and told["cost"] == {"total_cost_usd": 0.5}
+    assert told["workspace"]["current_dir"] == "/there" and told["cost"]["total_cost_usd"] == 0.5
     assert "context_window" not in told
