@@ -97,7 +97,8 @@ def _screens(robota: Robota, look: str, colours: Colours) -> Iterator[tuple[str,
         r"  \d+\.\d s": "",
         r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b": "01a1e664-9cd6-74a7-b61f-0a13ec01e28e",
     }
-    env = {"ROBOTA_THEME": look}
+    # What only shows for a moment must not decide how far a screen has scrolled.
+    env = {"ROBOTA_THEME": look, "ROBOTA_REDUCED_MOTION": "1"}
 
     def drawn(terminal: ScreenTerminal, title: str) -> str:
         return svg(terminal.cells, colours, title, rename)
@@ -118,16 +119,43 @@ def _screens(robota: Robota, look: str, colours: Colours) -> Iterator[tuple[str,
         yield "command", drawn(terminal, "A command, and why a person is asked about it")
         terminal.press("y")
         terminal.sees("cost 7.")
-        terminal.sees("Idle")
+        terminal.sees("(exact)")
+        _settle(terminal)
         yield "answer", drawn(terminal, "A finished task with its usage")
         yield from _screens_of_their_own(terminal, drawn)
         terminal.press("\x04")
         terminal.end()
     with GreyTerminal(robota, columns=COLUMNS, rows=ROWS, env=env) as terminal:
         terminal.sees("Idle")
+        yield from _lists(terminal, drawn)
         terminal.press("/resume\r")
         terminal.sees("You are welcome.")
         yield "sessions", drawn(terminal, "Sessions to go on with, and what was said in them")
+
+
+def _lists(terminal: ScreenTerminal, drawn: Any) -> Iterator[tuple[str, str]]:
+    for command, name, title in (
+        ("theme", "themes", "Themes, each shown while it is looked at"),
+        ("provider", "providers", "Providers to go on with, and how to set up another"),
+        ("permissions", "permissions", "How much is asked"),
+        ("plugin", "plugins", "What is installed, and where more comes from"),
+    ):
+        terminal.press(f"/{command}\r")
+        terminal.sees("Enter takes it")
+        _settle(terminal)
+        yield name, drawn(terminal, title)
+        terminal.press("\x1b")
+        terminal.sees_no_more("Enter takes it")
+        _settle(terminal)
+    terminal.press("?")
+    terminal.sees("Ctrl+Z")
+    _settle(terminal)
+    yield "keys", drawn(terminal, "Every key")
+
+
+def _settle(terminal: ScreenTerminal) -> None:
+    """Wait until the picture is drawn to its end, which is the status bar."""
+    terminal.wait_until(lambda: next((row for row in reversed(terminal.rows) if row), "").startswith("Idle | Mode"))
 
 
 def _screens_of_their_own(terminal: ScreenTerminal, drawn: Any) -> Iterator[tuple[str, str]]:
@@ -155,7 +183,7 @@ def _screens_of_their_own(terminal: ScreenTerminal, drawn: Any) -> Iterator[tupl
     terminal.sees("Idle")
     terminal.press("/context\r")
     terminal.sees("Cost so far")
-    terminal.sees("Idle")
+    _settle(terminal)
     yield "context", drawn(terminal, "What fills the context window")
 
 

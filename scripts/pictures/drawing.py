@@ -79,7 +79,8 @@ def _row(row: Sequence[Char], number: int, colours: Colours, rename: Mapping[str
             text = re.sub(found, shown, text)
         # A browser joins blanks into one, but not these.
         text = text.replace(" ", "\u00a0") if looks[3] else text.rstrip().replace(" ", "\u00a0")
-        yield from _run(text, looks, (left, top, span), colours)
+        if text or looks[3]:
+            yield from _run(text, looks, (left, top, span), colours)
 
 
 def _run(

@@ -86,7 +86,7 @@ class CommandOption(Value, frozen=True, kw_only=True):
     """One of several things to choose from: `line` is the command that chooses it, `preview` one that shows it.
 
     A `line` that ends in a blank wants more words: the client lets the person write them. With an `appearance` the
-    client draws like that while the person looks at the option.
+    client draws like that while the person looks at the option. If it `is_current`, it is what holds now.
     """
 
     label: str
@@ -94,6 +94,7 @@ class CommandOption(Value, frozen=True, kw_only=True):
     detail: str = ""
     preview: str = ""
     appearance: Appearance | None = None
+    is_current: bool = False
 
 
 class CommandChoice(CommandOutcomeValue, frozen=True, kw_only=True, tag="choice"):

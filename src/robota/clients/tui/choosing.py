@@ -52,8 +52,9 @@ class Choosing:
         if has_previews and conversation.approval is None and conversation.region.height >= LOWEST_WITH_PREVIEW:
             conversation.start(self._browse(choice, taken))
         elif any(option.appearance is not None for option in choice.options):
-            self._open(OpenDialog(picker_for(choice), lambda end: self._tried(end, taken), self._try_out))
-            self._try_out(choice.options[0] if choice.options else None)
+            picker = picker_for(choice)
+            self._open(OpenDialog(picker, lambda end: self._tried(end, taken), self._try_out))
+            self._try_out(picker.chosen)
         else:
             self._open(OpenDialog(picker_for(choice), lambda end: taken(_option(end))))
 

@@ -98,6 +98,7 @@ def _themes(now: Appearance) -> CommandChoice:
             line=f"/theme {name}",
             detail=told,
             appearance=msgspec.structs.replace(now, theme=name),
+            is_current=name is now.theme,
         )
         for name, told in THEMES.items()
     )

@@ -46,7 +46,7 @@ def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Itera
 
     async def mode(arguments: str) -> CommandOutcome | Refused:
         if not arguments:
-            return _choice(f"The mode is {session.state().mode}.", "mode", _task_modes(modes))
+            return _choice("mode", "mode", session.state().mode, _task_modes(modes))
         # A mode of one's own may be called like a permission mode, which /permissions still reaches.
         if arguments in modes.roles or arguments not in set(PermissionMode):
             receipt = await session.submit(SwitchMode(text=arguments))
@@ -58,7 +58,7 @@ def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Itera
             return _rule_table(rules, session.grants)
         if not arguments:
             now = session.state().permission_mode
-            return _choice(f"The permission mode is {now}.", "permissions", (*_permission_modes(), RULES))
+            return _choice("permission mode", "permissions", now, (*_permission_modes(), RULES))
         if arguments not in set(PermissionMode):
             return wrong_arguments(
                 permission_info, f"There is no permission mode {arguments}. They are {', '.join(PermissionMode)}."
@@ -89,11 +89,16 @@ def _permission_modes() -> tuple[SubcommandInfo, ...]:
     return tuple(SubcommandInfo(name=mode, description=MEANINGS[mode]) for mode in PermissionMode)
 
 
-def _choice(title: str, command: str, choices: Iterable[SubcommandInfo]) -> CommandChoice:
+def _choice(what: str, command: str, now: str, choices: Iterable[SubcommandInfo]) -> CommandChoice:
     return CommandChoice(
-        title=title,
+        title=f"The {what} is {now}.",
         options=tuple(
-            CommandOption(label=choice.name, line=f"/{command} {choice.name}", detail=choice.description)
+            CommandOption(
+                label=choice.name,
+                line=f"/{command} {choice.name}",
+                detail=choice.description,
+                is_current=choice.name == now,
+            )
             for choice in choices
         ),
     )

@@ -34,8 +34,10 @@ class Picked(msgspec.Struct, frozen=True):
 
 
 def picker_for(choice: CommandChoice, words: str = "") -> ListPicker:
-    """The list with what the words leave of it, its first row chosen."""
-    rows = Selection(count=len(matching_options(choice, words)), height=ROWS_SHOWN)
+    """The list with what the words leave of it: its first row is chosen, or what holds now."""
+    options = matching_options(choice, words)
+    now = next((place for place, option in enumerate(options) if option.is_current), 0)
+    rows = Selection(count=len(options), index=now if not words else 0, height=ROWS_SHOWN)
     return ListPicker(choice=choice, words=words, rows=rows)
 
 

@@ -62,8 +62,8 @@ def _kind(each: LedgerSum, update: ContextUpdate, title_width: int, most: int, w
     share = f"{100 * each.tokens / update.max_tokens:5.1f} %" if update.max_tokens else ""
     gap = " " * (title_width - columns_of(title))
     front = f"{title}{gap} {each.tokens:>9,} {share} "
-    room = min(WIDEST, width) - columns_of(front) - 5
-    yield f"  {FULL if update.max_tokens else letter} ", role
+    room = min(WIDEST, width) - columns_of(front) - 4
+    yield f"  {letter} ", role
     yield front, Role.PLAIN
     if room > 0 and most:
         yield FULL * max(1, round(room * each.tokens / most)), role
