@@ -30,6 +30,14 @@ READ_ONLY = """
     .crush.json x.code-workspace .devcontainer .devcontainer.json .helix .gitpod.yml x.sublime-project .dir-locals.el
     .lvimrc .gdbinit .lldbinit .pdbrc .irbrc .pryrc .Rprofile .tool-versions mise.toml .mise.toml .config/mise .autoenv
     .bashrc .zshrc .zshenv .profile .config/fish .inputrc .tmux.conf
+    .config/git .git-hooks lefthookx.json .lefthookx.toml .lefthookx.json .lefthook .lefthook-local
+    .simple-git-hooks.x AGENTS.override.md AGENTS.local.md QWEN.md .goosehints .github/instructions .github/prompts
+    .github/chatmodes .github/agents .claude.json .claude-plugin .robota-plugin .agents .windsurf .continue .amazonq
+    .kiro .opencode opencode.jsonc .crush crush.json .qwen .aiderignore .junie .trae .augment .factory .goose .fleet
+    .nova .vs .idx .replit .dir-locals-2.el .nvimrc .local.vimrc .vimspector.json .ycm_extra_conf.py
+    pyrightconfig.json .pythonrc .pythonstartup .byebugrc .ghci .ocamlinit .utoprc .Renviron .iex.exs mise.x.toml
+    .mise.x.toml .config/mise.toml .rtx.toml devbox.json .autoenv.zsh .bash_profile .bash_login .bash_logout
+    .bash_aliases .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .xprofile .xinitrc .screenrc .tmuxinator.yml
 """.split()
 ASKED = """
     .npmrc .yarnrc.yml .yarn .pnp.cjs .pnpmfile.cjs bunfig.toml .cargo .mvn gradle-wrapper.properties .bazelrc .bundle
@@ -37,6 +45,9 @@ ASKED = """
     .venv/bin/python node_modules/.bin/eslint .github/workflows/ci.yml .gitlab-ci.yml .circleci Jenkinsfile
     .hg/hgrc .jj/repo/config.toml sub/AGENTS.md .git/rebase-merge/git-rebase-todo .git/info/attributes
     .git/hooks/pre-commit HEAD docs/HEAD docs/head
+    .yarnrc .pnp.loader.mjs .pnpmfile.mjs .bazeliskrc tools/bazel .buckconfig .condarc poetry.toml rust-toolchain
+    .direnv .pypirc usercustomize.py xvenv/bin node_modules/.bin .github/workflows .github/actions .travis.yml
+    .drone.yml azure-pipelines.yml .buildkite .woodpecker .woodpecker.yml bitbucket-pipelines.yml .forgejo .gitea
 """.split()
 
 
@@ -68,6 +79,11 @@ def test_s13_no_name_was_dropped_from_the_table_or_guarded_less() -> None:
     assert set(KEPT_FREE) == set(guarded[Guard.KEPT_FREE])
     for name in READ_ONLY:
         assert any(fnmatchcase(name, pattern) for pattern in guarded[Guard.READ_ONLY]), name
+
+
+def test_s13_every_name_of_the_table_is_held_here_by_name() -> None:
+    held = [part for name in (*KEPT_FREE, *READ_ONLY, *ASKED) for part in (name, name.rpartition("/")[2])]
+    assert [pattern for pattern in names_guarded_by(Guard.ASK) if not any(fnmatchcase(n, pattern) for n in held)] == []
 
 
 @pytest.mark.parametrize("path", sorted({*map(example, names_guarded_by(Guard.ASK)), *KEPT_FREE, *READ_ONLY, *ASKED}))
