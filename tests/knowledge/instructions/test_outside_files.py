@@ -11,7 +11,7 @@ from tests.harness.terminal import Terminal
 from tests.knowledge.instructions.test_instructions_in_use import DONE, systems, write
 
 ASKED = "leads to a file outside of the project"
-QUESTION = "Shall the model be told it"
+QUESTION = "Shall the model be told what it says"
 
 
 @pytest.fixture

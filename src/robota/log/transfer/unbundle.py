@@ -100,7 +100,7 @@ def _take_log(draft: DraftSession, log: Path, manifest: BundleManifest, new_id: 
             continue
         header = payload if isinstance(payload, SessionHeader) else header
     if header is None:
-        raise _refused(log, "its log does not say what session it is of")
+        raise _refused(log, "its log does not say which session it belongs to")
     draft.add_sealed_log(log, ChainHead(last_seq, end.hash), last_ts)
     origin = OriginRecord(
         source="bundle",

@@ -56,7 +56,7 @@ def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) ->
     payloads = [_payload(record) for record in known]
     header = next((payload for payload in payloads if isinstance(payload, SessionHeader)), None)
     if header is None:
-        raise NotReplayable("The log does not say what session it is of, so there is nothing to run again")
+        raise NotReplayable("The log does not say which session it belongs to, so there is nothing to run again")
     fold = _RecordingFold(Recording(header=header, records=known), artifact)
     breaks = {each.first: each for each in breaks_in(payloads, [jump_of(record) for record in known])}
     for number, (record, payload) in enumerate(zip(known, payloads, strict=True)):

@@ -57,10 +57,10 @@ def _exchanged(around: int, draft: str, parent: int, name: str, ours: os.stat_re
     if _is_untouched(around, draft, before):
         return True
     with suppress(OSError):  # they have removed ours: what was taken out is kept
-        for _ in ("what was taken out goes back", "if they have put something over ours, that is newer"):
+        exchange_names(around, draft, name, parent)
+        if not _is_untouched(around, draft, ours):
+            # They have put another version over ours, or written into it: that one is newer than what went back.
             exchange_names(around, draft, name, parent)
-            if _is_untouched(around, draft, ours):
-                break
     return False
 
 

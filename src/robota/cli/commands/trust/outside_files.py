@@ -37,7 +37,7 @@ def ask_about_outside_files(settings: Settings, root: Path, env: Mapping[str, st
         while undecided := undecided_files(settings, root, env):
             for file in undecided:
                 print("\n".join(_described(file, answers)))
-                said = confirm("Shall the model be told it, as long as it stays as it is?", default=False)
+                said = confirm("Shall the model be told what it says, as long as that does not change?", default=False)
                 answers.remember("yes" if said else "no", file.path, file.data, _now_ms())
     except Cancelled:
         print("Not decided; what was not answered is left out this time.")
