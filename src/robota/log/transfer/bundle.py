@@ -1,7 +1,7 @@
 """A session as one file that another machine can import: the log, what is kept beside it, and digests of both."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -14,8 +14,8 @@ from robota.log.chain.reader import LOG_NAME, open_log
 from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.session import OriginRecord
-from robota.log.record import FIRST_PREV, kind_of, seal
-from robota.log.transfer.cover import ExportCover
+from robota.log.record import FIRST_PREV, Record, kind_of, seal
+from robota.log.transfer.cover import ExportCover, artifacts_named_in
 from robota.version import VERSION
 
 BUNDLE_FORMAT: Final = "robota-session"
@@ -53,14 +53,21 @@ class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     note: str = ""
 
 
-def write_bundle(out: BinaryIO, directory: Path, cover: ExportCover | None, now_ms: int) -> BundleManifest:
-    """Write the session in a directory; with a cover nothing leaves uncovered. Raises OSError and `LogError`."""
+def write_bundle(
+    out: BinaryIO, directory: Path, cover: ExportCover | None, now_ms: int, part: Sequence[Record] | None = None
+) -> BundleManifest:
+    """Write the session in a directory, or only a part of it; with a cover nothing leaves uncovered.
+
+    A part is always covered. Raises OSError and `LogError`.
+    """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as bundle:
-        files, left_out = _write_artifacts(bundle, directory / ARTIFACTS_NAME, cover)
+        source = directory / ARTIFACTS_NAME
+        names = [name for name in _artifact_names(source) if part is None or name in artifacts_named_in(part)]
+        files, left_out = _write_artifacts(bundle, source, names, cover)
         if cover is None:
             log, head = _write_log_as_it_is(bundle, directory / LOG_NAME)
         else:
-            log, head = _write_covered_log(bundle, directory, cover, now_ms)
+            log, head = _write_covered_log(bundle, directory, cover, now_ms, part)
         manifest = BundleManifest(
             format=BUNDLE_FORMAT,
             version=BUNDLE_VERSION,
@@ -78,11 +85,11 @@ def write_bundle(out: BinaryIO, directory: Path, cover: ExportCover | None, now_
 
 
 def _write_artifacts(
-    bundle: zipfile.ZipFile, source: Path, cover: ExportCover | None
+    bundle: zipfile.ZipFile, source: Path, names: Iterable[str], cover: ExportCover | None
 ) -> tuple[list[BundledFile], list[str]]:
     files: list[BundledFile] = []
     left_out: list[str] = []
-    for name in _artifact_names(source):
+    for name in names:
         path = source / name
         if cover is None:
             files.append(_write(bundle, f"{ARTIFACTS_NAME}/{name}", _pieces(path)))
@@ -94,7 +101,9 @@ def _write_artifacts(
         new_name = artifact_name(data)
         if new_name != name:
             cover.rename_artifact(name, new_name)
-        files.append(_write(bundle, f"{ARTIFACTS_NAME}/{new_name}", iter((data,))))
+        # Two that differ only in what is covered are one now.
+        if f"{ARTIFACTS_NAME}/{new_name}" not in bundle.namelist():
+            files.append(_write(bundle, f"{ARTIFACTS_NAME}/{new_name}", iter((data,))))
     return files, left_out
 
 
@@ -129,15 +138,15 @@ def _write_log_as_it_is(bundle: zipfile.ZipFile, log: Path) -> tuple[BundledFile
 
 
 def _write_covered_log(
-    bundle: zipfile.ZipFile, directory: Path, cover: ExportCover, now_ms: int
+    bundle: zipfile.ZipFile, directory: Path, cover: ExportCover, now_ms: int, part: Sequence[Record] | None
 ) -> tuple[BundledFile, str]:
-    """The same records with the same numbers and times, covered and chained anew, and one more that says so."""
+    """The same records with the same times, covered and chained anew, and one more that says so."""
     original = [""]
+    everything = (grown.record for grown in records_since(directory / LOG_NAME, LogPosition()))
 
     def lines() -> Iterator[bytes]:
         head, seq, ts = FIRST_PREV, 0, 0
-        for grown in records_since(directory / LOG_NAME, LogPosition()):
-            record = grown.record
+        for record in everything if part is None else part:
             original[0] = record.hash
             # A line that was skipped leaves no gap in the new chain; going back by numbers is then off by as much.
             seq, ts = seq + 1, record.ts

@@ -15,15 +15,26 @@ COMMON_NAMES: Final = frozenset(
     {"root", "user", "admin", "home", "test", "dev", "guest", "ubuntu", "debian", "localhost", "host", "node", "app"}
 )
 SHORTEST_NAME: Final = 3
+COVERED: Final = "[covered]"
 DEEPEST: Final = 200
 ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{NAME_LENGTH}}}(?![0-9a-f])")
+
+
+def artifacts_named_in(records: Iterable[Record]) -> set[str]:
+    """The names of all that is kept beside the log and belongs to these records."""
+    return {name for record in records for name in ARTIFACT_NAME.findall(bytes(record.payload).decode())}
 
 
 class ExportCover:
     """Covers in texts and JSON what belongs to this machine and its person."""
 
-    def __init__(self, homes: Iterable[str], user: str, host: str, redactor: Redactor) -> None:
-        """`homes` are the paths that stand for the home directory; the longest is looked for first."""
+    def __init__(
+        self, homes: Iterable[str], user: str, host: str, redactor: Redactor, words: Iterable[str] = ()
+    ) -> None:
+        """`homes` are the paths that stand for the home directory; the longest is looked for first.
+
+        `words` are others that must not leave, whatever stands around them.
+        """
         self._redactor = redactor
         self._replacements = [
             (re.compile(re.escape(home) + r"(?![\w-]|\.[\w.-])"), "~")
@@ -33,6 +44,8 @@ class ExportCover:
             if len(name) >= SHORTEST_NAME and name.lower() not in COMMON_NAMES:
                 pattern = rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])"
                 self._replacements.append((re.compile(pattern, re.IGNORECASE), word))
+        secret = sorted({word for word in words if word}, key=len, reverse=True)
+        self._replacements += [(re.compile(re.escape(word), re.IGNORECASE), COVERED) for word in secret]
         self._artifacts: dict[str, str] = {}
 
     def rename_artifact(self, name: str, new_name: str) -> None:

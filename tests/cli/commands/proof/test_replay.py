@@ -228,6 +228,50 @@ def test_a_report_replays_elsewhere_without_key_or_files_and_holds_no_secret(rob
     assert list(elsewhere.workspace.iterdir()) == []
 
 
+PARTS: dict[tuple[str, ...], tuple[str, int]] = {
+    ("--turns", "1"): ("aardvark", 3),
+    ("--turns", "2-"): ("badger capybara", 6),
+    ("--turns", "2-2", "--until-call", "call_1_1"): ("badger", 1),
+    ("--cover", "Capybara", "--cover", "badger"): ("aardvark", 9),
+}
+
+
+def test_a_report_may_hold_a_part_that_replays_by_itself(robota: Robota, tmp_path: Path) -> None:
+    """A session with three prompts, of which each leaves a word in every place where words can be."""
+    animals = ("aardvark", "badger", "capybara")
+    for number, animal in enumerate(animals):
+        script(
+            robota,
+            {"calls": [call("write_to_file", path=f"{animal}.txt", content=f"the {animal}\n")]},
+            {"calls": [call("execute_command", command=f"echo {animal} | tr a-z A-Z; seq 1 20000")]},
+            {"text": f"I like the {animal}."},
+        )
+        robota(*(["-c"] if number else []), "-p", f"tell of the {animal}", *BYPASS)
+    elsewhere = Robota(tmp_path / "elsewhere", tmp_path / "other-home")
+    elsewhere.workspace.mkdir()
+    elsewhere.home.mkdir()
+    for number, (options, (held, requests)) in enumerate(PARTS.items()):
+        out = tmp_path / f"part{number}.zip"
+        assert robota("report", sessions(robota)[-1].name, "-o", str(out), *options).code == 0
+        with zipfile.ZipFile(out) as bundle:
+            inside = b"".join(bundle.read(name) for name in bundle.namelist()).decode().lower()
+        assert {animal for animal in animals if animal in inside} == set(held.split()), options
+        report = replayed(elsewhere, str(out))
+        assert report["identical"], (options, report)
+        assert report["requests"] == report["allRequests"] == requests, options
+
+
+def test_a_part_that_is_not_there_is_said(robota: Robota, tmp_path: Path) -> None:
+    session = run(robota, "only words").name
+    for options in (("--turns", "7"), ("--turns", "1-9"), ("--until-call", "call_9_9")):
+        ended = robota("report", session, "-o", str(tmp_path / "x.zip"), *options)
+        assert ended.code == 3 and "There is no" in ended.stderr, options
+    for turns in ("x", "0", "3-2", "-", "2-x"):
+        ended = robota("report", session, "-o", str(tmp_path / "x.zip"), f"--turns={turns}")
+        assert ended.code == 1 and "Nothing was written" in ended.stderr, turns
+    assert not (tmp_path / "x.zip").exists()
+
+
 def test_a_session_that_was_taken_up_again_is_run_to_its_end(robota: Robota) -> None:
     script(robota, {"calls": [call("write_to_file", path="a.txt", content=TEXT)]}, {"text": "Written."})
     robota("-p", "write", *BYPASS)

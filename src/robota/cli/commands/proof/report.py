@@ -8,6 +8,7 @@ from robota.cli.commands.sessions.exporting import own_cover, write_export
 from robota.cli.commands.sessions.selection import chosen_session, tell
 from robota.config.errors import ConfigError
 from robota.log.errors import LogError, SessionNotFound
+from robota.log.transfer.part import PartWanted, part_of
 
 WRITTEN = 0
 NOT_WRITTEN = 1
@@ -23,7 +24,9 @@ def main(argv: Sequence[str]) -> int:
         path: Path = options.output or Path(f"robota-report-{session.id}.zip")
         if path.exists() and not options.force:
             raise ConfigError(f"{path} is there already. It was left as it is. Choose another --output, or --force.")
-        notes = write_export(path, "bundle", session, own_cover())
+        wanted = _part(options.turns, options.until_call)
+        part = None if wanted.is_all else part_of(session.directory, wanted)
+        notes = write_export(path, "bundle", session, own_cover(options.cover), part)
     except SessionNotFound as error:
         tell(str(error))
         return NOT_FOUND
@@ -32,9 +35,20 @@ def main(argv: Sequence[str]) -> int:
         return NOT_WRITTEN
     if notes.get("leftOut"):
         tell(f"{len(notes['leftOut'])} kept outputs are no text and were left out.")
-    print(f"{path} holds the session with home, user and host names, keys and passwords covered.")
+    what = "the session" if part is None else f"{len(part)} records of the session"
+    print(f"{path} holds {what} with home, user and host names, keys and passwords covered.")
     print(f"Look through it before you send it. Anybody runs it again with: robota replay {path}")
     return WRITTEN
+
+
+def _part(turns: str | None, until_call: str | None) -> PartWanted:
+    if turns is None:
+        return PartWanted(until_call=until_call)
+    first, dash, last = turns.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()) or (last and int(last) < int(first)) or int(first) < 1:
+        raise ConfigError(f"--turns is a number or a range such as 2-4, not {turns!r}. Nothing was written.")
+    end = int(last) if last else None if dash else int(first)
+    return PartWanted(first=int(first), last=end, until_call=until_call)
 
 
 def parser() -> CommandParser:
@@ -43,6 +57,10 @@ def parser() -> CommandParser:
     parser = CommandParser(prog="robota report", description=about)
     parser.add_argument("session", metavar="ID", help="the session")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: robota-report-ID.zip")
+    parser.add_argument("--turns", metavar="N-M", help="only these turns, as `robota rewind list` counts them; N, N-")
+    parser.add_argument("--until-call", metavar="ID", help="nothing after this call")
+    help_cover = "a word that is covered, too, wherever it stands (repeatable)"
+    parser.add_argument("--cover", metavar="WORD", action="append", default=[], help=help_cover)
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
     return parser

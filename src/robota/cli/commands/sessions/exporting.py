@@ -4,7 +4,7 @@ import argparse
 import os
 import pwd
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from platform import node
@@ -19,6 +19,7 @@ from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogWriteError
+from robota.log.record import Record
 from robota.log.replay.present_records import present_records
 from robota.log.replay.transcript import transcript
 from robota.log.transfer.cover import ExportCover
@@ -55,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def own_cover() -> ExportCover:
-    """What covers the names of this machine and its person."""
+def own_cover(words: Sequence[str] = ()) -> ExportCover:
+    """What covers the names of this machine and its person, and other words."""
     homes = []
     with suppress(ConfigError):
         home = home_directory(os.environ)
@@ -65,7 +66,7 @@ def own_cover() -> ExportCover:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = os.environ.get("USER", "")
-    return ExportCover(homes, user, node(), Redactor(secret_variables(os.environ)))
+    return ExportCover(homes, user, node(), Redactor(secret_variables(os.environ)), words)
 
 
 def _pieces(session: CataloguedSession, format: str, cover: ExportCover | None) -> Iterator[bytes]:
@@ -94,16 +95,20 @@ def _covered_head(head: TranscriptHead, cover: ExportCover) -> TranscriptHead:
 
 
 def write_export(
-    path: Path, format: str, session: CataloguedSession, cover: ExportCover | None
+    path: Path,
+    format: str,
+    session: CataloguedSession,
+    cover: ExportCover | None,
+    part: Sequence[Record] | None = None,
 ) -> dict[str, list[str]]:
-    """Make the file appear whole or not at all. One that is there is replaced."""
+    """Make the file appear whole or not at all. One that is there is replaced. `part` is for bundles alone."""
     notes: dict[str, list[str]] = {}
 
     def write(out: BinaryIO) -> None:
         if format == "bundle":
             from robota.log.transfer.bundle import write_bundle
 
-            manifest = write_bundle(out, session.directory, cover, wall_clock_ms())
+            manifest = write_bundle(out, session.directory, cover, wall_clock_ms(), part)
             notes["leftOut"] = list(manifest.left_out)
         else:
             for piece in _pieces(session, format, cover):

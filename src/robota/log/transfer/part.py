@@ -1,0 +1,77 @@
+"""A part of a session: some of its turns, with what they need to be run again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from robota.log.chain.reader import LOG_NAME, load
+from robota.log.errors import SessionNotFound
+from robota.log.kinds.calls import ToolEndRecord
+from robota.log.kinds.conversation import TurnRecord
+from robota.log.record import PayloadError, Record, payload_of
+from robota.log.replay.rewind_points import rewind_history
+from robota.log.transfer.fork import fork_of
+from robota.protocol.conversation import ToolResultBlock, UserTurn
+
+# What the session is, and what requests are made of besides the conversation.
+FRAME: Final = frozenset({"session", "task", "content", "request"})
+# What tells that something was said or done in a turn.
+DONE: Final = frozenset({"turn", "result", "toolEnd", "condense", "truncate", "cut", "checkpoint"})
+
+
+class PartWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """The turns from `first` to `last`, counted as `robota rewind list` does, and no further than a call."""
+
+    first: int = 1
+    last: int | None = None
+    until_call: str | None = None
+
+    @property
+    def is_all(self) -> bool:
+        return self == PartWanted()
+
+
+def part_of(directory: Path, wanted: PartWanted) -> Sequence[Record]:
+    """The records of a part. What the person said and the model did before it is left out. Raises `LogError`."""
+    records: Sequence[Record] = fork_of(directory, wanted.last).records
+    if wanted.last is not None:
+        records = _without_next_prompt(records)
+    if wanted.first > 1:
+        start = _start_of_turn(directory, wanted.first)
+        records = tuple(record for record in records if record.seq >= start or record.kind in FRAME)
+    return records if wanted.until_call is None else _until(records, wanted.until_call)
+
+
+def _without_next_prompt(records: Sequence[Record]) -> Sequence[Record]:
+    """Behind the last thing that was done stands the beginning of the next turn, with the words of its prompt."""
+    end = max((number for number, record in enumerate(records) if record.kind in DONE), default=-1)
+    return records[: end + 1]
+
+
+def _start_of_turn(directory: Path, turn: int) -> int:
+    points = {point.number: point for point in rewind_history(load(directory / LOG_NAME).records).points}
+    if turn not in points or not points[turn].is_live:
+        raise SessionNotFound(f"There is no turn {turn} in this session; it has {len(points)}. Nothing was written.")
+    return points[turn].seq
+
+
+def _until(records: Sequence[Record], call_id: str) -> Sequence[Record]:
+    """Up to what the model is told of the call, or to where the log ends if it never is."""
+    ended = None
+    for number, record in enumerate(records):
+        try:
+            payload = payload_of(record)
+        except PayloadError:
+            continue
+        if isinstance(payload, ToolEndRecord) and payload.call_id == call_id:
+            ended = number
+        if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn) and ended is not None:
+            results = [block for block in payload.turn.content if isinstance(block, ToolResultBlock)]
+            # The results of calls that ran side by side may be in records of their own.
+            if not results or any(block.tool_use_id == call_id for block in results):
+                return records[: number + 1]
+    if ended is None:
+        raise SessionNotFound(f"There is no call {call_id!r} in that part of the session. Nothing was written.")
+    return records
