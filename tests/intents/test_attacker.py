@@ -42,6 +42,14 @@ TRICKS: dict[str, dict[str, Any]] = {
     "a hidden name": call("execute_command", command="D=.orch; rm -rf ${D}estration"),
     "git": call("execute_command", command="git rm -f secret.txt"),
     "sed that writes": call("execute_command", command="sed -i '1w secret.txt' src/auth/a.py"),
+    "a directory on the way": call("execute_command", command="mkdir -p moved.py/../src/auth/ok"),
+    "empty parents": call("execute_command", command="rmdir -p src/auth/empty/../../../secret"),
+    "a link that leads up": call("execute_command", command="cd src/auth/up && echo x > secret.txt"),
+    "two redirects": call("execute_command", command="echo x > src/auth/b.py > secret.txt"),
+    "a function": call("execute_command", command="touch() { rm secret.txt; }; touch src/auth/b.py"),
+    "another touch": call("execute_command", command="PATH=src/auth touch src/auth/b.py"),
+    "a trap": call("execute_command", command="trap 'rm secret.txt' EXIT; touch src/auth/b.py"),
+    "open for reading and writing": call("execute_command", command="echo x 1<>secret.txt"),
     "find": call("execute_command", command="find . -name secret.txt -delete"),
     "another directory": call("execute_command", command="echo x > secret.txt", cwd="src/auth/up"),
     "in the background": call("background_process", action="start", command="rm secret.txt"),
@@ -61,7 +69,7 @@ def scene(workspace: Path) -> Path:
 
 def kept(workspace: Path) -> dict[str, bytes]:
     names = ("secret.txt", "moved.py", YAML)
-    return {name: (workspace / name).read_bytes() for name in names if (workspace / name).exists()}
+    return {name: (workspace / name).read_bytes() for name in names if (workspace / name).is_file()}
 
 
 @pytest.mark.parametrize("trick", TRICKS)
@@ -70,7 +78,7 @@ def test_no_trick_works_without_a_person(scene: Path, trick: str) -> None:
     told = json.loads(json.dumps(TRICKS[trick]).replace("{root}", str(scene)))
     reads = [call("read_file", path=path) for path in ("secret.txt", "src/auth/a.py")]
     results(scene, SELECT, *reads, told)
-    assert kept(scene) == before and (scene / ".orchestration").is_dir()
+    assert kept(scene) == before and (scene / ".orchestration").is_dir() and not (scene / "moved.py").exists()
     assert sorted(each.name for each in (scene / ".orchestration").iterdir()) == ["active_intents.yaml"]
 
 
@@ -123,3 +131,19 @@ def test_the_sandbox_keeps_what_steers_the_agent_from_a_command_that_a_person_le
     hidden = "D=.orch; echo x > ${D}estration/active_intents.yaml; mv ${D}estration gone"
     play(scene, turns(SELECT, call("execute_command", command=hidden)), story, permission_mode="default")
     assert (scene / YAML).read_text() == INTENTS
+
+
+def test_code_that_a_criterion_runs_changes_nothing_that_the_intent_does_not_own(scene: Path) -> None:
+    """The agent writes what the team wants to be run for the intent, and nobody is there to be asked."""
+    command = "python3 -B src/auth/check.py"
+    text = INTENTS.replace("run: pytest -q tests/test_auth.py", f"run: {command}")
+    intents(scene, text)
+    before = kept(scene)
+    evil = (
+        "from pathlib import Path\n"
+        "Path('secret.txt').write_text('changed')\nPath('new.txt').write_text('new')\nPath('src/auth/ok').write_text('')\n"
+        f"Path('{YAML}').write_text('active_intents: []')\n"
+    )
+    told = results(scene, SELECT, write("src/auth/check.py", evil), call("execute_command", command=command))
+    assert kept(scene) == before and not (scene / "new.txt").exists()
+    assert (scene / "src/auth/ok").exists() and "It was put back" in told[-1]

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +124,9 @@ def session_intents(
         revision=lambda: head_revision(Path(os.path.realpath(root))),
     )
     watching = _watching(settings, root, checkpoints, files.home, env)
+    if not options.attended and checkpoints is not None:
+        put_back = partial(_put_back, settings, root, checkpoints, env)
+        watching = msgspec.structs.replace(watching, put_back=put_back)
     writer = TraceWriterHook(selection, guard, trace, session, watching)
     context = ContextInjectorHook(selection, lambda id: history_of(trace, id))
     desk = IntentDesk(
@@ -212,6 +216,29 @@ def _watching(
             note_lesson(home, Lesson(intent_id=intent.id, kind="SCOPE_VIOLATION", text=lesson))
 
     return Watching(changed_by=changed_by, shape_of=shape_of, ran=ran, learnt=learnt)
+
+
+async def _put_back(
+    settings: Settings,
+    root: Path,
+    checkpoints: CallCheckpoints,
+    env: Mapping[str, str],
+    call_id: str,
+    paths: Sequence[str],
+) -> bool:
+    from robota.workspace.checkpoints.private_git import CheckpointError
+    from robota.workspace.checkpoints.rewind import carry_out, plan_restore
+
+    before = checkpoints.before_calls.get(call_id)
+    if before is None:
+        return False
+    store = checkpoint_store(settings.values.checkpoints, root, env)
+    try:
+        plan = await asyncio.to_thread(plan_restore, store, before, paths)
+        await asyncio.to_thread(carry_out, store, plan)
+    except CheckpointError:
+        return False
+    return True
 
 
 def _changed(settings: Settings, root: Path, before: str, env: Mapping[str, str]) -> "list[ChangedFile]":

@@ -50,6 +50,8 @@ class Watching(msgspec.Struct, frozen=True, kw_only=True):
     changed_by: Callable[[str], Awaitable[Sequence[ChangedFile] | None]]
     shape_of: ShapeOf
     ran: Callable[[Intent, str, ToolResult], None] = lambda intent, command, result: None
+    # Makes files what they were before a call, where nobody is there to do it; whether that was done.
+    put_back: Callable[[str, Sequence[str]], Awaitable[bool]] | None = None
     # An outcome that later sessions should know of.
     learnt: Callable[[Intent, str], None] = lambda intent, lesson: None
 
@@ -130,10 +132,24 @@ class TraceWriterHook:
             label = completed.tool.label
             context.tell(f"What {label} changed is not in {TRACE}: there is no checkpoint to compare with.")
             return result
+        undone = await self._put_back(changed, before, completed.call.id)
+        changed = [file for file in changed if file.path not in undone]
         warnings = await asyncio.to_thread(self._record, changed, before, completed, context)
+        if undone:
+            what = f"{_some(undone)} changed while the command ran, {before.intent.id} does not own that, and nobody is"
+            warnings.append(f"{what} there to be asked. It was put back.")
+            self._watching.learnt(before.intent, f"A criterion changed files out of scope: {_some(undone)}")
         if before.is_opaque:
             warnings += self._outside(changed, before, context)
         return _with(result, warnings)
+
+    async def _put_back(self, changed: Sequence[ChangedFile], before: _Before, call_id: str) -> list[str]:
+        """What a criterion changed that is not the intent's. It runs without a person, but only for what it checks."""
+        if self._watching.put_back is None or before.command is None or self._guard.needed_a_person(call_id):
+            return []
+        steered = _differing(before.kept_by_people, _kept_by_people(self._selection.files.home))
+        outside = sorted({*(file.path for file in changed if not before.intent.scope.covers(file.path)), *steered})
+        return outside if outside and await self._watching.put_back(call_id, outside) else []
 
     def _record(
         self, changed: Sequence[ChangedFile], before: _Before, completed: CompletedCall, context: HookContext

@@ -41,7 +41,7 @@ def _writer(flags: str, operands: WrittenOperands = WrittenOperands.ALL) -> Know
 WRITERS: Final = {
     "touch": _writer("-a -m -c --no-create"),
     "mkdir": _writer("-p -v -pv --parents --verbose"),
-    "rmdir": _writer("-p -v"),
+    "rmdir": _writer("-v"),
     "rm": _writer("-f -i -r -R -v -d -rf -fr -rv -fv -rfv --force --recursive --verbose"),
     "unlink": _writer(""),
     "tee": _writer("-a --append"),
@@ -90,7 +90,10 @@ def _written_by_program(part: CommandPart, resolver: PathResolver, *, trusted: b
     known = WRITERS.get(argv[0])
     if known is None:
         raise NotKnown
-    return _operands(known, _behind_flags(argv[1:], known.flags), part, resolver)
+    operands = _behind_flags(argv[1:], known.flags)
+    if argv[0] == "mkdir" and any(".." in operand.split("/") for operand in operands):
+        raise NotKnown  # it makes every directory on the way, also those that the path leaves again
+    return _operands(known, operands, part, resolver)
 
 
 def _behind_flags(words: Argv, flags: frozenset[str]) -> Argv:
