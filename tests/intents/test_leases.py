@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.intents.intent import Intent, read_intents
 from robota.intents.leases import LeaseBook
-from tests.engine.stage import Stage, call, tool_results
+from robota.protocol.commands import CancelTask, ClearTask
+from tests.engine.stage import Stage, call, play, tool_results
 from tests.intents.project import INTENTS, SELECT, intents, told, turns, write
 
 OVERLAPPING = INTENTS.replace("[docs/**]", "[src/auth/tokens/**, docs/**]")
@@ -143,3 +145,36 @@ def test_a_session_waits_until_the_other_has_let_go(workspace: Path) -> None:
             await second.opened.close()
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+async def interrupted(stage: Stage) -> None:
+    await stage.submit(CancelTask())
+    await stage.until_ask("resume_task")
+    await asyncio.sleep(0)  # now hooks are told that somebody is waited for
+
+
+async def cleared(stage: Stage) -> None:
+    await stage.submit(ClearTask())
+
+
+@pytest.mark.parametrize("stopped", [interrupted, cleared])
+def test_nothing_is_held_while_the_person_is_next(workspace: Path, stopped: Callable[[Stage], Awaitable[None]]) -> None:
+    """The state machine of the seed: a task that is cleared, or begins anew, has no intent."""
+    intents(workspace)
+    home = workspace.parent / "robota-home"
+
+    def held() -> list[Path]:
+        return list((home / "leases").rglob("*.lease"))
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        assert held()
+        await stopped(stage)
+        assert not held()
+        await stage.start("another one")
+        await stage.until_ask("completion_result")
+        assert told(tool_results(stage)[-1].content)["code"] == "HOOK-INT-001"
+
+    scripted = [{"calls": [SELECT]}, *({"calls": [write("src/auth/a.py")]} for _ in range(2)), {"text": "done"}]
+    play(workspace, scripted, story, permission_mode="default")

@@ -70,7 +70,8 @@ class _ReleasingHooks:
     async def fire(
         self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any
     ) -> HookResult:
-        if event in (HookEvent.STOP, HookEvent.SESSION_END):
+        is_idle = event is HookEvent.NOTIFICATION and target == "idle_prompt"
+        if event in (HookEvent.STOP, HookEvent.SESSION_END) or is_idle:
             self._leases.release()
         if self._others is None:
             return HookResult()

@@ -24,10 +24,7 @@ def notification_of(asked: Ask) -> dict[str, str]:
         case QuestionAsk():
             message = f"Robota has a question for you: {asked.question}"
             return {"notification_type": "permission_prompt", "title": "Question", "message": message}
-        case ResumeAsk():
-            message = "Robota has a question for you"
-            return {"notification_type": "permission_prompt", "title": "Question", "message": message}
-        case LimitAsk() | MistakesAsk() | FailureAsk() | CompletionAsk():
+        case ResumeAsk() | LimitAsk() | MistakesAsk() | FailureAsk() | CompletionAsk():
             message = "Robota is waiting for your input"
             return {"notification_type": "idle_prompt", "title": "Waiting for you", "message": message}
         case never:

@@ -338,6 +338,7 @@ class Session:
         self._runner.stack.clear()
         self._runner.paused = None
         if runtime is not None:
+            await self._runner.tell_cleared(runtime)
             self._bus.emit(TaskAborted(task_id=runtime.task_id))
         self._send_state()
         return Accepted()

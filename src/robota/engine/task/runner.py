@@ -9,6 +9,7 @@ from robota.contracts.tool import Delegate
 from robota.engine.model.request import RequestGivenUp
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.person_input import Words, words_in
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.task.steps import Ended
 from robota.engine.task.task import Task
 from robota.log.kinds.session import EndRecord
@@ -47,6 +48,7 @@ class TaskRunner:
         self.stack: list[Task] = []
         self.paused: PausedTask | None = None
         self._has_begun = False
+        self._is_cleared = False
         self._is_leaving = False
         self._driver: asyncio.Task[None] | None = None
         self._work: asyncio.Task[Ended] | None = None
@@ -180,14 +182,20 @@ class TaskRunner:
         runtime = task.runtime
         if self._has_begun:
             source = "clear"
-            await runtime.fire(HookEvent.SESSION_END, "clear", reason="clear")
+            await self.tell_cleared(runtime)
         elif runtime.services.model.info.notice:
             self._bus.emit(Notice(level="info", text=runtime.services.model.info.notice))
-        self._has_begun = True
+        self._has_begun, self._is_cleared = True, False
         about = {"source": source, "model": runtime.options.model}
         if runtime.options.name is not None:
             about["session_title"] = runtime.options.name
         await self._tell_start(task, HookEvent.SESSION_START, source, **about)
+
+    async def tell_cleared(self, runtime: TaskRuntime) -> None:
+        """Let hooks know, once, that the conversation is over, with a new one to come."""
+        if self._has_begun and not self._is_cleared:
+            self._is_cleared = True
+            await runtime.fire(HookEvent.SESSION_END, "clear", reason="clear")
 
     async def _tell_start(self, task: Task, event: HookEvent, target: str, **fields: str) -> None:
         """Hooks may say something to the model before the task starts, or want it not to."""
