@@ -31,6 +31,7 @@ from robota.engine.runtime.options import Options
 from robota.engine.runtime.services import ModelAccess, SessionServices
 from robota.engine.session.session import Session
 from robota.log.chain.writer import Clock, SessionLog, wall_clock_ms
+from robota.log.errors import LogError
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 # How long each step of closing may take after the session itself, which has limits of its own.
 STEP_SECONDS: Final = 10.0
+MOST_HOSTS_NOTED: Final = 1_000
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +120,21 @@ async def _within_limit(step: Awaitable[None]) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(STEP_SECONDS):
             await step
+
+
+def _noting_hosts(log: SessionLog) -> Callable[[str], None]:
+    """Writes down each host that commands reach, once."""
+    known: set[str] = set()
+
+    def note(place: str) -> None:
+        from robota.log.kinds.calls import ReachedRecord
+
+        if place not in known and len(known) < MOST_HOSTS_NOTED:
+            known.add(place)
+            with suppress(LogError):
+                log.append(ReachedRecord(place=place))
+
+    return note
 
 
 def _kept_from_commands(policy: SessionPolicy) -> tuple[str, ...] | None:
@@ -319,6 +336,7 @@ def _opened(
         session.tell_sandbox("off", "the settings or the permission mode say so")
     else:
         sandbox.on_detected(lambda kind, reason: session.tell_sandbox(kind, reason, kept_out(kind, settings)))
+        sandbox.on_reached(_noting_hosts(new.log))
         sandbox.keep_from_commands(lambda: _kept_from_commands(choices.policy))
     return OpenSession(
         session=session,

@@ -28,6 +28,15 @@ class AnswerRecord(Payload, frozen=True, kw_only=True):
     text: str | None = None
 
 
+@record_kind("reached")
+class ReachedRecord(Payload, frozen=True, kw_only=True):
+    """A command in the sandbox was connected to this host and port for the first time in the session."""
+
+    outlives_rewind: ClassVar[bool] = True
+
+    place: str
+
+
 @record_kind("toolStart")
 class ToolStartRecord(Payload, frozen=True, kw_only=True):
     """A call is about to run, with the input it runs with."""

@@ -13,6 +13,10 @@ from robota.text.visible import single_line
 
 LONGEST: Final = 160
 PROMPTS_SHOWN: Final = 3
+BEYOND_THE_SANDBOX: Final = (
+    "In the sandbox they reach the hosts on its list alone, which are named above. What a command reached without the "
+    "sandbox, or with all of the network open to it, cannot be known from a log."
+)
 
 
 class Paragraph(msgspec.Struct, frozen=True):
@@ -130,6 +134,9 @@ def _left(audit: Audit) -> PageSection:
     parts: list[Paragraph | PageTable] = [Paragraph(f"Models were sent the conversations, for {cost}."), models]
     parts += _counted("host that a call named", "calls", total(each.hosts for each in accounts))
     parts += _counted("MCP server", "calls", total(each.servers for each in accounts))
+    parts += _counted("host that commands were connected to", "sessions", total(each.reached for each in accounts))
+    if commands := sum(each.commands for each in accounts):
+        parts.append(Paragraph(f"{counted(commands, 'command')} ran. {BEYOND_THE_SANDBOX}"))
     unconfined = _calls(audit, lambda session: session.account.unconfined)
     if unconfined.rows:
         parts += [Paragraph("Commands that a person let out of the sandbox, or opened it for:"), unconfined]

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from robota.log.catalogue.summary import request_info
+from robota.log.kinds.calls import ReachedRecord
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.record import PayloadError, Record, payload_of
 from robota.proof.calls.call_story import Approver, CallStory
@@ -19,7 +20,7 @@ READING_MS: Final = 1_000
 MOST_LISTED: Final = 200
 MOST_NAMES: Final = 200
 URL_FIELDS: Final = ("url", "uri")
-MCP_TOOL: Final = "mcp--"
+MCP_TOOL: Final = "mcp__"
 MCP_FIELDS: Final = ("server_name", "serverName", "server")
 
 
@@ -41,8 +42,9 @@ class AuditedCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class SessionAccount(msgspec.Struct, kw_only=True, rename="camel"):
     """Counts are of calls: `allowed` and `refused` by who decided. `quick` are answers faster than one can read.
 
-    `hosts` are those that calls named, `servers` the MCP servers that were called, `unconfined` the commands that a
-    person let run outside the sandbox, or with more of it open.
+    `hosts` are those that calls named, `servers` the MCP servers that were called, `reached` the hosts that commands
+    were connected to by the sandbox, `commands` how many calls ran one, `unconfined` the commands that a person let run
+    outside the sandbox, or with more of it open.
     """
 
     id: str
@@ -60,6 +62,8 @@ class SessionAccount(msgspec.Struct, kw_only=True, rename="camel"):
     answers: list[AuditedCall] = []
     hosts: dict[str, int] = {}
     servers: dict[str, int] = {}
+    reached: dict[str, int] = {}
+    commands: int = 0
     unconfined: list[AuditedCall] = []
     requests: int = 0
     cost: float = 0.0
@@ -80,19 +84,21 @@ def account_of_session(id: str, records: Iterable[Record], since_ms: int = 0) ->
         if fold.prompts > before and record.ts >= since_ms:
             account.prompt_count += 1
             account.prompts += [fold.prompt] if len(account.prompts) < MOST_LISTED else []
-        if record.kind == "message" and record.ts >= since_ms:
-            _note_request(record, requests)
+        if record.kind in ("message", "reached") and record.ts >= since_ms:
+            _note(record, account, requests)
     _add_requests(account, requests)
     return account
 
 
-def _note_request(record: Record, requests: dict[int, dict[str, Any]]) -> None:
+def _note(record: Record, account: SessionAccount, requests: dict[int, dict[str, Any]]) -> None:
     try:
         payload = payload_of(record)
     except PayloadError:
         return
     if isinstance(payload, MessageRecord) and is_request_row(payload.message):
         requests[payload.message.ts] = request_info(payload.message.text) or {}
+    elif isinstance(payload, ReachedRecord):
+        _more(account.reached, payload.place)
 
 
 def _add_requests(account: SessionAccount, requests: dict[int, dict[str, Any]]) -> None:
@@ -129,10 +135,11 @@ def _count(account: SessionAccount, story: CallStory) -> None:
 def _note_what_left(account: SessionAccount, story: CallStory, entry: AuditedCall) -> None:
     for host in _hosts(story.input):
         _more(account.hosts, host)
-    server = story.tool.split("--")[1] if story.tool.startswith(MCP_TOOL) and story.tool.count("--") > 1 else ""
+    server = story.tool.removeprefix(MCP_TOOL).partition("__")[0] if story.tool.startswith(MCP_TOOL) else ""
     server = server or next((value for key in MCP_FIELDS if isinstance(value := story.input.get(key), str)), "")
     if server:
         _more(account.servers, server)
+    account.commands += isinstance(story.input.get("command"), str)
     if story.input.get("without_sandbox") or story.input.get("opened"):
         _list(account.unconfined, entry)
 

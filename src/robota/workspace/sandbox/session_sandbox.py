@@ -49,6 +49,7 @@ class SessionSandbox:
         self._session_network: SessionNetwork | None = None
         self._ports: PortForwarding | None = None
         self._on_detected: Callable[[str, str], None] = lambda kind, reason: None
+        self._on_reached: Callable[[str], None] = lambda place: None
         self._find_kept: Callable[[], tuple[str, ...] | None] = tuple
         self._kept: tuple[Path, ...] | None = None
 
@@ -79,6 +80,10 @@ class SessionSandbox:
     def on_detected(self, tell: Callable[[str, str], None]) -> None:
         """Call `tell` with the kind of sandbox, and why it is no better one, as soon as that is known."""
         self._on_detected = tell
+
+    def on_reached(self, tell: Callable[[str], None]) -> None:
+        """Call `tell` with host and port whenever a command is connected to a host on the list."""
+        self._on_reached = tell
 
     def keep_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
         """Hide these paths of the workspace from commands. `find` is called when the first one runs; None: too many."""
@@ -173,7 +178,7 @@ class SessionSandbox:
         from robota.workspace.sandbox.egress.gateway import EgressGateway
 
         if more_hosts:
-            return EgressGateway(AllowList((*self._allowed_hosts, *more_hosts)))
+            return EgressGateway(AllowList((*self._allowed_hosts, *more_hosts)), on_reached=self._on_reached)
         if self._gateway is None:
-            self._gateway = EgressGateway(AllowList(self._allowed_hosts))
+            self._gateway = EgressGateway(AllowList(self._allowed_hosts), on_reached=self._on_reached)
         return self._gateway

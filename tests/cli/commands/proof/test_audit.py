@@ -1,7 +1,9 @@
 """`robota audit`: what was asked, allowed, refused and by whom, what left, and whether the logs are sound."""
 
 import json
+import threading
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
+from tests.workspace.sandbox.cells import PYTHON
+from tests.workspace.sandbox.egress.partners import require_bubblewrap
 
 HOSTILE = "touch 'a|b' '<script>x</script>' '\x1b[2J'"
 
@@ -50,6 +54,23 @@ def test_it_tells_what_was_asked_allowed_and_refused_and_by_whom(worked: Robota)
     assert (account["requests"], account["cost"], account["tokensIn"], account["tokensOut"]) == (3, 0.5, 100, 7)
     assert session["chain"] == {"records": session["chain"]["records"], "problem": "", "noted": True}
     assert session["isOwn"] and session["chain"]["records"] > 10
+
+
+def test_hosts_that_commands_reached_are_named_and_what_cannot_be_known_is_said(robota: Robota, tmp_path: Path) -> None:
+    require_bubblewrap(tmp_path)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    place = f"127.0.0.1:{server.server_port}"
+    program = f"import urllib.request as r; r.urlopen('http://{place}/nothing')"
+    fetch = call("execute_command", command=f'{PYTHON} -c "{program}"')
+    script(robota, {"calls": [fetch]}, {"calls": [fetch]}, {"text": "ok"})
+    settings = robota.home / ".robota" / "settings.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "sandbox": {"allowedHosts": [place]}}))
+    robota("-p", "go", "--allowed-tools", "Bash")
+    server.shutdown()
+    assert audited(robota)["sessions"][0]["account"]["reached"] == {place: 1}
+    page = robota("audit").stdout
+    assert place in page and "2 commands ran." in page and "cannot be known" in page
 
 
 class Page(HTMLParser):

@@ -9,7 +9,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -34,8 +34,15 @@ ACCEPT_AGAIN_S: Final = 0.5
 class EgressGateway:
     """The allow list and the connection limit that all commands of a session share."""
 
-    def __init__(self, allowed: AllowList, limits: EgressLimits | None = None) -> None:
+    def __init__(
+        self,
+        allowed: AllowList,
+        limits: EgressLimits | None = None,
+        on_reached: Callable[[str], None] = lambda place: None,
+    ) -> None:
+        """`on_reached` is called with host and port whenever a command is connected to one."""
         self.allowed = allowed
+        self.on_reached = on_reached
         self.limits = limits or EgressLimits()
         self.free_connections = asyncio.Semaphore(self.limits.connections)
         self.ports: set[int] = set()  # of loopback inside, on which Robota answers
@@ -162,7 +169,9 @@ class CommandEgress:
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(sock=connection)
             stream = StreamPair(reader=reader, writer=writer)
-            await ProxyConnection(stream, self._gateway.allowed, self._gateway.limits, self._note_refusal).serve()
+            gateway = self._gateway
+            connection_of = partial(ProxyConnection, stream, gateway.allowed, gateway.limits)
+            await connection_of(self._note_refusal, gateway.on_reached).serve()
 
     def _note_refusal(self, refusal: str) -> None:
         if len(self._refused) < MOST_REFUSALS:

@@ -25,9 +25,18 @@ class ProxyConnection:
     """One connection of a command, from its first line to its end."""
 
     def __init__(
-        self, client: StreamPair, allowed: AllowList, limits: EgressLimits, on_refused: Callable[[str], None]
+        self,
+        client: StreamPair,
+        allowed: AllowList,
+        limits: EgressLimits,
+        on_refused: Callable[[str], None],
+        on_reached: Callable[[str], None],
     ) -> None:
-        """`on_refused` is called with a sentence for every host that the command may not reach."""
+        """`on_refused` is called with a sentence for every host that the command may not reach.
+
+        `on_reached` is called with host and port of every one that it is connected to.
+        """
+        self._on_reached = on_reached
         self._client = client
         self._allowed = allowed
         self._limits = limits
@@ -50,6 +59,7 @@ class ProxyConnection:
         wanted = parse_proxy_request(await self._request())
         places = await self._allowed_addresses(wanted.address)
         server = await self._connected(wanted.address, places)
+        self._on_reached(f"{wanted.address.host}:{wanted.address.port}")
         try:
             if wanted.forwarded is None:
                 await self._tunnel(server)
