@@ -22,8 +22,10 @@ from robota.engine.calls.call_checkpoints import CallCheckpoints
 from robota.engine.runtime.options import Options
 from robota.log.chain.writer import SessionLog
 from robota.policy.decide import SessionPolicy
+from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
+    from robota.contracts.hook import BlockCall, Proceed
     from robota.intents.intent import Intent
     from robota.intents.leases import LeaseBook
     from robota.intents.scope_enforcement import WrittenBy
@@ -184,6 +186,27 @@ def session_leases(root: Path, session_id: str, user: Path) -> "LeaseBook":
     found = find_git_directories(real)
     key = sha256(os.fsencode(real if found is None else found.common)).hexdigest()[:32]
     return LeaseBook(user / "leases" / key, session_id, real, timestamp)
+
+
+async def scope_says(policy: SessionPolicy, intent_id: str, tool: AnyTool, call: ToolCall) -> "Proceed | BlockCall":
+    """What the scope of an intent says of a call, without a session; `IntentRefused` if it cannot be selected."""
+    from tempfile import TemporaryDirectory
+
+    from robota.intents.intent_files import IntentFiles
+    from robota.intents.leases import LeaseBook
+    from robota.intents.scope_enforcement import ScopeEnforcementHook
+    from robota.intents.selection import IntentSelection
+
+    root = policy.resolver.root
+    selection = IntentSelection(IntentFiles(root, home_of_intents(root) or root))
+    selection.enter(call.id, is_subtask=False)
+    selection.select(intent_id)
+    with TemporaryDirectory() as nowhere:  # nothing is held for a question
+        leases = LeaseBook(Path(nowhere), call.id, root, timestamp)
+        guard = ScopeEnforcementHook(selection, _written_by(policy), leases)
+        said = await guard.before_tool(tool, call, HookContext(permission_mode=PermissionMode.DEFAULT, task_id=call.id))
+        leases.release()
+    return said
 
 
 def _written_by(policy: SessionPolicy) -> "WrittenBy":

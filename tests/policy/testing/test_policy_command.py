@@ -9,6 +9,7 @@ import pytest
 from tests.cli.scripts import call, script, write_settings
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
+from tests.intents.project import intents
 
 
 def explained(robota: Robota, *arguments: str) -> dict[str, Any]:
@@ -191,3 +192,37 @@ def test_simulate_finds_the_fewest_rules_for_what_was_answered_yes_and_allows_no
     log = next((robota.workspace / ".robota" / "sessions").glob("*/log.jsonl"))
     (planted / "log.jsonl").write_bytes(log.read_bytes())
     assert json.loads(robota("policy", "simulate", "--json").stdout) == answer, "answers of others do not count"
+
+
+def test_a_case_may_name_a_directory_and_an_intent(robota: Robota) -> None:
+    intents(robota.workspace)
+    (robota.workspace / "src/auth").mkdir(parents=True)
+    write = {"tool": "write_to_file", "mode": "bypassPermissions"}
+    cases: list[dict[str, Any]] = [
+        {
+            "command": "touch a.py",
+            "cwd": "src/auth",
+            "mode": "bypassPermissions",
+            "expect": "allow",
+            "intent": "INT-001",
+        },
+        {
+            "command": "touch a.py",
+            "mode": "bypassPermissions",
+            "expect": "ask",
+            "rule": "intent scope",
+            "intent": "INT-001",
+        },
+        {"command": "touch a.py", "mode": "bypassPermissions", "expect": "allow"},
+        {"command": "touch a.py", "cwd": "/etc", "mode": "acceptEdits", "expect": "deny"},
+        {**write, "args": {"path": "src/auth/x", "content": ""}, "expect": "allow", "intent": "INT-001"},
+        {**write, "args": {"path": "README", "content": ""}, "expect": "ask", "intent": "INT-001"},
+        {**write, "args": {"path": ".orchestration/x", "content": ""}, "expect": "deny", "intent": "INT-001"},
+    ]
+    path = robota.workspace / "cases.yaml"
+    path.write_text(json.dumps({"permissions": {}, "tests": cases}))
+    done = robota("policy", "test", str(path))
+    assert done.code == 0 and "7 of 7" in done.stdout, done.stdout + done.stderr
+    for wrong in ({**cases[0], "intent": "INT-002"}, {**cases[4], "cwd": "src"}):
+        path.write_text(json.dumps({"permissions": {}, "tests": [wrong]}))
+        assert robota("policy", "test", str(path)).code == 2

@@ -110,7 +110,12 @@ def _test(options: argparse.Namespace) -> int:
 
     def judge(case: Case) -> Verdict:
         arguments = {"command": case.command} if case.command is not None else case.args
-        return bench.judge(case.tool or SHELL_TOOL, arguments, case.mode or _mode(options) or cases.mode)
+        if case.cwd is not None:
+            arguments["cwd"] = case.cwd
+        verdict = bench.judge(case.tool or SHELL_TOOL, arguments, case.mode or _mode(options) or cases.mode)
+        if case.intent is None:
+            return verdict
+        return bench.judge_for_intent(case.intent, case.tool or SHELL_TOOL, arguments, verdict)
 
     outcomes = run_cases(cases.tests, judge)
     failed = [outcome for outcome in outcomes if not outcome.passed]

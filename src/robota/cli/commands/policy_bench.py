@@ -1,9 +1,10 @@
 """A policy set up for looking at it: the rules of the settings, or of one file, and calls to judge."""
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,8 +14,9 @@ from robota.config.paths import user_directory
 from robota.config.settings.layers import Layer, check_layer, read_layer
 from robota.config.settings.load import load_settings, refuse_errors
 from robota.config.settings.schema import Permissions, SettingsFile
-from robota.contracts.tool import AnyTool, BadArguments
-from robota.contracts.verdict import Subject, Verdict
+from robota.contracts.hook import BlockCall
+from robota.contracts.tool import AnyTool, BadArguments, ToolCall
+from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.log.catalogue.places import project_places
 from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LOG_NAME
@@ -24,6 +26,8 @@ from robota.policy.decide import SessionPolicy
 from robota.policy.testing.replay import RecordedCall
 from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name
+
+INTENT_SCOPE: Final = "intent scope"
 
 
 class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +70,22 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         except BadArguments as error:
             raise ConfigError(f"{error} Nothing was judged.") from error
         return self._judged(self._subject(tool, params), mode or self.default_mode, grants)
+
+    def judge_for_intent(self, intent: str, name: str, arguments: dict[str, Any], verdict: Verdict) -> Verdict:
+        """The same if an agent has selected that intent; `ConfigError` if it cannot."""
+        from robota.app.intents import scope_says
+        from robota.intents.selection import IntentRefused
+
+        call = ToolCall(id="policy-test", name=name, input=arguments)
+        try:
+            said = asyncio.run(scope_says(self.policy, intent, self.tools[name], call))
+        except IntentRefused as refused:
+            raise ConfigError(f"The intent {intent!r} cannot be selected: {refused} Nothing was judged.") from refused
+        if isinstance(said, BlockCall):
+            return Verdict(decision=Decision.DENY, reason=said.reason, rule=INTENT_SCOPE)
+        if said.ask_reason is None or verdict.decision is Decision.DENY:
+            return verdict
+        return Verdict(decision=Decision.ASK, reason=said.ask_reason, rule=INTENT_SCOPE)
 
     def judge_again(
         self, call: RecordedCall, mode: PermissionMode | None, grants: Sequence[str] = ()

@@ -11,12 +11,17 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A shell command, or a tool with its arguments, and the verdict about it. `rule` is the rule that must decide."""
+    """A shell command, or a tool with its arguments, and the verdict about it. `rule` is the rule that must decide.
+
+    A command may run in another directory of the workspace, `cwd`. With `intent` the scope of that intent counts, too.
+    """
 
     expect: Literal["allow", "ask", "deny"]
     command: str | None = None
     tool: str | None = None
     args: dict[str, Any] = {}
+    cwd: str | None = None
+    intent: str | None = None
     mode: PermissionMode | None = None
     rule: str | None = None
     name: str | None = None
@@ -59,6 +64,8 @@ def read_cases(document: Any) -> CaseFile:
     for number, case in enumerate(read.tests, start=1):
         if (case.command is None) == (case.tool is None):
             raise CaseProblem(f"test {number} must have either a command or a tool")
+        if case.cwd is not None and case.command is None:
+            raise CaseProblem(f"test {number} has a cwd, which only a command can have")
     return read
 
 
