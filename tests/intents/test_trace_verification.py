@@ -66,7 +66,7 @@ def test_lines_of_other_tools_are_counted_and_break_no_chain(robota: Robota, tra
         file.write(b'{"id": "trace-001", "intent_id": "INT-001"}\n')
     TraceFile(robota.workspace, lambda: "now", robota.home / ".robota").append(CHANGE, ORIGIN)
     done = robota("trace", "verify")
-    assert (done.code, done.stdout) == (0, "The trace is as it was written: 7 records, 1 lines of other tools.\n")
+    assert (done.code, done.stdout) == (0, "The trace is as it was written: 7 records, 1 line of other tools.\n")
 
 
 def test_traces_of_two_worktrees_that_git_put_together_are_whole(robota: Robota, trace: Path, tmp_path: Path) -> None:
