@@ -305,7 +305,7 @@ def _opened(
     checkpoints = session_checkpoints(settings.values.checkpoints, choices.root, env, new.log)
     intents = session_intents(settings, choices.root, options, new.log, choices.policy, checkpoints, env)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
-    knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables)
+    knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables, attended=options.attended)
     place = MemoryPlace(root=choices.root, kept_in=choices.kept_in)
     memory = session_memory(settings, place, env, redactor, new.id, attended=options.attended)
     may_propose = memory is not None and has_memory(place, env)
@@ -314,7 +314,7 @@ def _opened(
     services = SessionServices(
         log=new.log,
         model=choices.model,
-        tools=tools(has_skills=knowledge is not None, has_memory=may_propose),
+        tools=tools(has_skills=knowledge is not None and knowledge.is_told, has_memory=may_propose),
         policy=choices.policy,
         modes=choices.modes,
         hooks=intents.around(hooks),

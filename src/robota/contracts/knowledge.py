@@ -70,6 +70,11 @@ class KnowledgeService(Protocol):
     """Skills and prompt commands of the session."""
 
     @property
+    def is_told(self) -> bool:
+        """Whether the model is told of them, and has the tool that follows one."""
+        ...
+
+    @property
     def prompt_section(self) -> str:
         """What the system prompt says of skills; empty if there are none for the model."""
         ...

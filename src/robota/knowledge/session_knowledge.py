@@ -40,6 +40,10 @@ class SessionKnowledge:
         self._refresh = refresh
 
     @property
+    def is_told(self) -> bool:
+        return True
+
+    @property
     def prompt_section(self) -> str:
         skills = [skill for skill in self._finder.library().reachable if skill.for_model]
         if not skills:

@@ -148,6 +148,24 @@ def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Rob
     assert "Two." in told(robota)
 
 
+def test_a_session_that_began_without_skills_knows_those_that_come(robota: Robota) -> None:
+    script(robota, DONE, {"text": "Finished."})
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/inspect")
+        terminal.wait_for("There is no command /inspect.")
+        write_skill(robota.workspace / ".claude/commands", "Inspect it.", "inspect.md")
+        terminal.answer("> ", "/inspect")
+        terminal.wait_for("There is no command /inspect.")
+        assert robota("trust", "--yes").code == 0
+        terminal.answer("> ", "/inspect")
+        terminal.wait_for("Done.")
+        write_skill(robota.home / ".robota/skills/greet", "---\ndescription: d\n---\nGreet them.")
+        terminal.answer("> ", "/greet")
+        terminal.wait_for("Finished.")
+    assert "Inspect it." in told(robota) and "Greet them." in told(robota)
+    assert "# Skills" not in told(robota), "the beginning of requests stays the same"
+
+
 def test_a_session_that_is_taken_up_goes_on_with_a_command(robota: Robota) -> None:
     write_skill(robota.home / ".robota/commands", "Greet $0 warmly.", "greet.md")
     script(robota, DONE)

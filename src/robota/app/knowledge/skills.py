@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robota.config.paths import known_home, user_directory
-from robota.config.settings.load import Settings
+from robota.config.settings.load import Settings, load_settings
+from robota.config.trust.lock_file import lock_path
 from robota.config.trust.sources import ConfigSource
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ def session_knowledge(
     root: Path,
     env: Mapping[str, str],
     variables: Mapping[str, str],
+    *,
+    attended: bool = False,
 ) -> "KnowledgeService | None":
     """The skills of person and plugins and, after trust, of the workspace; None where there are none, as mostly."""
     if not _has_some(settings, plugins, env):
-        return None
+        return _skills_to_come(plugins, root, env, variables) if attended else None
     from robota.app.knowledge.trusted_files import TrustedFiles
     from robota.knowledge.session_knowledge import SessionKnowledge
     from robota.tools.registry import SHELL_TOOL
@@ -45,6 +48,16 @@ def session_knowledge(
         return {**known, **of_plugins.get(skill.plugin, {}), "CLAUDE_SKILL_DIR": own, "SKILL_DIR": own}
 
     return SessionKnowledge(finder, SHELL_TOOL, variables_of, project.refresh)
+
+
+def _skills_to_come(
+    plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str], variables: Mapping[str, str]
+) -> "KnowledgeService":
+    """Where there are no skills yet, and somebody may write one while the session runs."""
+    from robota.app.knowledge.late_skills import LateSkills
+
+    places = (*_user_places(env), *(root / holder / kind for holder in HOLDERS for kind in KINDS), lock_path(env))
+    return LateSkills(places, lambda: session_knowledge(load_settings(root, env), plugins, root, env, variables))
 
 
 def skill_finder(

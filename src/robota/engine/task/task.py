@@ -328,7 +328,8 @@ class Task:
         if said.stopped is not None or said.blocked is not None:
             return False
         services = self.runtime.services
-        may_name_something = services.knowledge is not None or services.prompts is not None or "@" in words.text
+        has_commands = services.knowledge is not None or services.prompts is not None
+        may_name_something = "@" in words.text or (has_commands and words.text.lstrip().startswith("/"))
         text, images = words.text, tuple(image_blocks(words.images))
         if words.is_prompt and may_name_something:
             told = await self._skills.told(words.text)

@@ -1,0 +1,53 @@
+"""Skills of a conversation that began without any: looked for when a command is typed, as the person may write one."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from robota.contracts.knowledge import CallTool, ExpandedPrompt, KnowledgeService, PromptNotSent
+from robota.protocol.slash_commands import SlashCommandInfo
+
+
+class LateSkills:
+    """A `KnowledgeService`. The model is not told of them: what its requests begin with stays the same."""
+
+    def __init__(self, places: Iterable[Path], look: Callable[[], KnowledgeService | None]) -> None:
+        """`look` finds the skills, if there are any now; it is called again when one of the places has changed."""
+        self._places = tuple(places)
+        self._look = look
+        self._found: KnowledgeService | None = None
+        self._looked_at = self._stamps()
+
+    @property
+    def is_told(self) -> bool:
+        return False
+
+    @property
+    def prompt_section(self) -> str:
+        return ""
+
+    def commands(self) -> Sequence[SlashCommandInfo]:
+        skills = self._skills()
+        return () if skills is None else skills.commands()
+
+    async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
+        skills = self._skills()
+        return None if skills is None else await skills.expand(prompt, call)
+
+    async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
+        raise PromptNotSent("There were no skills when this session began.")
+
+    def _skills(self) -> KnowledgeService | None:
+        if self._found is None and (stamps := self._stamps()) != self._looked_at:
+            self._looked_at = stamps
+            self._found = self._look()
+        return self._found
+
+    def _stamps(self) -> tuple[int, ...]:
+        return tuple(map(_changed_ns, self._places))
+
+
+def _changed_ns(path: Path) -> int:
+    try:
+        return path.stat().st_ctime_ns
+    except OSError:
+        return 0
