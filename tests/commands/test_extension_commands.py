@@ -20,7 +20,7 @@ def test_servers_are_shown_with_their_tools_once_they_run(robota: Robota, tmp_pa
     configure(robota, {"plain": PlainServer(tmp_path).entry()}, [DONE])
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/mcp")
-        terminal.wait_for("plain   pending  -")
+        terminal.wait_for("plain   starts with the first task  -")
         terminal.answer("> ", "go")
         terminal.wait_for("done")
         terminal.answer("> ", "/mcp")

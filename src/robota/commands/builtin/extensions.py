@@ -7,6 +7,7 @@ from robota.commands.command import SlashCommand, told, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
+from robota.protocol.events import McpServerStatus
 from robota.protocol.slash_commands import (
     CommandChoice,
     CommandOption,
@@ -20,6 +21,11 @@ from robota.protocol.views import TableView
 from robota.text.visible import single_line
 
 CELL_SHOWN: Final = 200
+STATES: Final = {
+    McpServerStatus.PENDING: "starts with the first task",
+    McpServerStatus.CONNECTED: "connected",
+    McpServerStatus.FAILED: "failed",
+}
 MCP: Final = SlashCommandInfo(name="mcp", description="the MCP servers of this session and their tools")
 HOOKS: Final = SlashCommandInfo(name="hooks", description="the hooks that run in this session")
 SKILLS: Final = SlashCommandInfo(name="skills", description="the skills and prompt commands that can be typed here")
@@ -39,7 +45,7 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         servers = session.state().mcp_servers
         if not servers:
             return told("No MCP server is configured here.")
-        rows = ((server.name, str(server.status), _tools_of(server.name, session)) for server in servers)
+        rows = ((server.name, STATES[server.status], _tools_of(server.name, session)) for server in servers)
         return _table(("SERVER", "STATE", "TOOLS"), rows)
 
     async def hooks(arguments: str) -> CommandOutcome | Refused:
