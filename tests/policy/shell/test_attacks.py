@@ -310,6 +310,8 @@ def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -
         ("shuf *", "shuf -o x a", "shuf -n 1 a"),
         ("sdiff *", "sdiff --diff-program=./x a b", "sdiff -l a b"),
         ("find *", "find -- . -delete", "find -- . -name x"),
+        ("find *", "find -- src -fprint x", "find -- src -print"),
+        ("find *", "find -- src -exec touch x ;", "find -- src -name x"),
     ],
 )
 def test_a_rule_with_a_star_does_not_mean_flags_that_run_or_write_something_else(

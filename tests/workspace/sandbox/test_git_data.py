@@ -312,6 +312,15 @@ def test_a_git_file_that_leads_to_a_repository_of_somebody_else_gives_no_access(
     assert find_git_directories(tmp_path / "honest") is not None
 
 
+def test_a_git_directory_that_shares_the_data_of_another_repository_gives_no_access(
+    place: Place, tmp_path: Path
+) -> None:
+    """S12: what `commondir` leads to is not the workspace's own."""
+    assert find_git_directories(place.root) is not None
+    (place.root / ".git" / "commondir").write_text(f"{tmp_path / 'other' / '.git'}\n")
+    assert find_git_directories(place.root) is None
+
+
 def test_a_rebase_that_stops_is_not_half_taken_over_in_silence(place: Place) -> None:
     place.inside("git switch -qc other && echo x > a.txt && git commit -qam x && git switch -q main")
     place.inside("echo y > a.txt && git commit -qam y")
