@@ -91,8 +91,8 @@ async def no_editor(text: str) -> str:
     return text
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(KEYS, max_size=15))
+@settings(max_examples=8, deadline=None)
+@given(st.lists(KEYS, max_size=60))
 def test_nothing_that_is_typed_before_a_card_takes_keys_answers_it(keys: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typing_pause, "QUIET_S", 1e9)
@@ -101,8 +101,8 @@ def test_nothing_that_is_typed_before_a_card_takes_keys_answers_it(keys: list[st
     assert not [c for c in commands if isinstance(c, AskResponse) and isinstance(c.answer, YES)]
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from("yan12 漢é\r\n"), max_size=15))
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.sampled_from("yan12 漢é\r\n"), max_size=60))
 def test_every_letter_is_sent_or_still_there(keys: list[str]) -> None:
     commands, left, ended = typed(keys)
     sent = "".join(command.text for command in commands if isinstance(command, NewTask))
