@@ -108,3 +108,13 @@ def test_reading_never_leaves_the_rows(keys: list[str]) -> None:
         after = press_while_reading(reading, key)
         assert after is not None and 0 <= after.top <= 1
         reading = after
+
+
+def test_a_list_begins_at_what_holds_now_and_a_filter_at_its_first() -> None:
+    options = tuple(
+        CommandOption(label=name, line=f"/{name}", is_current=name == "two") for name in ("one", "two", "to")
+    )
+    picker = picker_for(CommandChoice(title="Which?", options=options))
+    assert picker.chosen == options[1]
+    filtered = press_in_list(picker, "o")
+    assert isinstance(filtered, ListPicker) and filtered.chosen == options[0]
