@@ -13,6 +13,7 @@ from robota.protocol.conversation import ImageBlock, TextBlock, UserTurn
 from tests.cli.scripts import call, script, sessions
 from tests.engine.stage import Stage, play
 from tests.harness.cli import Robota
+from tests.tools.documents.test_read_file_documents import pdf
 
 DONE = {"text": "Done."}
 PIXEL = base64.b64decode(
@@ -138,6 +139,13 @@ def test_an_image_is_shown_to_a_model_that_sees_images(workspace: Path, sees_ima
         assert "dot.png (image/png, " in text
 
     play(workspace, [DONE], story, profile_options={"modelInfo": {"seesImages": sees_images}})
+
+
+def test_a_pdf_is_told_as_its_text(robota: Robota) -> None:
+    script(robota, DONE)
+    (robota.workspace / "paper.pdf").write_bytes(pdf("The roof leaks", "Second page"))
+    log, _ = told(robota, "Read @paper.pdf")
+    assert "The roof leaks" in log and "Second page" in log and "%PDF" not in log
 
 
 def test_files_that_are_called_like_words_can_be_mentioned(robota: Robota) -> None:
