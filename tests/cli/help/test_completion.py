@@ -48,6 +48,46 @@ def test_bash_offers_what_may_come_next(
     assert offered <= words and not (not_offered & words), done.stdout + done.stderr
 
 
+ZSHRC = """
+PS1=; fpath=($HOME $fpath); autoload -Uz compinit; compinit -u -D
+show() { print -r -- "LINE[$BUFFER]" }
+zle -N show; bindkey '^I' complete-word; bindkey '^P' show; print READY
+"""
+ASK_ZSH = """
+zmodload zsh/zpty
+zpty inside zsh -i
+zpty -r inside line '*READY*'
+zpty -w -n inside "$1"$'\\t\\x10'
+zpty -r inside line '*LINE\\[*\\]*' && print -r -- "$line"
+zpty -d inside
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("robota sess", "sessions"),
+        ("robota sessions verif", "verify"),
+        ("robota -p --permission-mode acc", "acceptEdits"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_zsh_and_fish_offer_it_too(robota: Robota, shell: str, typed: str, offered: str) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    file = robota.home / "_robota"
+    file.write_text(robota("completion", shell).stdout)
+    (robota.home / ".zshrc").write_text(ZSHRC)
+    asked = {
+        "fish": [program, "-N", "-c", f"source {file}; complete -C '{typed}'"],
+        "zsh": [program, "-f", "-c", ASK_ZSH, "zsh", typed],
+    }
+    environment = {"PATH": os.environ["PATH"], "HOME": str(robota.home), "TERM": "xterm", "LANG": "C.UTF-8"}
+    done = subprocess.run(asked[shell], env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert offered in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_understands_its_file(robota: Robota, shell: str) -> None:
     text = robota("completion", shell).stdout

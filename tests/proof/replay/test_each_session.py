@@ -11,6 +11,8 @@ import msgspec
 import pytest
 
 from robota.app.replaying import ReplayOptions, ReplayReport, replay_session
+from robota.engine.calls.executor import RESULT_CHARACTERS
+from robota.log.artifacts import artifact_name
 from robota.protocol.asks.answer import ApproveEdited, Say
 from robota.protocol.commands import (
     AskResponse,
@@ -193,7 +195,6 @@ SESSIONS: dict[str, tuple[list[Any], Story, dict[str, Any]]] = {
     "a no": ([RUN, DONE], refused, {}),
     "a failed request": ([{"fault": {"kind": "invalid_request"}}, DONE], failed, {}),
     "a question": ([QUESTION, DONE], asked, {}),
-    "a long result": ([using("execute_command", command="seq 1 20000"), DONE], said("count"), {"attended": False}),
 }
 
 
@@ -322,6 +323,25 @@ def test_a_prompt_of_the_persons_own_is_not_compared_and_that_is_said(workspace:
     play(workspace, [DONE], said("hello"), system_prompt="You are a poet.")
     report = replayed(workspace, session_in(workspace))
     assert report.divergence is None and "not Robota's own" in " ".join(report.notes)
+
+
+def test_a_result_of_which_the_model_saw_a_part_is_cut_again(workspace: Path) -> None:
+    """As those of MCP servers are: the whole is kept beside the log, and named in what the model is told."""
+    session = recorded(workspace, "XML")
+    whole, half = "0123456789" * (RESULT_CHARACTERS // 5), RESULT_CHARACTERS // 2
+    name = artifact_name(whole.encode())
+    (session / "artifacts").mkdir(exist_ok=True)
+    (session / "artifacts" / name).write_text(whole)
+    note = f"\n[… {len(whole) - 2 * half} characters left out; the whole result is kept as {name} …]\n"
+
+    def plant(record: dict[str, Any]) -> None:
+        for block in record["payload"].get("turn", {}).get("content", []):
+            if block["type"] == "tool_result":
+                block["content"] = whole[:half] + note + whole[-half:]
+
+    rewritten(session, plant)
+    report = replayed(workspace, session)
+    assert report.divergence is None, report.divergence.text
 
 
 def test_paths_of_a_log_lead_nowhere_else(workspace: Path) -> None:
