@@ -19,7 +19,7 @@ from robota.clients.tui.theme import DARK, Palette, Theme
 from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, OfferedRules
 from robota.protocol.commands import AskResponse, Command, NewTask, SetPermissionMode
-from robota.protocol.events import MessageCreated, TaskAskResponded
+from robota.protocol.events import MessageCreated, State, TaskAskResponded
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import TerminalView
@@ -36,6 +36,9 @@ ASKED = ApprovalAsk(
 ASK = MessageCreated(
     task_id=TASK, message=Message(ts=9, type="ask", ask="command", text="rm -r it", asked=ASKED, call_id="c")
 )
+IN_PLAN_MODE = msgspec.structs.replace(
+    state(), state=msgspec.structs.replace(state().state, permission_mode=PermissionMode.PLAN)
+)
 LETTERS = st.sampled_from("yanrw123 hed?漢é!#/@")
 # Neither Ctrl+C, Ctrl+D nor Ctrl+Z, which leave, nor what opens another program.
 KEYS = LETTERS | st.sampled_from(
@@ -43,20 +46,20 @@ KEYS = LETTERS | st.sampled_from(
 )
 
 
-def typed(keys: list[str], *steps: Step) -> tuple[list[Command], str, object]:
+def typed(keys: list[str], *steps: Step, begins: State | None = None) -> tuple[list[Command], str, object]:
     """What was sent after these keys, what stands in the input, and how it ended."""
     ours, theirs = pty.openpty()
     try:
         with os.fdopen(theirs) as stdin, pytest.MonkeyPatch.context() as patch:
             patch.setattr("sys.stdin", stdin)
             patch.setattr("sys.stdout", io.StringIO())
-            return asyncio.run(_typed(ours, theirs, "".join(keys), *steps))
+            return asyncio.run(_typed(ours, theirs, "".join(keys), begins or state(), *steps))
     finally:
         os.close(ours)
 
 
-async def _typed(ours: int, theirs: int, keys: str, *steps: Step) -> tuple[list[Command], str, object]:
-    session = ScriptedSession([state(), *steps])
+async def _typed(ours: int, theirs: int, keys: str, begins: State, *steps: Step) -> tuple[list[Command], str, object]:
+    session = ScriptedSession([begins, *steps])
     conversation = ScreenConversation(session, ScreenSetup(theme=Theme(PALETTE), edit=no_editor, git_branch=str))
     running = asyncio.ensure_future(conversation.run(None))
     await turns_until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON)
@@ -110,11 +113,23 @@ def test_every_letter_is_sent_or_still_there(keys: list[str]) -> None:
     assert "".join(f"{sent}{left}".split()) == "".join("".join(keys).split())
 
 
-def test_the_mode_in_which_nothing_is_asked_wants_a_yes() -> None:
-    tab = "\x1b[Z"
-    commands, _, _ = typed([tab, tab, tab])
-    modes = [c.permission_mode for c in commands if isinstance(c, SetPermissionMode)]
-    assert PermissionMode.BYPASS not in modes
+@pytest.mark.parametrize(("answer", "modes"), [("", []), ("n", []), ("y", [PermissionMode.BYPASS])])
+def test_the_mode_in_which_nothing_is_asked_wants_a_yes(answer: str, modes: list[PermissionMode]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typing_pause, "QUIET_S", -1.0)
+        commands, left, _ = typed(["\x1b[Z", *answer], begins=IN_PLAN_MODE)
+    assert [c.permission_mode for c in commands if isinstance(c, SetPermissionMode)] == modes and not left
+
+
+@pytest.mark.parametrize(("quiet_s", "keys", "left"), [(1e9, "yes do it", "yes do it"), (-1.0, "list it", "list it")])
+def test_words_that_are_typed_on_are_no_answer_to_a_question_and_are_not_lost(
+    quiet_s: float, keys: str, left: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typing_pause, "QUIET_S", quiet_s)
+        commands, written, _ = typed(["\x1b[Z", *keys], begins=IN_PLAN_MODE)
+    assert PermissionMode.BYPASS not in [c.permission_mode for c in commands if isinstance(c, SetPermissionMode)]
+    assert written == left
 
 
 def test_of_two_requests_the_first_is_answered_first_and_one_answered_elsewhere_is_gone() -> None:

@@ -94,6 +94,8 @@ class Choosing:
             self._conversation.tell(ASKED_ALREADY)
             return
         self._conversation.dialog = dialog
+        if dialog.is_question:
+            self._conversation.keys.wake_after_pause()
         self._conversation.draw_soon()
 
 

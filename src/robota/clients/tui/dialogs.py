@@ -1,5 +1,6 @@
 """What is open between the conversation and the input: a request for approval, a list, a question, the queue."""
 
+import time
 from collections.abc import Callable
 from typing import Final, assert_never
 
@@ -9,6 +10,7 @@ from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, pre
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
 from robota.clients.tui.flows.queue_list import QueueChange, QueueLeft, QueueList, press_in_queue
+from robota.clients.tui.flows.typing_pause import TypingPause
 from robota.clients.tui.theme import Theme
 from robota.clients.tui.widgets.approval_card import card_rows, low_card_rows
 from robota.clients.tui.widgets.lists import confirm_rows, picker_rows, queue_rows
@@ -41,8 +43,14 @@ class OpenDialog:
         looked_at: Callable[[CommandOption | None], None] = lambda option: None,
     ) -> None:
         self.dialog = dialog
+        self.pause = TypingPause(since=time.monotonic())
         self._then = then
         self._looked_at = looked_at
+
+    @property
+    def is_question(self) -> bool:
+        """Whether a letter answers it: then what is typed for something else must not."""
+        return isinstance(self.dialog, ConfirmPrompt)
 
     def press(self, key: str) -> bool:
         """Take a key; False if that was the end of the dialog."""
@@ -78,7 +86,7 @@ class OpenDialog:
             case ListPicker() as picker:
                 return list(picker_rows(picker, theme, width, drawing.room))
             case ConfirmPrompt() as prompt:
-                return list(confirm_rows(prompt, theme, width))[-drawing.room :]
+                return list(confirm_rows(prompt, theme, width, takes_keys=drawing.takes_keys))[-drawing.room :]
             case QueueList() as waiting:
                 return list(queue_rows(waiting, theme, width, drawing.room))
             case never:

@@ -11,7 +11,7 @@ from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_pa
 from robota.clients.tui.dialogs import LOWEST_DIALOG, OpenDialog
 from robota.clients.tui.flows.approval_keys import CardAction, card_for
 from robota.clients.tui.flows.completion_popup import PopupEnter
-from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, is_no_answer
 from robota.clients.tui.flows.entered_text import is_working
 from robota.clients.tui.flows.quick_approvals import QuickApprovals
 from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
@@ -67,7 +67,10 @@ class ConversationKeys:
         conversation, approval = self._conversation, self._conversation.approval
         if conversation.dialog is None or conversation.region.room < LOWEST_DIALOG:
             return False
-        if approval is None or approval.has_focus:
+        if approval is None:
+            dialog = conversation.dialog
+            return not dialog.is_question or dialog.pause.is_over(time.monotonic())
+        if approval.has_focus:
             return True
         is_quiet = approval.pause.is_over(time.monotonic())
         return approval.purpose is InputPurpose.PROMPT and not conversation.input.text and is_quiet
@@ -80,6 +83,10 @@ class ConversationKeys:
             return
         if key == "tab" and self._conversation.approval is not None:
             self._conversation.approval.has_focus = False
+        elif dialog.is_question and is_no_answer(key):
+            self._conversation.dialog = None  # whoever types on does not want it
+            dialog.press("escape")
+            self._conversation.input.insert(" " if key == "space" else key)
         elif not dialog.press(key) and self._conversation.dialog is dialog:
             self._conversation.dialog = None
 
@@ -147,7 +154,10 @@ class ConversationKeys:
         self._pressed()
         if self._conversation.input.wants_completion:
             self._conversation.start(self._conversation.sending.complete())
-        approval = self._conversation.approval
+        dialog, approval = self._conversation.dialog, self._conversation.approval
+        if dialog is not None and dialog.is_question:
+            dialog.pause = TypingPause(since=time.monotonic())
+            self.wake_after_pause()
         if approval is not None and approval.purpose is InputPurpose.PROMPT:
             approval.pause = TypingPause(since=time.monotonic())
             self.wake_after_pause()

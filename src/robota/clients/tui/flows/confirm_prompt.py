@@ -27,3 +27,8 @@ def press_to_confirm(prompt: ConfirmPrompt, key: str) -> ConfirmPrompt | bool:
             return prompt.rows.index == 0
         case _:
             return prompt
+
+
+def is_no_answer(key: str) -> bool:
+    """Whether the key is a letter of something else: then the person types on, and the question is not wanted."""
+    return key == "space" or (len(key) == 1 and key.isprintable() and key not in "yn")

@@ -70,9 +70,12 @@ def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Itera
         yield theme.row([(keys, Role.DIM)], width)
 
 
-def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int) -> Iterator[str]:
-    """The question and its two answers."""
+def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int, *, takes_keys: bool = True) -> Iterator[str]:
+    """The question and its two answers, which are shown only when they count."""
     yield theme.row([("? ", Role.WARNING), (prompt.question, Role.BOLD)], width)
+    if not takes_keys:
+        yield theme.row([("  …", Role.DIM)], width)
+        return
     for place, (key, words) in enumerate((("y", prompt.yes), ("n", prompt.no))):
         is_chosen = place == prompt.rows.index
         pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (f"{key} ", Role.ACTIVE)]
