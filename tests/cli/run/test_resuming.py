@@ -155,6 +155,17 @@ def test_a_yes_or_no_to_a_session_that_waits_for_nothing_ends_at_once(robota: Ro
     assert robota("answer", identity, "and", "more").stdout == "Two.\n"
 
 
+def test_a_question_waits_again_after_going_back_to_before_its_answer(robota: Robota) -> None:
+    identity = run_first(robota, QUESTION)
+    script(robota, {"text": "One."})
+    assert robota("answer", identity, "A").code == 0
+    assert robota("rewind", "restore", "2", "--yes", "--session", identity).code == 0
+    state = json.loads(robota("state", identity, "--json").stdout)
+    assert (state["state"]["state"], state["ask"]["ask"]) == ("waiting_for_input", "followup")
+    script(robota, {"text": "Two.", "expect": {"user": "B"}})
+    assert robota("answer", identity, "B").stdout == "Two.\n"
+
+
 def test_an_approval_left_open_by_kill_9_is_answered_by_another_process(robota: Robota) -> None:
     write = {"calls": [call("write_to_file", path="new.txt", content="new\n")]}
     killed_at_approval(robota, write)

@@ -34,6 +34,7 @@ def edit(old: str, new: str) -> dict[str, Any]:
     return {"calls": [call("edit_file", path="a.txt", old_string=old, new_string=new)]}
 
 
+COLOURS = [{"text": "red"}, {"text": "blue"}]
 TWO_PROMPTS = [write("one\n"), {"text": "first done"}, edit("one", "two"), {"text": "second done"}]
 
 
@@ -193,3 +194,26 @@ def test_a_rewound_file_must_be_read_again(workspace: Path) -> None:
 def _code(receipt: Receipt) -> str:
     assert isinstance(receipt, Refused), receipt
     return receipt.code
+
+
+def test_a_question_is_asked_again_after_going_back_to_before_its_answer(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("paint it")
+        await stage.until_ask("followup")
+        await stage.answer("messageResponse", "red")
+        await stage.until_ask("completion_result")
+        result = await gone(stage, RewindTo(number=2))
+        assert result.draft == "red"
+        again = await stage.until_ask("followup")
+        assert "Which colour?" in (again.text or "")
+        assert isinstance(await stage.answer("messageResponse", "blue", again.ts), Accepted)
+        await stage.until_ask("completion_result")
+        assert stage.says("text")[-1] == "blue then"
+        assert [(point.prompt, point.is_live) for point in await points(stage)] == [
+            ("paint it", True),
+            ("red", False),
+            ("blue", True),
+        ]
+
+    question = {"calls": [call("ask_followup_question", question="Which colour?", follow_up=COLOURS)]}
+    play(workspace, [question, {"text": "red then"}, {"text": "blue then"}], story)

@@ -178,7 +178,7 @@ def _state(task: ReplayedTask | None, waiting: Message | None, *, is_live: bool)
     rows = [] if task is None else list(task.messages)
     if is_live or task is None:
         return detect_agent_state(rows)
-    while rows and rows[-1].ask in RESUME_ASKS and not rows[-1].is_answered:
+    while rows and rows[-1].ask in RESUME_ASKS and (waiting is not None or not rows[-1].is_answered):
         rows.pop()
     if waiting is None and rows and not task.is_complete:
         rows.append(Message(ts=rows[-1].ts, type="ask", ask="resume_task"))

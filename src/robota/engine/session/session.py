@@ -18,9 +18,9 @@ from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.kinds.session import EndRecord, NameRecord
-from robota.protocol.asks.answer import Reject, Say
+from robota.protocol.asks.answer import Approve, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
-from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
+from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.commands import (
     Accepted,
@@ -257,19 +257,22 @@ class Session:
         from robota.log.chain.reader import load
         from robota.log.replay.session import replay
 
-        records = (await asyncio.to_thread(load, self._journal.path)).records
-        replayed = replay(records)
+        loaded = await asyncio.to_thread(load, self._journal.path)
+        replayed = replay(loaded.records)
         for each in replayed.tasks.values():
             if each.parent_task_id is not None and each.outcome is None:
                 self._journal.write(EndRecord(task_id=each.task_id, outcome="interrupted"))
         self._services.files.forget_reads()
         known = replayed.root
         if known is None:
-            self._runner.stack.clear()
-            self._runner.paused = None
+            self._runner.forget()
             self._send_state()
             return
         self._services.files.recall(known.files)
+        if known.waiting_ask is not None and known.waiting_ask.ask in INTERACTIVE_ASKS:
+            await self.take_up(replayed, loaded.last_ts)
+            await self._answer(AskResponse(answer=Approve()))  # so that it is asked again
+            return
         options = msgspec.structs.replace(self._options, mode=known.mode or self._options.mode)
         task = self._tasks.new(options, known.task_id, known=known)
         self._runner.take_up(task, ResumeAsk(is_completed=known.is_complete))

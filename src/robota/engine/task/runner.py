@@ -79,16 +79,19 @@ class TaskRunner:
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # the driver has started what asks, and that has asked
 
-    def start(self, task: Task, text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
+    def forget(self) -> None:
+        """Have no task any more. Nothing may run."""
         self.stack.clear()
         self.paused = None
+
+    def start(self, task: Task, text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
+        self.forget()
         self._open(task, text, images, is_command=is_command)
         self._driver = asyncio.create_task(self._drive(task))
 
     def take_up(self, task: Task, offer: ResumeAsk) -> None:
         """Offer to go on with a task as it is."""
-        self.stack.clear()
-        self.paused = None
+        self.forget()
         self.stack.append(task)
         self._changed()
         self._driver = asyncio.create_task(self._drive(task, offer))

@@ -96,9 +96,11 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting_ask(self) -> Message | None:
-        """What was asked last and nobody answered; offers to resume, which are made anew each time, are passed over."""
+        """What was asked last and nobody answered. Offers to resume are passed over: they are made anew each time, and
+        one that was accepted left the question to be asked again.
+        """
         for row in reversed(self.messages):
-            if row.ask in RESUME_ASKS and not row.is_answered:
+            if row.ask in RESUME_ASKS:
                 continue
             is_open = row.ask in INTERACTIVE_ASKS | IDLE_ASKS and not row.is_answered and row.ts not in self.answers
             return row if is_open else None
