@@ -17,7 +17,7 @@ from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
 from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
-from robota.log.kinds.session import EndRecord, NameRecord
+from robota.log.kinds.session import NameRecord
 from robota.protocol.asks.answer import Approve, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUMABLE_ASKS
@@ -254,14 +254,9 @@ class Session:
 
     async def take_up_task(self) -> None:
         """Go on with the task as the log has it, or with none. Nothing may run."""
-        from robota.log.chain.reader import load
-        from robota.log.replay.session import replay
+        from robota.engine.session.rewinding import session_as_logged
 
-        loaded = await asyncio.to_thread(load, self._journal.path)
-        replayed = replay(loaded.records)
-        for each in replayed.tasks.values():
-            if each.parent_task_id is not None and each.outcome is None:
-                self._journal.write(EndRecord(task_id=each.task_id, outcome="interrupted"))
+        replayed, last_ts = await session_as_logged(self._journal)
         self._services.files.forget_reads()
         known = replayed.root
         if known is None:
@@ -270,7 +265,7 @@ class Session:
             return
         self._services.files.recall(known.files)
         if known.waiting_ask is not None and known.waiting_ask.ask in INTERACTIVE_ASKS:
-            await self.take_up(replayed, loaded.last_ts)
+            await self.take_up(replayed, last_ts)
             await self._answer(AskResponse(answer=Approve()))  # so that it is asked again
             return
         options = msgspec.structs.replace(self._options, mode=known.mode or self._options.mode)
