@@ -66,7 +66,7 @@ def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Itera
         pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (text, Role.CHOSEN if is_chosen else Role.PLAIN)]
         yield theme.row([*pieces, (when, Role.DIM)], width)
     if room > ROWS_AROUND_OPTIONS:
-        keys = "  Enter changes it   Backspace takes it out   Ctrl+S sends it with the next request   Esc closes"
+        keys = "  Enter changes it  Backspace takes it out  Ctrl+S sends it sooner  Esc closes"
         yield theme.row([(keys, Role.DIM)], width)
 
 
