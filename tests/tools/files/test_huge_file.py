@@ -53,6 +53,14 @@ def test_r14_what_is_no_text_is_not_shown_as_one(bench: Workbench, tmp_path: Pat
             bench.call("read_file", path="f")
 
 
+def test_r14_no_more_is_kept_than_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R14: however many lines are asked for."""
+    monkeypatch.setattr(huge_file, "MOST_KEPT_BYTES", 1_000)
+    (tmp_path / "f").write_bytes(b"ten bytes\n" * 10_000)
+    found = asyncio.run(lines_of_huge_file(LocalFiles(tmp_path), "f", 1, 1_000_000))
+    assert 100 <= len(found.lines) < 200 and found.total is None
+
+
 def test_r14_a_line_of_many_megabytes_is_cut(bench: Workbench, tmp_path: Path) -> None:
     """R14"""
     (tmp_path / "f").write_bytes(b"a\n" + b"x" * TOO_BIG + b"\nlast")
