@@ -65,13 +65,14 @@ def test_i21_a_file_that_nobody_read_is_not_overwritten(scene: Path) -> None:
     assert (scene / PATH).read_text() == "one\n"
 
 
-def test_i30_a_call_that_was_cut_off_changes_nothing(scene: Path) -> None:
-    """I30: half a call is no call."""
+@pytest.mark.parametrize("chunks", [2, 4, 5])
+def test_i30_a_call_that_was_cut_off_changes_nothing(scene: Path, chunks: int) -> None:
+    """I30: half a call is no call, and a whole one is none either before the reply has ended."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
 
-    half = {"calls": [{**write("src/auth/b.py")}], "fault": {"kind": "connection", "after": 2}}
+    half = {"calls": [{**write("src/auth/b.py")}], "fault": {"kind": "connection", "after": chunks}}
     play(scene, [{"calls": [SELECT]}, half, {"text": "done"}], story, permission_mode="bypassPermissions")
     assert not (scene / "src/auth/b.py").exists()

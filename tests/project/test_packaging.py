@@ -1,12 +1,14 @@
 """What a stranger installs: the built wheel, in an environment of its own."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from email.message import Message
 from email.parser import Parser
@@ -144,3 +146,22 @@ def test_the_man_page_of_the_repository_is_that_of_the_program() -> None:
     from robota.cli.help.man_page import man_page
 
     assert (ROOT / "packaging/robota.1").read_text() == man_page(), "write it anew: make reference"
+
+
+def test_the_container_file_does_what_the_recipe_says() -> None:
+    """There may be no container engine here; its words must fit the repository and the page."""
+    lines = (ROOT / "Containerfile").read_text().replace("\\\n", " ").splitlines()
+    recipe = (ROOT / "docs/recipes.md").read_text()
+    shown = [line.lstrip("# ") for line in lines if line.startswith("#") and "podman run" in line]
+    assert "podman build -t robota ." in recipe and "`podman build -t robota .`" in lines[0]
+    assert shown and all(line.partition(" -p ")[0] in recipe for line in shown)
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    missing = [name for names in copied for name in names if not (ROOT / name).exists()]
+    installed = [word for line in lines if line.startswith("RUN pip") for word in line.split() if word.endswith(".txt")]
+    assert missing == [] and "requirements/run.txt" in installed
+    assert all("--require-hashes" in line for line in lines if "pip install" in line and " -r " in line)
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    entry = next(line for line in lines if line.startswith("ENTRYPOINT "))
+    assert json.loads(entry.removeprefix("ENTRYPOINT ")) == list(scripts)
+    stages = [line.split()[1].rpartition(":")[2].split("-")[0] for line in lines if line.startswith("FROM ")]
+    assert set(stages) <= set(PYTHONS)
