@@ -14,6 +14,7 @@ from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.replay.session import replay
+from robota.log.replay.tail import tail_of
 from robota.log.search.search import SearchQuery, search
 from robota.log.snapshot_keeper import SNAPSHOTS
 from robota.log.taking_up import take_up_session
@@ -51,6 +52,13 @@ def sessions(bench: Bench) -> list[Measurement]:
             target=200,
             unit="ms",
             detail=f"{more * 1000:.1f} and {nothing * 1000:.1f} ms",
+        ),
+        Measurement(
+            name=f"show the end of {VERY_LONG:,} records, no snapshot",
+            value=_best(lambda: tail_of(very_long / LOG_NAME)) * 1000,
+            target=200,
+            unit="ms",
+            detail="before the log is read as a whole",
         ),
         _grown("list, index new", _first(small, user), _first(large, user), 15, f"{FEW} and {MANY:,} sessions"),
         _grown("list", _list(small, user), _list(large, user), 15, f"{FEW} and {MANY:,} sessions"),
