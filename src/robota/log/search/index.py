@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,8 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
 from robota.log.search.texts import texts_of
 
+# Of a log that came with a repository nobody waits for more to be read.
+MOST_OF_FOREIGN: Final = 64 * 1024 * 1024
 INDEX_NAME: Final = "search.sqlite"
 INDEX_VERSION: Final = 1
 SCHEMA: Final = """
@@ -98,7 +101,8 @@ def _refreshed(connection: sqlite3.Connection, session: CataloguedSession) -> In
         if not continues(path, position):
             _remove_texts(connection, log.id)
             position, first_ts = LogPosition(), 0
-        for grown in records_since(path, position):
+        most = sys.maxsize if session.is_own else max(0, MOST_OF_FOREIGN - position.offset)
+        for grown in records_since(path, position, most):
             first_ts = first_ts or grown.record.ts
             position = grown.position
             log = msgspec.structs.replace(log, first_ts=first_ts)

@@ -51,6 +51,11 @@ def test_its_last_words_are_shown(robota: Robota, planted: Path) -> None:
     assert shown["entries"][0]["kind"] == "reply"
 
 
+def test_its_beginning_can_be_searched(robota: Robota, planted: Path) -> None:
+    [found] = json.loads(robota("sessions", "search", "began", "--json").stdout)
+    assert found["id"] == "planted"
+
+
 def test_it_can_be_deleted_and_brought_back_by_its_words(robota: Robota, planted: Path) -> None:
     assert robota("sessions", "delete", "planted").code == 0
     assert robota("sessions", "delete", "--undo", "other words").code == 3
