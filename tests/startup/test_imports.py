@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -129,6 +131,20 @@ def test_an_answer_from_a_server_needs_no_second_http_library(robota: Robota) ->
     assert "httpx2" in loaded
     assert loaded & {"httpcore2", "anyio", "trio", "truststore"} == set()
     assert needed_later(loaded) == []
+
+
+def test_the_http_client_waits_for_the_first_request() -> None:
+    """It would be most of what an interactive start loads for its model, before anything is drawn."""
+    program = (
+        "import sys\n"
+        "from robota.config.profiles.profile import Profile\n"
+        "from robota.providers.registry import open_provider\n"
+        "for kind in ('openai-compatible', 'anthropic', 'openai', 'gemini'):\n"
+        "    open_provider(Profile(type=kind, name='p', model='m', base_url='http://127.0.0.1:9', api_key='k'))\n"
+        "print(sorted({'httpx2', 'h11'} & sys.modules.keys()))\n"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert finished.stdout == "[]\n"
 
 
 def needed_later(loaded: set[str]) -> list[str]:

@@ -40,7 +40,7 @@ class Http:
     """
 
     def __init__(self, *, idle_timeout_s: float | None = None, secrets: tuple[str, ...] = ()) -> None:
-        self._idle_s = idle_timeout_s if idle_timeout_s is not None else DEFAULT_IDLE_TIMEOUT_S
+        self.idle_s = idle_timeout_s if idle_timeout_s is not None else DEFAULT_IDLE_TIMEOUT_S
         self._secrets = tuple(secret for secret in secrets if secret)
         self._client: httpx2.AsyncClient | None = None
         self._opening = asyncio.Lock()
@@ -71,7 +71,7 @@ class Http:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, answer: "HttpAnswer"
     ) -> None:
         """The whole life of one request, in a task of its own, so that reading never waits for who consumes."""
-        route = Route(url=url, idle_s=self._idle_s, connect_s=CONNECT_TIMEOUT_S)
+        route = Route(url=url, idle_s=self.idle_s, connect_s=CONNECT_TIMEOUT_S)
         started = False
         try:
             client = await self._open(url)
@@ -98,7 +98,7 @@ class Http:
                     transport=None if may_use_proxy else DirectTransport(tls),
                     verify=tls,
                     trust_env=may_use_proxy,
-                    timeout=httpx2.Timeout(self._idle_s, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S),
+                    timeout=httpx2.Timeout(self.idle_s, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S),
                     headers={"user-agent": f"robota/{VERSION}", "accept-encoding": "identity"},
                 )
             return self._client

@@ -1,8 +1,9 @@
 """A provider made of a body builder and a reply reader: one server, one kept connection."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from functools import cached_property
 from time import monotonic
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -10,8 +11,10 @@ from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, ModelRequest
 from robota.providers.definition import Probed
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.providers.http.client import DEFAULT_IDLE_TIMEOUT_S, Http
 from robota.providers.wire.reply import WireReply
+
+if TYPE_CHECKING:
+    from robota.providers.http.client import Http
 
 # A server that only says that it is still there gets this many times the patience that one gets which says nothing.
 PINGS_FACTOR: Final = 4
@@ -41,15 +44,18 @@ class WireClient:
         self._url = url
         self._body = body
         self._new_reply = new_reply
-        self._http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
-        self._longest_pings_s = PINGS_FACTOR * (profile.timeout or DEFAULT_IDLE_TIMEOUT_S)
+        self._profile = profile
+
+    @cached_property
+    def _http(self) -> "Http":
+        return _http_for(self._profile)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
         """Send the request and read the reply as it arrives."""
         reply = self._new_reply()
         url = self._url if isinstance(self._url, str) else self._url(request.model)
         answer = self._http.post_stream(url, self._headers, self._body.encode(request))
-        newest = monotonic()
+        newest, longest_pings_s = monotonic(), PINGS_FACTOR * self._http.idle_s
         try:
             async for data in answer:
                 chunks = reply.feed(data)
@@ -58,8 +64,8 @@ class WireClient:
                 if chunks:
                     yield chunks
                     newest = monotonic()
-                elif monotonic() - newest > self._longest_pings_s:
-                    raise _only_pings(self._longest_pings_s)
+                elif monotonic() - newest > longest_pings_s:
+                    raise _only_pings(longest_pings_s)
                 if reply.fault is not None:
                     raise self._http.without_secrets(reply.fault)
                 if reply.complete:
@@ -73,8 +79,16 @@ class WireClient:
                 await answer.aclose()
 
     async def close(self) -> None:
-        """Close the connection."""
-        await self._http.close()
+        """Close the connection, if there is one."""
+        if "_http" in self.__dict__:
+            await self._http.close()
+
+
+def _http_for(profile: Profile) -> "Http":
+    # Takes longer to load than all else that an interactive start does for its model; the first request needs it.
+    from robota.providers.http.client import Http
+
+    return Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
 
 
 def _only_pings(seconds: float) -> ProviderFault:
@@ -99,7 +113,7 @@ class _Offered(msgspec.Struct, frozen=True):
 
 async def offered_models(profile: Profile, url: str, headers: Mapping[str, str]) -> list[str]:
     """The models that a server names, in its order; raises `ProviderFault`."""
-    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
+    http = _http_for(profile)
     try:
         body = await http.get(url, headers)
     finally:
@@ -125,7 +139,7 @@ async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) ->
 
     Raises `ProviderFault` if the server cannot be used at all.
     """
-    http = Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
+    http = _http_for(profile)
     try:
         await http.get(url, headers)
     except ProviderFault as fault:
