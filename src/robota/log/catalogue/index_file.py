@@ -35,7 +35,7 @@ def with_index(
             if _code(error) not in DAMAGED:
                 notify(f"The index {path} cannot be used now ({error}); the logs are read instead.")
                 break
-            notify(f"The index {path} was damaged ({error}) and is made anew from the logs.")
+            notify(f"The index {path} cannot be used ({error}) and is made anew from the logs.")
             if not _removed(path):
                 break
         except OSError as error:
@@ -84,7 +84,7 @@ def _prepare(connection: sqlite3.Connection, schema: str, version: int) -> None:
     found = _version(connection)  # another process may have been faster
     if found not in (0, version):
         connection.execute("ROLLBACK")
-        error = sqlite3.DatabaseError(f"it is of version {found}, not {version}")
+        error = sqlite3.DatabaseError(f"another version of Robota made it: {found}, not {version}")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
     if found == 0:
