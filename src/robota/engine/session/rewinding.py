@@ -35,8 +35,8 @@ class RewoundSession(Protocol):
         """End the task here and now."""
         ...
 
-    async def take_up_task(self) -> None:
-        """Go on with the task as the log has it, or with none."""
+    async def go_on_where_it_went_back(self) -> None:
+        """Go on with the task as the log has it, or with none; what is open again is asked again."""
         ...
 
 
@@ -120,7 +120,7 @@ class SessionRewind:
         try:
             result = await service.carry_out(order)
         finally:
-            await self._session.take_up_task()
+            await self._session.go_on_where_it_went_back()
         return msgspec.structs.replace(result, saved_new_work=result.saved_new_work or preview.saved_new_work)
 
     async def _answer(self, ask: Callable[[RewindService], Awaitable[T]]) -> T | Refused:

@@ -10,7 +10,7 @@ import msgspec
 from robota.contracts.hook import HookContext, HookEvent
 from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
-from robota.engine.runtime.options import Completion, Options, chosen_state, session_header
+from robota.engine.runtime.options import Options, chosen_state, session_header
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
@@ -253,7 +253,14 @@ class Session:
         await self._runner.stop()
 
     async def take_up_task(self) -> None:
-        """Go on with the task as the log has it, or with none. Nothing may run."""
+        """Offer to go on with the task as the log has it, or have none. Nothing may run."""
+        await self._take_up_logged(asks_again=False)
+
+    async def go_on_where_it_went_back(self) -> None:
+        """The same after a rewind, but that a question which is open again is asked again."""
+        await self._take_up_logged(asks_again=True)
+
+    async def _take_up_logged(self, *, asks_again: bool) -> None:
         from robota.engine.session.rewinding import session_as_logged
 
         replayed, last_ts = await session_as_logged(self._journal)
@@ -264,7 +271,7 @@ class Session:
             self._send_state()
             return
         self._services.files.recall(known.files)
-        if known.waiting_ask is not None and known.waiting_ask.ask in INTERACTIVE_ASKS:
+        if asks_again and known.waiting_ask is not None and known.waiting_ask.ask in INTERACTIVE_ASKS:
             await self.take_up(replayed, last_ts)
             await self._answer(AskResponse(answer=Approve()))  # so that it is asked again
             return
@@ -466,18 +473,7 @@ class Session:
         return Refused(code="no_commands", message="This session has no slash commands.")
 
     def _new_subtask(self, parent: Task, order: Delegate) -> Task:
-        options = msgspec.structs.replace(
-            self._options,
-            mode=order.mode,
-            completion=Completion.EXPLICIT,
-            model=order.model or self._options.model,
-            max_requests=order.max_requests or self._options.max_requests,
-        )
-        child = self._tasks.new(options, parent_id=parent.runtime.task_id)
-        child.runtime.prompt_id = parent.runtime.prompt_id
-        child.runtime.turn_denials = [*parent.runtime.turn_denials, *order.denied]
-        child.runtime.meter.spent = parent.runtime.meter.spent
-        return child
+        return self._tasks.subtask(self._options, parent, order)
 
     async def _reopened(self, paused: "PausedTask") -> Task | None:
         """A paused task with its conversation; None if somebody did not want to wait for the tools."""

@@ -10,7 +10,7 @@ from robota.engine.model.reply import CallFormat, NativeCallFormat
 from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.runtime.options import Options, ToolFormat
+from robota.engine.runtime.options import Completion, Options, ToolFormat
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import Meter, TaskRuntime
@@ -70,6 +70,21 @@ class TaskFactory:
             task.todos = known.todos
             task.context.recall(known.context_tokens)
         return task
+
+    def subtask(self, options: Options, parent: Task, order: Delegate) -> Task:
+        """A task that another one hands work to, with the limits that hold for that one."""
+        own = msgspec.structs.replace(
+            options,
+            mode=order.mode,
+            completion=Completion.EXPLICIT,
+            model=order.model or options.model,
+            max_requests=order.max_requests or options.max_requests,
+        )
+        child = self.new(own, parent_id=parent.runtime.task_id)
+        child.runtime.prompt_id = parent.runtime.prompt_id
+        child.runtime.turn_denials = [*parent.runtime.turn_denials, *order.denied]
+        child.runtime.meter.spent = parent.runtime.meter.spent
+        return child
 
     def _background_changed(self) -> None:
         from robota.engine.session.background_watch import background_tasks
