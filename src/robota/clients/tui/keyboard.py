@@ -102,7 +102,7 @@ class ConversationKeys:
 
     def call_person(self) -> None:
         """Call the person if they look elsewhere; where the terminal does not tell, if no key came for a while."""
-        looks = self._conversation.region.keyboard.is_focused
+        looks = self._conversation.region.reports.is_focused
         if looks is False or (looks is None and time.monotonic() - self._last_key > AWAY_S):
             self._conversation.region.output.call_person("Robota waits for you")
 

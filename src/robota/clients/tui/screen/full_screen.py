@@ -11,7 +11,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 
 from robota.clients.tui.screen.output import PictureOutput
-from robota.clients.tui.screen.terminal_input import TerminalInput
+from robota.clients.tui.screen.terminal_input import TerminalInput, TerminalReports
 
 ESCAPE_S: Final = 0.05
 KEYS: Final = {
@@ -47,8 +47,8 @@ class ScreenPage(Protocol):
 class FullScreen:
     """Shows one page after another."""
 
-    def __init__(self, keyboard: TerminalInput, output: PictureOutput) -> None:
-        self._keyboard = keyboard
+    def __init__(self, reports: TerminalReports, output: PictureOutput) -> None:
+        self._reports = reports
         self._output = output
         self._application: Application[None] | None = None
         self._notice = ""
@@ -59,7 +59,7 @@ class FullScreen:
         application: Application[None] = Application(
             layout=Layout(Window(control, wrap_lines=False, always_hide_cursor=True)),
             key_bindings=self._bindings(page),
-            input=self._keyboard,
+            input=TerminalInput(self._reports),
             output=self._output,
             full_screen=True,
         )

@@ -31,7 +31,7 @@ from prompt_toolkit.layout.dimension import Dimension
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.screen.full_screen import FullScreen
 from robota.clients.tui.screen.output import PictureOutput
-from robota.clients.tui.screen.terminal_input import ASK_FOR_BACKGROUND, TerminalInput
+from robota.clients.tui.screen.terminal_input import ASK_FOR_BACKGROUND, TerminalInput, TerminalReports
 from robota.clients.tui.theme import Background, Role, Theme, cut_columns, safe
 
 # How long an Esc is waited for to become an Alt or an arrow key.
@@ -67,13 +67,13 @@ class LiveRegion:
         self._printed: list[str] = []
         self._above, self._below, self._edges = ParsedRows(), ParsedRows(), ParsedRows()
         self.output = PictureOutput(sys.stdout)
-        self.keyboard = TerminalInput()
-        self.full_screen = FullScreen(self.keyboard, self.output)
+        self.reports = TerminalReports()
+        self.full_screen = FullScreen(self.reports, self.output)
         self.input = Buffer(multiline=True)
         self._application: Application[None] = Application(
             layout=Layout(self._container()),
             key_bindings=bindings,
-            input=self.keyboard,
+            input=TerminalInput(self.reports),
             output=self.output,
             erase_when_done=True,
             include_default_pygments_style=False,
@@ -127,8 +127,8 @@ class LiveRegion:
 
     def ask_background(self, then: Callable[[Background], None]) -> None:
         """Ask the terminal whether it is light or dark; one that does not know the question says nothing."""
-        self.keyboard.on_background = then
-        self.keyboard.awaits_background = True
+        self.reports.on_background = then
+        self.reports.awaits_background = True
         self.output.write_raw(ASK_FOR_BACKGROUND)
 
     def print_above(self, rows: Iterable[str]) -> None:

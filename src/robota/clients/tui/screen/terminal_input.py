@@ -19,14 +19,34 @@ COLOUR: Final = r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})
 BRIGHTNESS: Final = (0.299, 0.587, 0.114)
 
 
-class TerminalInput(Vt100Input):
-    """Keys go on to prompt_toolkit; answers and reports of the terminal go to those who want them."""
+class TerminalReports:
+    """What the terminal has said of itself, whoever read the keys around it."""
 
     def __init__(self) -> None:
-        super().__init__(sys.stdin)
         self.on_background: Callable[[Background], None] = lambda background: None
         self.is_focused: bool | None = None  # None until the terminal has said
         self.awaits_background = False
+
+    def take(self, report: re.Match[str]) -> str:
+        """Take a report; nothing of it is a key."""
+        if report["focus"]:
+            self.is_focused = report["focus"] == "I"
+        elif (background := background_of(report["colour"])) is not None:
+            self.awaits_background = False
+            self.on_background(background)
+        return ""
+
+
+class TerminalInput(Vt100Input):
+    """Keys go on to prompt_toolkit; answers and reports of the terminal go to those who want them.
+
+    Each application has one of its own: the timer of one, at whose end an Esc is only that, runs on while another reads
+    the keys, and would take an Esc from it.
+    """
+
+    def __init__(self, reports: TerminalReports) -> None:
+        super().__init__(sys.stdin)
+        self._reports = reports
         self._begun = ""
 
     def read_keys(self) -> list[KeyPress]:
@@ -50,20 +70,12 @@ class TerminalInput(Vt100Input):
         self._begun = ""
         if "\x1b" not in data:
             return data
-        keys = re.sub(REPORT, self._reported, data)
-        begun = re.search(BEGUN, keys) if self.awaits_background else None
+        keys = re.sub(REPORT, self._reports.take, data)
+        begun = re.search(BEGUN, keys) if self._reports.awaits_background else None
         if begun is not None:
             self._begun = begun[0]
             keys = keys[: begun.start()]
         return keys
-
-    def _reported(self, report: re.Match[str]) -> str:
-        if report["focus"]:
-            self.is_focused = report["focus"] == "I"
-        elif (background := background_of(report["colour"])) is not None:
-            self.awaits_background = False
-            self.on_background(background)
-        return ""
 
 
 def background_of(colour: str) -> Background | None:
