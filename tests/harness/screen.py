@@ -16,6 +16,8 @@ CAPABLE = {"TERM": "xterm-256color"}
 # pyte takes what comes after the private sign for a colour.
 UNKNOWN_TO_PYTE = re.compile(r"\x1b\[>[0-9;]*[a-z]|\x1b\]8;[^\x1b]*\x1b\\")
 OTHER_SCREEN = re.compile(r"(\x1b\[\?1049[hl])")
+# A terminal shows a picture when all of it has come; and the beginning of a sequence is not yet one.
+NOT_ALL_HERE = re.compile(r"\x1b\[\?2026h(?:(?!\x1b\[\?2026l).)*$|\x1b(?:\[[0-9;?>]*|\][^\x07\x1b]*\x1b?)?$", re.DOTALL)
 SCROLLBACK = 10_000
 # As pyte calls them; its brown is what others call yellow.
 COLOURS = {
@@ -35,7 +37,7 @@ COLOURS = {
 
 
 class ScreenTerminal(Terminal):
-    """A terminal of so many columns and rows that is really drawn."""
+    """A terminal of so many columns and rows that is really drawn. Half a picture is never seen on it."""
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class ScreenTerminal(Terminal):
     ) -> None:
         self._emulated = pyte.HistoryScreen(columns, rows, history=SCROLLBACK, ratio=0.5)
         self._stream = pyte.Stream(self._emulated)
+        self._held = ""  # what has come and cannot be shown yet
         self._kept: tuple[Any, Any] | None = None  # the first screen while the second is shown
         super().__init__(robota, *arguments, env={**CAPABLE, **(env or {})}, size=(columns, rows), program=program)
 
@@ -125,7 +128,11 @@ class ScreenTerminal(Terminal):
     def _read(self, deadline: float) -> bool:
         before = len(self.screen)
         is_read = super()._read(deadline)
-        shown = self._known(UNKNOWN_TO_PYTE.sub("", self.screen[before:].replace("\n", "\r\n")))
+        come = self._held + self.screen[before:]
+        rest = NOT_ALL_HERE.search(come)
+        end = len(come) if rest is None else rest.start()
+        self._held = come[end:]
+        shown = self._known(UNKNOWN_TO_PYTE.sub("", come[:end].replace("\n", "\r\n")))
         for part in OTHER_SCREEN.split(shown):
             if OTHER_SCREEN.fullmatch(part):
                 self._change_screen(to_other=part.endswith("h"))
