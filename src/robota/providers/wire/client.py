@@ -1,5 +1,6 @@
 """A provider made of a body builder and a reply reader: one server, one kept connection."""
 
+import gc
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import cached_property
 from time import monotonic
@@ -86,8 +87,14 @@ class WireClient:
 
 def _http_for(profile: Profile) -> "Http":
     # Takes longer to load than all else that an interactive start does for its model; the first request needs it.
-    from robota.providers.http.client import Http
-
+    # Nothing of what is loaded is ever garbage, so nobody need look for it meanwhile.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        from robota.providers.http.client import Http
+    finally:
+        if collects:
+            gc.enable()
     return Http(idle_timeout_s=profile.timeout, secrets=(profile.api_key or "",))
 
 
