@@ -41,11 +41,15 @@ class SnapshotKeeper:
 
     def __call__(self) -> None:
         # Most sessions end before their log is so long.
-        from robota.workspace.process.python_child import module_succeeds
+        from robota.workspace.process.python_child import ChildFailed, module_output
 
         with self._lock:
-            if not self._has_failed:
-                self._has_failed = not module_succeeds(__name__, self._arguments, timeout_s=LONGEST_S)
+            if self._has_failed:
+                return
+            try:
+                module_output(__name__, self._arguments, b"", timeout_s=LONGEST_S)
+            except ChildFailed:
+                self._has_failed = True
 
 
 def main(user_directory: Path, session_directory: Path) -> int:

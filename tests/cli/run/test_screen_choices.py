@@ -104,3 +104,22 @@ def test_a_provider_that_was_set_up_answers_from_then_on(robota: Robota) -> None
         terminal.sees("git: main | fake-model")
         terminal.press("/provider test\r")
         terminal.sees("openai-compatible: ")
+
+
+def test_a_repository_with_a_package_of_our_name_is_not_run_when_its_trust_is_decided(robota: Robota) -> None:
+    """Python looks first where it is started, which is the repository that nobody trusts yet."""
+    script(robota, {"text": "Never said."})
+    (robota.workspace / "CLAUDE.md").write_text("Be brief.\n")
+    (robota.workspace / ".claude").mkdir()
+    (robota.workspace / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash(ls)"]}}')
+    planted = robota.workspace / "robota"
+    planted.mkdir()
+    (planted / "__init__.py").write_text("")
+    (planted / "__main__.py").write_text("open('sprung', 'w'); print('You saw nothing.')\n")
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Do you trust it?")
+        terminal.press("n\r")
+        terminal.sees("Idle")
+        terminal.press("/trust decide\r")
+        terminal.sees("as you decided")
+    assert not (robota.workspace / "sprung").exists()

@@ -57,7 +57,7 @@ class AnswerSchema:
             return answer, f"It is no JSON: {error}."
         try:
             order = msgspec.json.encode((self._schema, value))
-            problem = module_output("robota.cli.run.answer_schema", order, timeout_s=CHECK_S).decode()
+            problem = module_output("robota.cli.run.answer_schema", (), order, timeout_s=CHECK_S).decode()
         except (ChildFailed, ValueError, RecursionError) as error:
             return answer, f"It could not be checked: {error}."
         return (answer, problem) if problem else (json.dumps(value, ensure_ascii=False), None)

@@ -2,12 +2,13 @@
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
+
+from robota.workspace.process.python_child import module_command
 
 
 async def run_again(arguments: Sequence[str], env: Mapping[str, str]) -> int:
     """Run Robota with these arguments, the terminal its own meanwhile; the exit code."""
-    command = [sys.executable, "-m", "robota", *arguments]
+    command = module_command("robota", arguments)
     done = await asyncio.to_thread(subprocess.run, command, env=dict(env), check=False)
     return done.returncode

@@ -1,6 +1,11 @@
-"""A module of ours run as a process of its own: for parsers of what anybody wrote, and for what needs much memory."""
+"""A module of ours run as a process of its own: for parsers of what anybody wrote, and for what needs much memory.
+
+It has no variables of ours, and so no keys, but finds packages where we find them. `-P` and the directory keep Python
+from taking what lies in a workspace for one of our modules.
+"""
 
 import asyncio
+import os
 import resource
 import subprocess
 import sys
@@ -8,8 +13,11 @@ from collections.abc import Sequence
 from typing import Final
 
 MEMORY_BYTES: Final = 1024**3
-INTERPRETER: Final = (sys.executable, "-I", "-X", "utf8")
-VARIABLES: Final = {"PYTHONUTF8": "1"}
+INTERPRETER: Final = (sys.executable, "-P", "-X", "utf8")
+DIRECTORY: Final = "/"
+# Where Python looks for packages; a person may have installed Robota in any of these ways.
+PASSED_ON: Final = ("HOME", "PYTHONPATH", "PYTHONUSERBASE")
+VARIABLES: Final = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 CRASHED: Final = f"it needs more than {MEMORY_BYTES:,} bytes of memory, or crashes what reads it"
 
 
@@ -17,14 +25,19 @@ class ChildFailed(Exception):
     """The process crashed, took too long or needed too much memory."""
 
 
+def module_command(module: str, arguments: Sequence[str] = ()) -> list[str]:
+    """The command line that runs a module of ours, wherever it is started."""
+    return [*INTERPRETER, "-m", module, *arguments]
+
+
 async def run_module(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
-    """What the module prints, given the data on its standard input. It has no variables of ours, and so no keys."""
+    """What the module prints, given the data on its standard input."""
     process = await asyncio.create_subprocess_exec(
-        *(*INTERPRETER, "-m", module, *arguments),
+        *module_command(module, arguments),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        cwd="/",
+        cwd=DIRECTORY,
         env=VARIABLES,
         start_new_session=True,  # Ctrl-C is for us
     )
@@ -42,17 +55,17 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
     return printed
 
 
-def module_output(module: str, data: bytes, *, timeout_s: float) -> bytes:
+def module_output(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
     """The same for whoever may wait for it."""
     try:
         ended = subprocess.run(
-            [*INTERPRETER, "-m", module],
+            module_command(module, arguments),
             input=data,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=timeout_s,
             check=False,
-            cwd="/",
+            cwd=DIRECTORY,
             env=VARIABLES,
             start_new_session=True,
         )
@@ -63,25 +76,6 @@ def module_output(module: str, data: bytes, *, timeout_s: float) -> bytes:
     if ended.returncode != 0:
         raise ChildFailed(CRASHED)
     return ended.stdout
-
-
-def module_succeeds(module: str, arguments: Sequence[str], *, timeout_s: float) -> bool:
-    """Run the module and wait for it, in a thread that may wait; whether it ended well and in time."""
-    try:
-        ended = subprocess.run(
-            [*INTERPRETER, "-m", module, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=timeout_s,
-            check=False,
-            cwd="/",
-            env=VARIABLES,
-            start_new_session=True,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return ended.returncode == 0
 
 
 def limit_this_process() -> None:

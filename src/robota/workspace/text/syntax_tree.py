@@ -5,7 +5,6 @@ It is not to be imported by anything else: there are texts that crash it.
 
 import ast
 import re
-import resource
 import sys
 import warnings
 from functools import cache
@@ -16,9 +15,9 @@ import msgspec
 from tree_sitter import Language, Node, Parser, Point
 
 from robota.workspace.problems import BinaryContent
+from robota.workspace.process.python_child import limit_this_process
 from robota.workspace.text.encoding import decode
 from robota.workspace.text.syntax_worker import (
-    MEMORY_BYTES,
     Finding,
     NotParsed,
     SyntaxBreak,
@@ -156,8 +155,7 @@ def _indentation_error(text: str) -> SyntaxBreak | None:
 
 def main() -> None:
     """Answer one text after the other, until nobody writes any more."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_this_process()
     while line := sys.stdin.buffer.readline():
         request = msgspec.json.decode(line, type=SyntaxRequest)
         data = sys.stdin.buffer.read(request.size)

@@ -7,7 +7,6 @@ next text gets another. Through its pipes go a line of JSON and the bytes of the
 import os
 import selectors
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -15,9 +14,10 @@ from contextlib import suppress
 
 import msgspec
 
-PROGRAM = (sys.executable, "-I", "-X", "utf8", "-m", "robota.workspace.text.syntax_tree")
+from robota.workspace.process.python_child import DIRECTORY, VARIABLES, module_command
+
+PROGRAM = module_command("robota.workspace.text.syntax_tree")
 ANSWER_S = 5.0
-MEMORY_BYTES = 1024**3
 MAX_ANSWER_BYTES = 64 * 1024
 
 
@@ -103,8 +103,8 @@ def _started(program: Sequence[str]) -> "subprocess.Popen[bytes]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        cwd="/",
-        env={},
+        cwd=DIRECTORY,
+        env=VARIABLES,
         bufsize=0,
         start_new_session=True,  # Ctrl-C is for us
     )

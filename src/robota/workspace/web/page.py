@@ -1,12 +1,11 @@
 """A fetched body as text to read: decoded, HTML turned into Markdown, nothing invisible left in it."""
 
-import asyncio
 import codecs
 import re
-import sys
 from typing import Final
 
 from robota.text.visible import without_controls
+from robota.workspace.process.python_child import ChildFailed, run_module
 from robota.workspace.text.encoding import BYTE_ORDER_MARKS
 
 CONVERSION_S: Final = 15.0
@@ -59,25 +58,10 @@ def _mark_encoding(body: bytes) -> str | None:
 
 async def _markdown(html: str, url: str, conversion_s: float) -> str:
     """In a process of its own: the parser is a C library, the page is anybody's, and both can then be stopped."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-I", "-X", "utf8"),
-        "-m",
-        "robota.workspace.web.markdown",
-        url,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
     try:
-        async with asyncio.timeout(conversion_s):
-            markdown, _ = await process.communicate(html.encode("utf-8", "replace"))
-    except TimeoutError:
-        markdown = b""
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.communicate()
-    if process.returncode != 0:
+        markdown = await run_module(
+            "robota.workspace.web.markdown", (url,), html.encode("utf-8", "replace"), timeout_s=conversion_s
+        )
+    except ChildFailed:
         return f"(The page could not be turned into Markdown; this is its HTML.)\n\n{html}"
     return markdown.decode("utf-8", "replace")

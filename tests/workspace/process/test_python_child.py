@@ -1,0 +1,32 @@
+"""A module run as a process of its own: it finds what we find, and nothing of the workspace or of our variables."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TELLS = "import os; print(sorted(os.environ))"
+CALL = "from robota.workspace.process.python_child import module_output as run; "
+CALL += "print(run('told', (), b'', timeout_s=60).decode())"
+
+
+def output_of(cwd: Path, env: dict[str, str]) -> str:
+    command = [sys.executable, "-P", "-c", CALL]
+    return subprocess.run(command, cwd=cwd, env=os.environ | env, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_package_is_found_wherever_we_find_it_and_no_key_is_told(tmp_path: Path) -> None:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "told.py").write_text(TELLS)
+    told = output_of(tmp_path, {"PYTHONPATH": str(packages), "OPENAI_API_KEY": "sk-secret"})
+    assert "PYTHONPATH" in told
+    assert "OPENAI_API_KEY" not in told
+
+
+def test_what_lies_in_the_workspace_is_not_taken_for_a_module(tmp_path: Path) -> None:
+    packages, workspace = tmp_path / "packages", tmp_path / "workspace"
+    for place, word in ((packages, "ours"), (workspace, "planted")):
+        place.mkdir()
+        (place / "told.py").write_text(f"print({word!r})")
+    assert output_of(workspace, {"PYTHONPATH": str(packages)}).strip() == "ours"
