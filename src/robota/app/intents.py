@@ -47,6 +47,7 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             hooks,
             before=(*hooks.before, *self.hooks.before),
+            guards=self.hooks.guards,
             after=(*self.hooks.after, *hooks.after),
             lifecycle=lifecycle if self.leases is None else _ReleasingHooks(self.leases, lifecycle),
             context=self.hooks.context,
@@ -137,7 +138,7 @@ def session_intents(
     )
     return SessionIntents(
         tools=(select_tool(desk),),
-        hooks=SessionHooks(before=(guard, writer), after=(writer, context), context=context),
+        hooks=SessionHooks(before=(guard, writer), guards=(guard,), after=(writer, context), context=context),
         selection=selection,
         leases=leases,
     )

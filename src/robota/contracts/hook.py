@@ -60,6 +60,12 @@ class PreToolHook(Protocol):
     async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed | BlockCall | Halt: ...
 
 
+class CallGuard(Protocol):
+    """Looks once more at a call that a person has approved: what it was judged by may have changed meanwhile."""
+
+    async def confirm(self, tool: AnyTool, call: ToolCall, context: HookContext) -> BlockCall | None: ...
+
+
 class CompletedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that completed, what came of it, and how long it took."""
 
@@ -162,9 +168,13 @@ class LifecycleHooks(Protocol):
 
 
 class SessionHooks(msgspec.Struct, frozen=True, kw_only=True):
-    """All hooks of a session: those around calls, in their order, and those of its other events."""
+    """All hooks of a session: those around calls, in their order, and those of its other events.
+
+    `guards` look at calls that a person was asked about, after the yes.
+    """
 
     before: Sequence[PreToolHook] = ()
+    guards: Sequence[CallGuard] = ()
     after: Sequence[PostToolHook] = ()
     lifecycle: LifecycleHooks | None = None
     context: ContextKeeper | None = None

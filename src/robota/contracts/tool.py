@@ -342,3 +342,19 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     input: dict[str, Any]
     problem: str | None = None
     given_id: str = ""
+
+
+def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:
+    """As the tool says; else its label, or the name it was called by, and the first argument."""
+    if tool is not None and tool.title is not None:
+        return tool.title(arguments)
+    return f"{tool.label if tool is not None else name} {first_argument(arguments)}".rstrip()
+
+
+def first_argument(arguments: dict[str, Any]) -> str:
+    """The first argument as one short line, for a list of calls."""
+    if not arguments:
+        return ""
+    value = next(iter(arguments.values()))
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return one_line(text)

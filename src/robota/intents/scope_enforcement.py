@@ -37,25 +37,36 @@ class ScopeEnforcementHook:
 
     async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed | BlockCall:
         self._selection.enter(context.task_id, is_subtask=context.agent_id is not None)
+        self._asked_about.discard(call.id)
+        said = self._said_of(tool, call)
+        if isinstance(said, Proceed) and said.ask_reason is not None:
+            self._asked_about.add(call.id)
+        return said
+
+    async def confirm(self, tool: AnyTool, call: ToolCall, context: HookContext) -> BlockCall | None:
+        """See `CallGuard`: the intent may have been withdrawn, or a path lead elsewhere, while a person was asked."""
+        self._selection.enter(context.task_id, is_subtask=context.agent_id is not None)
+        said = self._said_of(tool, call)
+        if isinstance(said, BlockCall):
+            return said
+        is_news = said.ask_reason is not None and call.id not in self._asked_about
+        return BlockCall(reason=said.refusal) if is_news else None
+
+    def _said_of(self, tool: AnyTool, call: ToolCall) -> Proceed | BlockCall:
         if not tool.changes_something:
             return Proceed()
         try:
             params = tool.decode(call.input)
         except BadArguments as problem:
             return BlockCall(reason=str(problem))
-        touches = tool.touches(params)
         if not tool.effects_of(params) & {Effect.WRITE, Effect.EXECUTE}:
             return Proceed()
-        self._asked_about.discard(call.id)
         try:
-            said = self._judged(tool, touches)
+            return self._judged(tool, tool.touches(params))
         except IntentRefused as refused:
             return BlockCall(reason=str(refused))
         except IntentProblem as problem:
             return BlockCall(reason=refusal(RefusalKind.INVALID_INTENT, f"{problem}.", None))
-        if isinstance(said, Proceed) and said.ask_reason is not None:
-            self._asked_about.add(call.id)
-        return said
 
     def _judged(self, tool: AnyTool, touches: Touches) -> Proceed | BlockCall:
         if touches.command is None:

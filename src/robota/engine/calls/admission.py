@@ -23,17 +23,17 @@ from robota.contracts.tool import (
     ToolCall,
     ToolError,
     Touches,
-    one_line,
+    call_title,
 )
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
-from robota.engine.calls.call_stopped import A_BUG, CallStopped, TaskGivenUp, TaskHalted, denied, describe
+from robota.engine.calls.call_stopped import A_BUG, CallStopped, TaskHalted, denied, describe
 from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.calls import VerdictRecord
-from robota.protocol.asks.answer import Approve, Reject
-from robota.protocol.asks.ask import MistakeKind, MistakesAsk, QuestionAsk
+from robota.protocol.asks.answer import Reject
+from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.message import Message
 from robota.workspace.problems import FileProblem
 
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 # A command that has shown something and still runs after this time can be ended by a client.
 OUTPUT_ASK_SECONDS: Final = 1.0
 NOT_KEPT: Final = "(not kept: the session log cannot be written)"
-REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
-LAST_WARNING: Final = "This is the last warning: the next repetition ends the task."
 LONGEST_CYCLE: Final = 4
 
 
@@ -180,29 +178,38 @@ class Admission:
         self._require_log(tool)
         # From here on a path means one place: what is judged is what is shown and done.
         context = CallContext(self._runtime, call)
-        verdict, call, params = await self._verdict(tool, call, params, said, context)
+        verdict, call, params, said = await self._verdict(tool, call, params, said, context)
         admitted = await self._prepared(tool, call, params, context)
         if verdict.decision is Decision.ALLOW and not self._runtime.has_answer_about(call.id):
             self._announce(call, admitted.prepared.preview)
         else:
             verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}".lstrip())
-            admitted = await self._approved(tool, call, admitted, verdict, said.refusal)
+            admitted = await self._approved(tool, call, admitted, verdict, said)
         return msgspec.structs.replace(admitted, hook_context=said.context)
 
     async def _approved(
-        self, tool: AnyTool, call: ToolCall, admitted: Admitted, verdict: Verdict, refusal: str
+        self, tool: AnyTool, call: ToolCall, admitted: Admitted, verdict: Verdict, said: Proceed
     ) -> Admitted:
         """The call as a person wants it; raises if they do not."""
         from robota.engine.calls.approval import ApprovedCall, ChangedCall
 
         title = call_title(tool, call.name, call.input)
-        match await self._approval.ask(tool, call, admitted.prepared, verdict, title, refusal):
+        match await self._approval.ask(tool, call, admitted.prepared, verdict, title, said.refusal):
             case ApprovedCall(prepared=prepared, feedback=feedback):
+                await self._confirm(tool, call)
+                feedback = "\n".join(part for part in (admitted.feedback, feedback) if part)
                 return msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback)
             case ChangedCall() as changed:
-                return await self._with_changed_input(call, changed)
+                return await self._with_changed_input(call, changed, said)
             case never:
                 assert_never(never)
+
+    async def _confirm(self, tool: AnyTool, call: ToolCall) -> None:
+        """Much can have happened while a person thought about it."""
+        for guard in self._runtime.services.hooks.guards:
+            stop = await guard.confirm(tool, call, self._runtime.hook_context)
+            if stop is not None:
+                raise CallStopped("denied", stop.reason)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
@@ -220,21 +227,17 @@ class Admission:
         repetition = self._repetition.count(call.name, call.input)
         if repetition is None:
             return
-        told = f"Tool call repetition limit reached for {call.name}. Please try a different approach."
-        told = f"{told} {LAST_WARNING}" if repetition is Repetition.WARNED else told
-        # Where nobody can answer, asking is what ends the run.
-        if self._runtime.options.attended or repetition is Repetition.STOPPED:
-            answer = await self._runtime.ask(MistakesAsk(message=REPEATING, mistake=MistakeKind.REPEATED_CALL))
-            self._repetition.forget()
-            if answer.has_words:
-                self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-                told = f"{told} The user says: {answer.text}"
-            elif not isinstance(answer, Approve):
-                raise TaskGivenUp("The user gave up, because the model made the same call over and over.")
-        raise _mistake(told)
+        from robota.engine.calls.repeated_call import answer_repetition
 
-    async def _pre_hooks(self, tool: AnyTool, call: ToolCall) -> Proceed:
-        """What the hooks say together; each one sees the input as the one before it left it."""
+        # Where nobody can answer, asking is what ends the run.
+        asks = self._runtime.options.attended or repetition is Repetition.STOPPED
+        if asks:
+            self._repetition.forget()
+        is_last = repetition is Repetition.WARNED
+        raise _mistake(await answer_repetition(self._runtime, call.name, asks=asks, is_last=is_last))
+
+    async def _pre_hooks(self, tool: AnyTool, call: ToolCall, *, is_final: bool = False) -> Proceed:
+        """What the hooks say together; each one sees the input as the one before it left it, or as it is if final."""
         said = Proceed()
         for hook in self._runtime.services.hooks.before:
             outcome = await hook.before_tool(tool, call, self._runtime.hook_context)
@@ -242,7 +245,7 @@ class Admission:
                 raise CallStopped("denied", outcome.reason)
             if isinstance(outcome, Halt):
                 raise TaskHalted(outcome.reason)
-            if outcome.input is not None:
+            if outcome.input is not None and not is_final:
                 call = msgspec.structs.replace(call, input=outcome.input)
             said = Proceed(
                 input=outcome.input if outcome.input is not None else said.input,
@@ -271,20 +274,20 @@ class Admission:
 
     async def _verdict(
         self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed, context: CallContext
-    ) -> tuple[Verdict, ToolCall, Any]:
+    ) -> tuple[Verdict, ToolCall, Any, Proceed]:
         """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
         runtime = self._runtime
         verdict = _with_hooks(self._judged(tool, params, context), said)
         if runtime.was_typed(call.id) and verdict.decision is Decision.ASK and said.input is None:
             verdict = Verdict(decision=Decision.ALLOW, reason="The person typed it themselves.")
         if verdict.decision is Decision.ASK:
-            verdict, call, params = await self._asked_of_hooks(tool, call, params, verdict, context)
+            verdict, call, params, said = await self._asked_of_hooks(tool, call, params, verdict, said, context)
         if verdict.decision is Decision.ASK and not runtime.options.attended and not runtime.has_answer_about(call.id):
             verdict = self._declined(verdict, tool, params, context)
         self._record(call, tool, verdict)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, said.refusal or denied(message=verdict.reason))
-        return verdict, call, params
+        return verdict, call, params, said
 
     def _judged(self, tool: AnyTool, params: Any, context: CallContext) -> Verdict:
         """A bug in policy is a denial: whatever else it would have been, nobody allowed it."""
@@ -312,26 +315,29 @@ class Admission:
         )
 
     async def _asked_of_hooks(
-        self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict, context: CallContext
-    ) -> tuple[Verdict, ToolCall, Any]:
+        self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict, said: Proceed, context: CallContext
+    ) -> tuple[Verdict, ToolCall, Any, Proceed]:
         """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
         hooks = self._runtime.services.hooks.lifecycle
         if hooks is None:
-            return verdict, call, params
-        said = await hooks.permission(tool, call, verdict, self._runtime.hook_context)
-        if said.stopped is not None:
-            self._record(call, tool, Verdict(decision=Decision.DENY, reason=said.stopped))
-            raise TaskHalted(said.stopped)
-        if said.decision == "deny":
-            return Verdict(decision=Decision.DENY, reason=said.reason or "A hook said no."), call, params
-        if said.decision != "allow" or _is_asked_by_rule(verdict):
-            return verdict, call, params
-        if said.updated_input is not None:
-            call, params = self._rewritten(tool, call, said.updated_input, "A hook")
-            verdict = self._judged(tool, params, context)
+            return verdict, call, params, said
+        answer = await hooks.permission(tool, call, verdict, self._runtime.hook_context)
+        if answer.stopped is not None:
+            self._record(call, tool, Verdict(decision=Decision.DENY, reason=answer.stopped))
+            raise TaskHalted(answer.stopped)
+        if answer.decision == "deny":
+            verdict = Verdict(decision=Decision.DENY, reason=answer.reason or "A hook said no.")
+            return verdict, call, params, said
+        if answer.decision != "allow" or _is_asked_by_rule(verdict):
+            return verdict, call, params, said
+        if answer.updated_input is not None:
+            call, params = self._rewritten(tool, call, answer.updated_input, "A hook")
+            # The hooks before saw another input; this one is what will run.
+            said = await self._pre_hooks(tool, call, is_final=True)
+            verdict = _with_hooks(self._judged(tool, params, context), said)
         if verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict):
-            verdict = Verdict(decision=Decision.ALLOW, reason=said.reason or "A hook approved it.")
-        return verdict, call, params
+            verdict = Verdict(decision=Decision.ALLOW, reason=answer.reason or "A hook approved it.")
+        return verdict, call, params, said
 
     def _record(self, call: ToolCall, tool: AnyTool, verdict: Verdict) -> None:
         self._runtime.journal.write(
@@ -345,17 +351,25 @@ class Admission:
             )
         )
 
-    async def _with_changed_input(self, call: ToolCall, change: "ChangedCall") -> Admitted:
-        """The person approved another input. What is forbidden stays so; the model is told what really ran."""
+    async def _with_changed_input(self, call: ToolCall, change: "ChangedCall", known: Proceed) -> Admitted:
+        """The person approved another input. What is forbidden stays so; the model is told what really ran.
+
+        If hooks now want a person for a reason that this one was not told, they are asked once more.
+        """
         tool = self._tools[change.tool]
         call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), change.input, "The user")
         # Hooks saw another input; they may refuse this one, but what the person wrote is not changed again.
-        await self._pre_hooks(tool, call)
+        said = await self._pre_hooks(tool, call, is_final=True)
         context = CallContext(self._runtime, call)
         verdict = self._judged(tool, params, context)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
-        return msgspec.structs.replace(await self._prepared(tool, call, params, context), feedback=change.note)
+        admitted = msgspec.structs.replace(await self._prepared(tool, call, params, context), feedback=change.note)
+        if said.ask_reason in (None, known.ask_reason):
+            await self._confirm(tool, call)
+            return admitted
+        verdict = Verdict(decision=Decision.ASK, reason=said.ask_reason or "", rule="hook", wanted_by_hook=True)
+        return await self._approved(tool, call, admitted, verdict, said)
 
     def _announce(self, call: ToolCall, preview: Preview) -> None:
         """A row for a call that needed no approval, so that the conversation shows what was done."""
@@ -431,22 +445,6 @@ class RepetitionGuard:
 def not_logged(trouble: str) -> str:
     """Why a call that changes something does not run."""
     return f"Nothing may be changed while the session log cannot be written: {trouble}"
-
-
-def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:
-    """As the tool says; else its label, or the name it was called by, and the first argument."""
-    if tool is not None and tool.title is not None:
-        return tool.title(arguments)
-    return f"{tool.label if tool is not None else name} {first_argument(arguments)}".rstrip()
-
-
-def first_argument(arguments: dict[str, Any]) -> str:
-    """The first argument as one short line, for a list of calls."""
-    if not arguments:
-        return ""
-    value = next(iter(arguments.values()))
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return one_line(text)
 
 
 def _not_judged(error: Exception) -> Verdict:

@@ -27,8 +27,10 @@ from robota.contracts.tool import (
     ToolCall,
     ToolResult,
     UseSkill,
+    call_title,
+    first_argument,
 )
-from robota.engine.calls.admission import Admission, Admitted, call_title, first_argument, not_logged
+from robota.engine.calls.admission import Admission, Admitted, not_logged
 from robota.engine.calls.call_stopped import A_BUG, HALTED, CallStopped, TaskHalted, describe, halted_by_hook
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord

@@ -1,0 +1,25 @@
+"""What becomes of a call that the model makes over and over."""
+
+from typing import Final
+
+from robota.engine.calls.call_stopped import TaskGivenUp
+from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.ask import MistakeKind, MistakesAsk
+
+REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
+LAST_WARNING: Final = "This is the last warning: the next repetition ends the task."
+
+
+async def answer_repetition(runtime: TaskRuntime, tool: str, *, asks: bool, is_last: bool) -> str:
+    """What the model is told of it; `asks` also the person. Raises `TaskGivenUp` if they have had enough."""
+    told = f"Tool call repetition limit reached for {tool}. Please try a different approach."
+    told = f"{told} {LAST_WARNING}" if is_last else told
+    if asks:
+        answer = await runtime.ask(MistakesAsk(message=REPEATING, mistake=MistakeKind.REPEATED_CALL))
+        if answer.has_words:
+            runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
+            told = f"{told} The user says: {answer.text}"
+        elif not isinstance(answer, Approve):
+            raise TaskGivenUp("The user gave up, because the model made the same call over and over.")
+    return told
