@@ -90,7 +90,13 @@ def test_traces_of_two_worktrees_that_git_put_together_are_whole(robota: Robota,
 
 def test_no_trace_is_said_plainly(robota: Robota) -> None:
     done = robota("trace", "verify")
-    assert done.code == 1 and "cannot be read: No such file" in done.stderr
+    assert done.code == 1 and "no agent has changed anything under an intent" in done.stderr
+
+
+def test_a_trace_that_was_removed_is_missed(robota: Robota, trace: Path) -> None:
+    trace.unlink()
+    done = robota("trace", "verify")
+    assert done.code == 1 and "is gone, and this machine has written records to it" in done.stderr
 
 
 def test_intents_are_listed_and_shown(robota: Robota) -> None:

@@ -156,7 +156,7 @@ def _session_directory(root: Path, session: str | None) -> Path:
     )
     found = next(own, None)
     if found is None:
-        raise SessionNotFound(f"There is no session of this machine in {root}. Say which one is meant.")
+        raise SessionNotFound(f"There is no session of this machine in {root}. Name another directory with --cwd.")
     return found
 
 

@@ -34,6 +34,8 @@ def main(argv: Sequence[str]) -> int:
             return asyncio.run(_note(options.revision))
         with Path(TRACE).open("rb") as file:
             verified = verify_trace(file, noted_newest(Path.cwd(), user_directory(os.environ)))
+    except FileNotFoundError:
+        return _fail(_why_missing())
     except OSError as error:
         return _fail(f"{TRACE} cannot be read: {error.strerror}")
     except GitError as error:
@@ -97,6 +99,12 @@ def _records_of(parents: Sequence[str], names: Collection[str]) -> list[dict[str
             if record.get("vcs", {}).get("revision") in parents
             and any(each["path"] in names for each in record["files"])
         ]
+
+
+def _why_missing() -> str:
+    if noted_newest(Path.cwd(), user_directory(os.environ)) is None:
+        return f"There is no {TRACE} here: no agent has changed anything under an intent"
+    return f"{TRACE} is gone, and this machine has written records to it"
 
 
 def _print(verified: VerifiedTrace) -> None:
