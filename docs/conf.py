@@ -15,14 +15,21 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_inline"]
 nitpicky = True
 html_theme = "furo"
+language = "en"
+smartquotes = False
 html_title = f"Robota {VERSION}"
 html_show_sphinx = False
 html_copy_source = False
+html_use_index = False
+html_static_path = ["style"]
+html_css_files = ["narrow.css"]
 
 LISTED_PAGE = re.compile(r"^- \[[^\]]+\]\(([\w./-]+)\.md\)", re.MULTILINE)
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+DARK_PICTURE = re.compile(r"^(!\[[^\]]*\]\([\w./-]+)-dark\.svg\)", re.MULTILINE)
 
 
 def navigation(index: str) -> str:
@@ -35,12 +42,18 @@ def navigation(index: str) -> str:
     return "\n".join(trees)
 
 
-def add_navigation(app: Sphinx, name: str, source: list[str]) -> None:
-    """Keep the index readable where it is not built: what Sphinx needs is added while it is read."""
+def both_looks(page: str) -> str:
+    """The page with each picture in both looks; the theme shows the one that fits."""
+    return DARK_PICTURE.sub(r"\1-light.svg){.only-light}\n\1-dark.svg){.only-dark}", page)
+
+
+def complete(app: Sphinx, name: str, source: list[str]) -> None:
+    """Keep the pages readable where they are not built: what only a site needs is added while they are read."""
+    source[0] = both_looks(source[0])
     if name == root_doc:
         source[0] = f"{source[0]}\n{navigation(source[0])}"
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("source-read", add_navigation)
+    app.connect("source-read", complete)

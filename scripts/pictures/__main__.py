@@ -13,7 +13,7 @@ from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-COLUMNS, ROWS = 100, 30
+COLUMNS, ROWS = 80, 34
 # pyte does not know dim letters; a terminal shows them as grey.
 DIM = re.compile(r"(?<=[\[;])2(?=[;m])")
 CODE = """\
@@ -26,18 +26,8 @@ def total(prices):
 ANSWER = """\
 The loop **subtracts** each price, so every total is negative:
 
-1. `total` must add, in `shop.py:4`
-2. nothing else calls it
-
-| basket | before | after |
-|---|---:|---:|
-| tea, bread | -7 | 7 |
-| 合計 | -12 | 12 |
-
-```python
-for price in prices:
-    result += price  # the sign was wrong
-```
+- `total` must add, in `shop.py:4`
+- nothing else calls it
 """
 PLAN = "[x] Read shop.py\n[-] Mend the sum\n[ ] Run it"
 

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import msgspec
 from pyte.screens import Char
+from wcwidth import wcswidth
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 8.4, 18, 12
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK JP', monospace"
@@ -51,8 +52,10 @@ LIGHT = Colours(
 
 
 def svg(rows: Sequence[Sequence[Char]], colours: Colours, title: str, rename: Mapping[str, str]) -> str:
-    """The rows as a picture; `rename` replaces what differs from machine to machine."""
+    """The rows as a picture, up to the last that shows something; `rename` replaces what differs between machines."""
     columns = len(rows[0])
+    used = max(number for number, row in enumerate(rows, 1) if any(cell.data.strip() for cell in row))
+    rows = rows[:used]
     width, height = columns * CELL_WIDTH + 2 * MARGIN, len(rows) * CELL_HEIGHT + 2 * MARGIN
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img">',
@@ -96,4 +99,6 @@ def _run(
     attributes = "" if colour == colours.text else f' fill="{colour}"'
     attributes += ' font-weight="bold"' if is_bold else ""
     attributes += ' text-decoration="underline"' if is_underlined else ""
-    yield f'<text x="{left:.1f}" y="{top + 13}"{attributes}>{escape(text)}</text>'
+    # Whatever font a reader has, what stands below one another stays there.
+    width = wcswidth(text) * CELL_WIDTH
+    yield f'<text x="{left:.1f}" y="{top + 13}" textLength="{width:.1f}"{attributes}>{escape(text)}</text>'

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from robota.protocol.schema import protocol_schema
-from scripts.reference.schema_tables import table, type_words
+from scripts.reference.schema_tables import shape_lines, type_words
 
 HEAD = """\
 # Protocol schema
@@ -24,11 +24,5 @@ def _lines(schema: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {name}: {type_words(shape)}"
     for name, shape in schema["$defs"].items():
         yield f"\n## {name}\n"
-        if "description" in shape:
-            yield f"{' '.join(shape['description'].split())}\n"
-        if "enum" in shape:
-            yield f"{type_words(shape)}"
-        elif "anyOf" in shape:
-            yield f"One of {type_words(shape)}"
-        yield from table(shape)
+        yield from shape_lines(shape)
     yield ""

@@ -13,13 +13,25 @@ def table(shape: Shape) -> Iterator[str]:
     if not properties:
         return
     described = any("description" in each for each in properties.values())
-    yield "| key | type | default |" + (" what it is |" if described else "")
-    yield "|---|---|---|" + ("---|" if described else "")
+    # What it is comes first: on a narrow page the last columns are out of sight.
+    yield "| key |" + (" what it is |" if described else "") + " type | default |"
+    yield "|---|" + ("---|" if described else "") + "---|---|"
     required = set(shape.get("required", ()))
     for name, each in properties.items():
         default = "required" if name in required else _default(each)
-        row = f"| `{name}` | {type_words(each)} | {default} |"
-        yield row + (f" {_cell(each.get('description', ''))} |" if described else "")
+        what = f" {_cell(each.get('description', ''))} |" if described else ""
+        yield f"| `{name}` |{what} {type_words(each)} | {default} |"
+
+
+def shape_lines(shape: Shape) -> Iterator[str]:
+    """What a section says of a shape: its description, then its values, its kinds or its properties."""
+    if "description" in shape:
+        yield f"{' '.join(shape['description'].split())}\n"
+    if "enum" in shape:
+        yield type_words(shape)
+    elif "anyOf" in shape:
+        yield f"One of {type_words(shape)}"
+    yield from table(shape)
 
 
 def type_words(shape: Shape) -> str:

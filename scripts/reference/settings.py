@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from robota.config.settings.schema import settings_schema
-from scripts.reference.schema_tables import table
+from scripts.reference.schema_tables import shape_lines, table
 
 HEAD = """\
 # Settings
 
 Made from the program by `make reference`. [Configuration](../configuration.md) says which files there are and which of
 them wins; [settings.schema.json](../settings.schema.json) is the same as JSON Schema, for editors. `robota config
-list` shows what holds here and which file said so.
+show --origin` shows what holds here and which file said so.
 """
 
 
@@ -24,7 +24,5 @@ def _lines(schema: Mapping[str, Any]) -> Iterator[str]:
     yield from table(schema)
     for name, shape in schema["$defs"].items():
         yield f"\n## {name}\n"
-        if "description" in shape:
-            yield f"{' '.join(shape['description'].split())}\n"
-        yield from table(shape)
+        yield from shape_lines(shape)
     yield ""
