@@ -1,24 +1,39 @@
-"""How far something is that reads a long file, on one line of the terminal."""
+"""How far something is that reads long files, on one line of the terminal."""
 
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
-SHORT: Final = 16 * 1024 * 1024
+AFTER_S: Final = 1.0
 MEGABYTE: Final = 1_000_000
 
 
 class ReadingProgress:
-    """Tells how far it is. Nothing is told of a short file, nor where standard error is no terminal."""
+    """Tells how far it is when it has taken longer than a second. Nothing is told where standard error is no terminal.
 
-    def __init__(self, what: str, size: int) -> None:
+    `size` is that of all that is read; it can also be told on the way.
+    """
+
+    def __init__(self, what: str, size: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._what = what
         self._size = size
-        self._is_told = size > SHORT and sys.stderr.isatty()
+        self._clock = clock
+        self._begun = clock()
+        self._is_told = sys.stderr.isatty()
         self._told = ""
 
-    def __call__(self, position: int) -> None:
+    def __call__(self, position: int, size: int | None = None) -> None:
+        self._size = self._size if size is None else size
+        if position >= self._size:
+            self.end()
+            return
+        if not self._is_told or (not self._told and self._clock() - self._begun < AFTER_S):
+            return
         text = f"{self._what}: {position // MEGABYTE:,} of {self._size // MEGABYTE:,} MB (Ctrl-C stops it)"
-        if self._is_told and text != self._told:
+        if text != self._told:
             self._told = text
             sys.stderr.write(f"\r{text}")
             sys.stderr.flush()
@@ -29,3 +44,13 @@ class ReadingProgress:
             sys.stderr.write("\r" + " " * len(self._told) + "\r")
             sys.stderr.flush()
             self._told = ""
+
+
+@contextmanager
+def reading_progress(what: str, *logs: Path) -> Iterator[ReadingProgress]:
+    """Tells how far reading these files is, until it is done."""
+    progress = ReadingProgress(what, sum(log.stat().st_size for log in logs if log.is_file()))
+    try:
+        yield progress
+    finally:
+        progress.end()

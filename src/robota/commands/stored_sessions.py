@@ -13,6 +13,7 @@ from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession, catalogue
 from robota.log.catalogue.find import find_catalogued
 from robota.log.catalogue.places import project_places
+from robota.log.chain.growth import last_records
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogError
@@ -20,8 +21,9 @@ from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.record import PayloadError, Record, payload_of
 from robota.log.replay.closed_rows import closed_rows
-from robota.log.replay.present_records import present_records
+from robota.log.replay.present_records import present_among
 from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchQuery, search
+from robota.log.snapshot_keeper import rewind_index_path
 from robota.log.store import new_session_id
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
@@ -35,6 +37,8 @@ OFFERED: Final = 20
 TITLE_SHOWN: Final = 60
 SNIPPET_SHOWN: Final = 200
 ROWS_GLIMPSED: Final = 40
+READ_BYTES: Final = (1024 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024)
+UNKNOWN_OLDER: Final = 1
 
 
 class StoredSessions:
@@ -78,15 +82,12 @@ class StoredSessions:
         found = next((each for each in self._others() if each.id == session_id), None)
         if found is None:
             return Refused(code="no_session", message=f"There is no session {single_line(session_id)}.")
-        rows: dict[int, Message] = {}
-        task = ""
         try:
-            for record in present_records(found.directory / LOG_NAME):
-                task = _take_row(rows, record) or task
+            rows, task, is_whole = _last_rows(found.directory / LOG_NAME)
         except (LogError, OSError) as error:
             return Refused(code="unreadable", message=str(error))
         shown = closed_rows(rows[ts] for ts in sorted(rows)[-ROWS_GLIMPSED:])
-        older = len(rows) - len(shown)
+        older = len(rows) - len(shown) + (0 if is_whole else UNKNOWN_OLDER)
         return RowsShown(rows=OlderRows(task_id=task, messages=tuple(shown), older_rows=older))
 
     def fork(self, directory: Path, name: str | None) -> str:
@@ -94,7 +95,7 @@ class StoredSessions:
         now_ms = wall_clock_ms()
         new_id = new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
         with DraftSession(self._host.kept_in, self._user, new_id, self._host.services.redactor) as draft:
-            write_fork(draft, directory, fork_of(directory, None), new_id, name, now_ms)
+            write_fork(draft, fork_of(directory, None, rewind_index_path(self._user, directory)), new_id, name, now_ms)
             draft.finish()
         return new_id
 
@@ -102,6 +103,18 @@ class StoredSessions:
         """Those besides this one in which something was said, the newest first."""
         every = catalogue(project_places(self._host.kept_in, self._user), self._user, _unheard)
         return tuple(each for each in every if each.id != self._host.options.session_id and each.summary.turns)
+
+
+def _last_rows(log: Path) -> tuple[dict[int, Message], str, bool]:
+    """The last rows of a log by their `ts`, the task they are of, and whether there are no more. Reads its end only."""
+    for size in READ_BYTES:
+        rows: dict[int, Message] = {}
+        task, is_whole = "", log.stat().st_size <= size
+        for record in present_among(last_records(log, size)):
+            task = _take_row(rows, record) or task
+        if is_whole or len(rows) >= ROWS_GLIMPSED:
+            break
+    return rows, task, is_whole
 
 
 def _take_row(rows: dict[int, Message], record: Record) -> str:

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -100,7 +101,7 @@ def _move(source: Path, target: Path) -> None:
         source.unlink()
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, *data: bytes) -> None:
     """Make the file appear with all of its content or not at all. One writer at a time."""
     unfinished = path.with_name(f"{path.name}.part")
     try:
@@ -111,9 +112,9 @@ def write_whole(path: Path, data: bytes) -> None:
         raise
 
 
-def _write_private(path: Path, data: bytes) -> None:
+def _write_private(path: Path, data: Sequence[bytes]) -> None:
     with os.fdopen(_new_private(path), "wb") as stream:
-        stream.write(data)
+        stream.writelines(data)
 
 
 def _new_private(path: Path) -> int:

@@ -8,6 +8,7 @@ from threading import Lock
 
 from robota.log.chain.head import head_path, note_name, noted_head
 from robota.log.chain.reader import LOG_NAME
+from robota.log.errors import LogUnreadable
 
 SNAPSHOTS = "snapshots"
 # Whoever leaves waits for it.
@@ -21,10 +22,17 @@ def snapshot_path(user_directory: Path, session_directory: Path) -> Path:
     return user_directory / SNAPSHOTS / note_name(session_directory.resolve())
 
 
+def rewind_index_path(user_directory: Path, session_directory: Path) -> Path:
+    """Where what can be gone back to in a session is kept, beside its snapshot."""
+    snapshot = snapshot_path(user_directory, session_directory)
+    return snapshot.with_name(f"{snapshot.name}.rewind")
+
+
 def drop_snapshot(user_directory: Path, session_directory: Path) -> None:
-    """Remove the snapshot of a session that is to be deleted, if it has one. `session_directory` still has its name."""
-    with suppress(OSError):
-        snapshot_path(user_directory, session_directory).unlink(missing_ok=True)
+    """Remove what was made of the log of a session that is to be deleted. `session_directory` still has its name."""
+    for path in (snapshot_path, rewind_index_path):
+        with suppress(OSError):
+            path(user_directory, session_directory).unlink(missing_ok=True)
 
 
 class SnapshotKeeper:
@@ -53,13 +61,17 @@ class SnapshotKeeper:
 
 
 def main(user_directory: Path, session_directory: Path) -> int:
-    """Bring the snapshot of a session up to date; the exit code says whether that was possible."""
+    """Bring what is made of the log of a session up to date; the exit code says whether that was possible."""
     from robota.log.replay.reading import LogReading
+    from robota.log.replay.rewind_index import read_rewind_history
 
     os.nice(NICENESS)
     noted = noted_head(head_path(user_directory, session_directory))
-    reading = LogReading(snapshot_path(user_directory, session_directory), noted)
-    return 0 if reading.refresh(session_directory / LOG_NAME) else 1
+    log = session_directory / LOG_NAME
+    is_refreshed = LogReading(snapshot_path(user_directory, session_directory), noted).refresh(log)
+    with suppress(OSError, LogUnreadable):
+        read_rewind_history(log, rewind_index_path(user_directory, session_directory))
+    return 0 if is_refreshed else 1
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ import msgspec
 
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME, LoadProblem, scan
-from robota.log.chain.writer import SessionLog
+from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.errors import LogError, LogNewer, LogUnreadable
 from robota.log.kinds.session import SessionHeader
 from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession
-from robota.log.snapshot_keeper import SnapshotKeeper, snapshot_path
+from robota.log.snapshot_keeper import SnapshotKeeper, drop_snapshot, snapshot_path
 from robota.log.store import prepare_project_directory
 from robota.secrets.redaction import Redactor
 from robota.version import VERSION
@@ -66,14 +66,36 @@ def take_up_session(
     except LogError:
         log.close()
         raise
+    look_through = partial(_damage_in_old_part, reading, log.path, user_directory)
     return TakenUp(
         id=directory.name,
         log=log,
         session=session,
         left_ms=loaded.last_ts,
         notices=(*_damage(loaded.problems), *_rewriting(reading, head_file)),
-        damage_in_old_part=partial(_damage_in_old_part, reading, log.path) if reading.has_old_part else None,
+        damage_in_old_part=look_through if reading.has_old_part else None,
     )
+
+
+def open_to_add(
+    directory: Path,
+    user_directory: Path | None,
+    redactor: Redactor | None = None,
+    *,
+    progress: Callable[[int], object] = lambda _: None,
+) -> SessionLog:
+    """The log of a session that a record is to be added to, read from its snapshot on. Raises `LogError`.
+
+    One that was not written on this machine does not look like one of this machine afterwards either.
+    """
+    head_file = None if user_directory is None else head_path(user_directory, directory)
+    noted = None if head_file is None else noted_head(head_file)
+    snapshot = None if user_directory is None else snapshot_path(user_directory, directory)
+    reading = LogReading(snapshot, noted, progress=progress)
+    log, _ = SessionLog.open(
+        directory, wall_clock_ms, redactor, head_file=None if noted is None else head_file, read=reading.read
+    )
+    return log
 
 
 def _rewriting(reading: LogReading, head_file: Path) -> tuple[str, ...]:
@@ -87,9 +109,10 @@ def _rewriting(reading: LogReading, head_file: Path) -> tuple[str, ...]:
     )
 
 
-def _damage_in_old_part(reading: LogReading, log: Path) -> tuple[str, ...]:
+def _damage_in_old_part(reading: LogReading, log: Path, user_directory: Path) -> tuple[str, ...]:
     if reading.old_part_is_unchanged(log):
         return ()
+    drop_snapshot(user_directory, log.parent)
     try:
         return _damage(scan(log, lambda *_: None).problems) or (CHANGED,)
     except LogError as error:

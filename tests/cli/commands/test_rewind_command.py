@@ -13,6 +13,7 @@ import pytest
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, Finished, Robota, clean_environment
 from tests.harness.terminal import Terminal
+from tests.log.catalogue.logs import Written
 
 
 def worked(robota: Robota) -> None:
@@ -252,3 +253,11 @@ def test_the_newest_session_with_checkpoints_is_meant_and_named(robota: Robota) 
     script(robota, {"text": "hello"})
     ok(robota("-p", "say hello"))
     assert session.name in robota("rewind", "list").stderr
+
+
+def test_a_session_from_elsewhere_does_not_become_one_of_here_by_going_back_in_it(robota: Robota) -> None:
+    Written(robota.workspace, "planted").prompt("one").reply("1").prompt("two").reply("2").end()
+    done = robota("rewind", "restore", "2", "--conversation", "--yes", "--session", "planted")
+    assert done.code == 0 and "was not written on this machine" in done.stderr
+    [listed] = json.loads(ok(robota("sessions", "list", "--json")))
+    assert listed["id"] == "planted" and not listed["isOwn"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from robota.log.kinds.calls import AnswerRecord, CheckpointRecord
 from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TurnRecord
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
-from robota.log.kinds.session import QueueRecord, TaskRecord, TodosRecord
+from robota.log.kinds.session import NameRecord, QueueRecord, TaskRecord, TodosRecord
 from robota.log.record import FIRST_PREV, Payload, Record, kind_of, seal, unseal
 from robota.log.replay.branches import branch_of
 from robota.log.replay.rewind_points import RewindHistory, rewind_history
@@ -201,3 +201,8 @@ def test_a_way_back_that_leads_to_itself_or_forward_ends() -> None:
         TaskRecord(task_id="y", parent_task_id="x", mode="m"),
     )
     assert replay(chained(*tasks)).root is not None
+
+
+def test_a_name_is_not_taken_back_with_the_conversation() -> None:
+    records = chained(turn("a"), NameRecord(name="mine"), turn("b"), back(1))
+    assert replay(records).name == "mine"

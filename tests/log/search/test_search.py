@@ -13,6 +13,7 @@ from robota.log.catalogue.catalogue import catalogue
 from robota.log.catalogue.places import project_places
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.conversation import MessageRecord
+from robota.log.search import index
 from robota.log.search.search import FoundSession, SearchQuery, match_expression, search
 from robota.protocol.message import Message
 from tests.log.catalogue.logs import START_MS, Clock, Written
@@ -124,6 +125,7 @@ from pathlib import Path
 from typing import Any
 from robota.log.catalogue.catalogue import catalogue
 from robota.log.catalogue.places import project_places
+from robota.log.search import index
 from robota.log.search.search import SearchQuery, search
 root, user = Path(sys.argv[1]), Path(sys.argv[2])
 sessions = catalogue(project_places(root, user), user, print)
@@ -146,3 +148,25 @@ def test_no_words_are_an_error_of_the_index(words: str) -> None:
     if query:
         index.execute("SELECT * FROM entry WHERE entry MATCH ?", (query,)).fetchall()
     index.close()
+
+
+def test_how_far_the_index_is_can_be_told_and_what_was_read_before_a_stop_is_kept(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "BYTES_IN_A_TRANSACTION", 1)  # so that each record is one
+    monkeypatch.setattr(index, "PROGRESS_BYTES", 1)
+    sessions = catalogue(project_places(library.root, library.user), library.user, print)
+    told: list[tuple[int, int]] = []
+
+    def stop_soon(done: int, size: int) -> None:
+        told.append((done, size))
+        if done > size / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search(sessions, SearchQuery(words="lock"), library.user, print, stop_soon)
+    assert told == sorted(told) and {size for _, size in told} == {sum(each.size for each in sessions)}
+    again: list[tuple[int, int]] = []
+    found = search(sessions, SearchQuery(words="the"), library.user, print, lambda *how: again.append(how))
+    assert {each.session.id for each in found} == {"parser", "server"}
+    assert again[-1][0] == again[-1][1] < told[0][1] * 0.6

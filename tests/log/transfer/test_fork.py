@@ -1,6 +1,7 @@
 """A fork begins with what another session held, and leaves that one alone."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from robota.log.artifacts import read_artifact
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.replay.session import replay
+from robota.log.transfer.draft import DraftSession
+from robota.log.transfer.fork import fork_of, write_fork
+from robota.secrets.redaction import Redactor
 from tests.log.catalogue.logs import Written
 
 
@@ -61,3 +65,32 @@ def test_a_turn_that_is_not_there_and_an_id_that_is_taken(
     assert "no turn 9" in capsys.readouterr().err
     assert main(["fork", "parent", "--session-id", "parent", "--cwd", str(workspace)]) == 1
     assert [path.name for path in session.directory.parent.iterdir() if path.is_dir()] == ["parent"]
+
+
+def test_a_long_session_is_not_held_in_memory_while_it_is_copied(home: Path, workspace: Path) -> None:
+    written = Written(workspace, "long")
+    for number in range(200):
+        written.prompt(f"{number} " + "x" * 20_000)
+    size = written.end().log.path.stat().st_size
+    draft = DraftSession(workspace, home / ".robota", "copy", Redactor())
+    tracemalloc.start()
+    try:
+        with draft:
+            write_fork(draft, fork_of(written.directory, 150), "copy", None, 1)
+            directory = draft.finish()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(texts(directory)) == 150
+    # Prompts are what there is to go back to, and these are all prompts; each stands in the log twice.
+    assert peak < size * 0.7
+
+
+def test_a_session_that_ends_without_the_end_of_a_line_is_copied_whole(
+    session: Written, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = session.log.path
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    directory = fork(workspace, capsys)
+    copied = [record.kind for record in load(directory / "log.jsonl").records]
+    assert copied == [*(record.kind for record in load(path).records), "origin"]

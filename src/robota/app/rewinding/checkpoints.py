@@ -10,6 +10,7 @@ from robota.config.paths import home_directory, user_directory
 from robota.config.settings.schema import CheckpointSettings
 from robota.engine.calls.call_checkpoints import CallCheckpoints, Capture
 from robota.engine.record.journal import LogPort
+from robota.log.snapshot_keeper import rewind_index_path
 from robota.log.store import fallback_directory
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def session_rewinder(
         from robota.engine.rewind.rewinder import Rewinder
 
         is_on = has_checkpoints(settings, root, env)
-        return Rewinder(log.path, log, (lambda: checkpoint_store(settings, root, env)) if is_on else None)
+        open_store = (lambda: checkpoint_store(settings, root, env)) if is_on else None
+        return Rewinder(log.path, log, open_store, index=rewind_index_path(user_directory(env), log.path.parent))
 
     return make
 

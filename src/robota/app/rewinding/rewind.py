@@ -1,6 +1,6 @@
 """Going back in a session that nobody has open: its log and the checkpoints of its workspace, put together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,25 +12,31 @@ from robota.contracts.rewind import RewindService
 
 @contextmanager
 def stored_rewinder(
-    settings: CheckpointSettings, root: Path, env: Mapping[str, str], directory: Path, *, is_written: bool
+    settings: CheckpointSettings,
+    root: Path,
+    env: Mapping[str, str],
+    directory: Path,
+    *,
+    is_written: bool,
+    progress: Callable[[int], object],
 ) -> Iterator[RewindService]:
     """What looks back in a session that nobody has open, or goes back: then no other process can open it meanwhile.
 
-    Raises `LogError`.
+    `progress` is told how much of a long log was read. Raises `LogError`.
     """
     from robota.engine.rewind.rewinder import Rewinder
-    from robota.log.chain.head import head_path
     from robota.log.chain.reader import LOG_NAME
-    from robota.log.chain.writer import SessionLog, wall_clock_ms
+    from robota.log.snapshot_keeper import rewind_index_path
+    from robota.log.taking_up import open_to_add
 
     is_on = has_checkpoints(settings, root, env)
     open_store = (lambda: checkpoint_store(settings, root, env)) if is_on else None
+    index = rewind_index_path(user_directory(env), directory)
     if not is_written:
-        yield Rewinder(directory / LOG_NAME, None, open_store)
+        yield Rewinder(directory / LOG_NAME, None, open_store, index=index, progress=progress)
         return
-    head_file = head_path(user_directory(env), directory)
-    log, _ = SessionLog.open(directory, wall_clock_ms, head_file=head_file)
+    log = open_to_add(directory, user_directory(env), progress=progress)
     try:
-        yield Rewinder(log.path, log, open_store)
+        yield Rewinder(log.path, log, open_store, index=index, progress=progress)
     finally:
         log.close()

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,14 +14,19 @@ from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.checkpointed_sessions import chosen_session, session_workspace
 from robota.cli.output import print_json
+from robota.cli.reading_progress import reading_progress
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
+from robota.config.paths import user_directory
 from robota.engine.rewind.bisect import SearchResult, Trial, WorkspaceState
-from robota.log.chain.reader import LOG_NAME, load
+from robota.log.chain.growth import LogPosition, records_since
+from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
 from robota.log.record import Record
 from robota.log.replay.call_account import CallAccount, account_of
-from robota.log.replay.rewind_points import RewindHistory, rewind_history
+from robota.log.replay.rewind_index import read_rewind_history
+from robota.log.replay.rewind_points import RewindHistory
+from robota.log.snapshot_keeper import rewind_index_path
 from robota.text.visible import single_line, visible
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
@@ -49,13 +54,14 @@ def main(argv: Sequence[str]) -> int:
         root = workspace_root(options.cwd)
         session = chosen_session(root, options.session)
         directory, workspace = session.directory, session_workspace(session, root)
-        records = load(directory / LOG_NAME).records
-        history = rewind_history(records)
+        log, index = directory / LOG_NAME, rewind_index_path(user_directory(os.environ), directory)
+        with reading_progress("reading the log", log) as progress:
+            history = read_rewind_history(log, index, progress=progress)
         bisection = Bisection(workspace=workspace, command=options.test, timeout_s=options.timeout, tell=_tell)
         result = asyncio.run(bisect(bisection, history, os.environ))
         settings = settings_for(LaunchOptions(cwd=root), root, os.environ).values.checkpoints
         store = checkpoint_store(settings, workspace, os.environ)
-        found = [_account(suspect, result, records, history, store) for suspect in result.suspects]
+        found = [_account(suspect, log, history, store) for suspect in result.suspects]
     except (ConfigError, LogError, CheckpointError, ForbiddenTest) as error:
         print(f"robota: {str(error).rstrip('.')}.", file=sys.stderr)
         return NOT_FOUND
@@ -91,26 +97,32 @@ def parser() -> CommandParser:
 
 def _tell(state: WorkspaceState, trial: Trial | None) -> None:
     if trial is None:
-        after = f"after the call {state.call_id}" if state.call_id else "at first or after changes of others"
-        print(f"trying the state {after} ...", file=sys.stderr, end=" ", flush=True)
+        print(f"testing the files {_when(state)} ...", file=sys.stderr, end=" ", flush=True)
     else:
         print(trial, file=sys.stderr, flush=True)
 
 
-def _account(
-    suspect: WorkspaceState,
-    result: SearchResult,
-    records: Sequence[Record],
-    history: RewindHistory,
-    store: CheckpointStore,
-) -> BisectedCall:
+def _when(state: WorkspaceState) -> str:
+    """At which moment of the session the files were in this state, for a person."""
+    if state.call_id is not None:
+        return f"as the call {state.call_id} left them"
+    if state.before == state.checkpoint:
+        return "as they were before the session changed anything"
+    return "as you or another program left them, outside of any call"
+
+
+def _account(suspect: WorkspaceState, log: Path, history: RewindHistory, store: CheckpointStore) -> BisectedCall:
     prompt = None if suspect.prompt is None else history.points[suspect.prompt - 1].prompt
     return BisectedCall(
-        call=None if suspect.call_id is None else account_of(records, suspect.call_id),
+        call=None if suspect.call_id is None else account_of(_records(log), suspect.call_id),
         prompt_number=suspect.prompt,
         prompt=prompt,
         diff=store.diff(suspect.before, suspect.checkpoint).decode("utf-8", "replace"),
     )
+
+
+def _records(log: Path) -> Iterator[Record]:
+    return (grown.record for grown in records_since(log, LogPosition()))
 
 
 def _print_found(found: Sequence[BisectedCall]) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import session_in_project
 from robota.cli.output import print_json, terminal_width
-from robota.cli.reading_progress import ReadingProgress
+from robota.cli.reading_progress import reading_progress
 from robota.clients.render.context_ledger import ledger_lines
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
@@ -58,12 +58,9 @@ def _show(directory: Path, options: argparse.Namespace) -> int:
     user = user_directory(os.environ)
     noted = noted_head(head_path(user, directory))
     log = directory / LOG_NAME
-    progress = ReadingProgress("reading the log", log.stat().st_size)
-    reading = LogReading(snapshot_path(user, directory), noted, growth=sys.maxsize, progress=progress)
-    try:
+    with reading_progress("reading the log", log) as progress:
+        reading = LogReading(snapshot_path(user, directory), noted, progress=progress)
         reading.read(log)
-    finally:
-        progress.end()
     update = recorded_context(*_newest_request(directory, reading.session().current), _file_readers())
     if options.json:
         print_json(update)

@@ -4,8 +4,8 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.commands.checkpointed_sessions import chosen_session, session_workspace
 from robota.cli.output import print_columns, print_json
 from robota.cli.questions import Cancelled, at_terminal, confirm
+from robota.cli.reading_progress import reading_progress
 from robota.clients.render.rewind_lines import (
     NOTHING_DIFFERS,
     conversation_lines,
@@ -27,6 +28,7 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.settings.schema import CheckpointSettings
 from robota.contracts.rewind import RewindError, RewindService
+from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError, LogInUse
 from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
 from robota.protocol.rewind import RewindResult, RewindScope
@@ -45,9 +47,16 @@ class _Context(msgspec.Struct, frozen=True, kw_only=True):
     settings: CheckpointSettings
     options: argparse.Namespace
 
-    def rewinder(self, *, is_written: bool) -> AbstractContextManager[RewindService]:
+    @contextmanager
+    def rewinder(self, *, is_written: bool) -> Iterator[RewindService]:
         """What goes back in the session, or only looks."""
-        return stored_rewinder(self.settings, self.workspace, os.environ, self.directory, is_written=is_written)
+        with (
+            reading_progress("reading the log", self.directory / LOG_NAME) as progress,
+            stored_rewinder(
+                self.settings, self.workspace, os.environ, self.directory, is_written=is_written, progress=progress
+            ) as rewinder,
+        ):
+            yield rewinder
 
 
 def main(argv: Sequence[str]) -> int:

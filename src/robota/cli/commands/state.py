@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands.sessions.selection import chosen_session, person_directory, tell
+from robota.cli.commands.sessions.selection import named_or_newest_session, person_directory, tell
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.log.catalogue.catalogue import CataloguedSession
@@ -54,9 +54,9 @@ class WayToAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota state …`."""
-    options = parser().read(argv)
+    options = parser().parse_args(argv)
     try:
-        session = chosen_session(options)
+        session = named_or_newest_session(options)
         return _show(session, options)
     except SessionAmbiguous as error:
         tell(str(error))
@@ -69,7 +69,8 @@ def main(argv: Sequence[str]) -> int:
 def parser() -> CommandParser:
     """What may stand behind `robota state`."""
     parser = CommandParser(prog="robota state", description="What a session does or waits for, and how to answer it.")
-    parser.add_argument("session", metavar="SESSION", help="an id, the beginning of one, a name, or words")
+    help_session = "an id, the beginning of one, a name, or words (default: the newest)"
+    parser.add_argument("session", nargs="?", metavar="SESSION", help=help_session)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--all", action="store_true", help="look in all directories, not only in this one")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")

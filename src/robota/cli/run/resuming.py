@@ -152,6 +152,7 @@ def _check_origin(session: CataloguedSession, arguments: CommandLine, *, attende
 
 def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user: Path, env: Mapping[str, str]) -> Path:
     """A copy of the session under a new id; the session itself stays as it is."""
+    from robota.log.snapshot_keeper import rewind_index_path
     from robota.log.transfer.draft import DraftSession
     from robota.log.transfer.fork import fork_of, write_fork
     from robota.secrets.named_values import secret_variables
@@ -160,7 +161,8 @@ def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user
     now_ms = wall_clock_ms()
     new_id = arguments.session_id or new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
     with DraftSession(root, user, new_id, Redactor(secret_variables(env))) as draft:
-        write_fork(draft, session.directory, fork_of(session.directory, None), new_id, arguments.name, now_ms)
+        fork = fork_of(session.directory, None, rewind_index_path(user, session.directory))
+        write_fork(draft, fork, new_id, arguments.name, now_ms)
         return draft.finish()
 
 

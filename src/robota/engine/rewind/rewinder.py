@@ -10,11 +10,11 @@ import msgspec
 
 from robota.contracts.rewind import RewindError
 from robota.engine.record.journal import LogPort
-from robota.log.chain.growth import LogPosition, records_since
 from robota.log.errors import LogError
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.record import Payload
-from robota.log.replay.rewind_points import RewindHistory, RewindPoint, RewindStep, rewind_history
+from robota.log.replay.rewind_index import read_rewind_history
+from robota.log.replay.rewind_points import RewindHistory, RewindPoint, RewindStep
 from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
 from robota.protocol.rewind import (
     LeftFile,
@@ -45,11 +45,22 @@ class _Way(msgspec.Struct, frozen=True, kw_only=True):
 class Rewinder:
     """Goes back in one session, or only looks if it has no `log` to write to.
 
-    `open_store` gives the checkpoints of its workspace; absent if there are none.
+    `open_store` gives the checkpoints of its workspace; absent if there are none. `index` is where the rewind history
+    of the log is kept, and `progress` is told how much of the log was read if that takes long.
     """
 
-    def __init__(self, path: Path, log: LogPort | None, open_store: Callable[[], CheckpointStore] | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        log: LogPort | None,
+        open_store: Callable[[], CheckpointStore] | None,
+        *,
+        index: Path | None = None,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> None:
         self._path = path
+        self._index = index
+        self._progress = progress
         self._log = log
         self._open_store = open_store
         self._store: CheckpointStore | None = None
@@ -93,7 +104,7 @@ class Rewinder:
         await _write(log, RewindRecord(rewind_id=name, action=way.action, to=way.to, files=files))
 
     def _history(self) -> RewindHistory:
-        return rewind_history(grown.record for grown in records_since(self._path, LogPosition()))
+        return read_rewind_history(self._path, self._index, progress=self._progress)
 
     def _checkpoints(self) -> CheckpointStore:
         if self._open_store is None:

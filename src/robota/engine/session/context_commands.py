@@ -1,8 +1,7 @@
 """What clients can do about the context of the model: look at it, condense it, undo that, pin turns."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Final, assert_never
 
 from robota.engine.context.reducer import CannotRestore
@@ -10,9 +9,8 @@ from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.person_input import AskTable
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
-from robota.log.chain.reader import load
 from robota.log.errors import LogError
-from robota.log.replay.session import replay
+from robota.log.replay.recorded_turns import recorded_turns
 from robota.protocol.commands import (
     Accepted,
     CondenseContext,
@@ -23,7 +21,6 @@ from robota.protocol.commands import (
     Refused,
     RestoreContext,
 )
-from robota.protocol.conversation import Turn
 from robota.protocol.events import CondensePreview, ContextUpdate
 
 ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
@@ -131,9 +128,3 @@ class ContextCommands:
         """Whether a request runs, or is about to: then its conversation must stay as it is."""
         pending = self._asks.newest
         return task.runtime.rows.info.is_streaming or (pending is not None and pending.is_settled)
-
-
-def recorded_turns(log: Path, task_id: str) -> Sequence[Turn]:
-    """All turns of a task as its log has them, also those that the model is no longer shown."""
-    task = replay(load(log).records).tasks.get(task_id)
-    return () if task is None else task.turns

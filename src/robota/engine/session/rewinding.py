@@ -8,9 +8,9 @@ import msgspec
 
 from robota.contracts.rewind import RewindError, RewindService
 from robota.engine.record.journal import Journal
-from robota.log.chain.reader import load
 from robota.log.kinds.session import EndRecord
-from robota.log.replay.session import ReplayedSession, replay
+from robota.log.replay.reading import LogReading
+from robota.log.replay.session import ReplayedSession
 from robota.protocol.commands import Accepted, ListRewindPoints, Receipt, Refused, RewindRequest, ShowRewindDiff
 from robota.protocol.events import Event, RewindDiff, RewindPoints, RewindPreview, Rewound
 from robota.protocol.rewind import PromptPoint, RewindResult
@@ -42,8 +42,9 @@ class RewoundSession(Protocol):
 
 async def session_as_logged(journal: Journal) -> tuple[ReplayedSession, int]:
     """The session as its log tells it now, and when it was last written. Subtasks that nobody runs any more end."""
-    loaded = await asyncio.to_thread(load, journal.path)
-    replayed = replay(loaded.records)
+    reading = LogReading()
+    loaded = await asyncio.to_thread(reading.read, journal.path)
+    replayed = reading.session()
     for task in replayed.tasks.values():
         if task.parent_task_id is not None and task.outcome is None:
             journal.write(EndRecord(task_id=task.task_id, outcome="interrupted"))

@@ -7,6 +7,7 @@ import msgspec
 
 from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
 from robota.log.kinds.requests import RequestRecord
+from robota.log.kinds.row_glance import RowGlance, glanced_row
 from robota.log.kinds.session import EndRecord, NameRecord, OriginRecord, SessionHeader, TaskRecord, TitleRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUMABLE_ASKS
@@ -29,23 +30,6 @@ class SessionStatus(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
-
-
-class RowGlance(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """What a summary needs of a row; the rest of it is not decoded."""
-
-    ts: int
-    ask: str | None = None
-    say: str | None = None
-    text: str | None = None
-    partial: bool | None = None
-    is_answered: bool | None = None
-    interrupted: bool | None = None
-
-
-class _RowRecord(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    task_id: str
-    message: RowGlance
 
 
 class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -150,8 +134,8 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
 
     def _take_row(self, record: Record) -> None:
         try:
-            read = msgspec.json.decode(record.payload, type=_RowRecord)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            read = glanced_row(record)
+        except PayloadError:
             return
         row = read.message
         if row.say == "api_req_started":

@@ -54,6 +54,16 @@ def last_records(path: Path, most_bytes: int, after: int = 0) -> list[Record]:
     return [record for record in found if isinstance(record, Record)]
 
 
+def position_before_end(path: Path, most_bytes: int) -> LogPosition:
+    """A position from which at most so many bytes follow, and which needs no confirmation. Raises as above."""
+    with open_log(path) as stream:
+        start = stream.seek(0, os.SEEK_END) - most_bytes
+        if start <= 0:
+            return LogPosition()
+        stream.seek(start)
+        return LogPosition(start + next_line(stream)[1])
+
+
 def continues(path: Path, position: LogPosition) -> bool:
     """Whether the log still holds the record before the position, so that it can be read on from there."""
     if position.offset == 0:

@@ -75,6 +75,8 @@ class RepairRecord(Payload, frozen=True, kw_only=True):
 class NameRecord(Payload, frozen=True, kw_only=True):
     """The session was given another name, or none; the newest one holds, also over that of the header."""
 
+    outlives_rewind: ClassVar[bool] = True
+
     name: str | None = None
 
 

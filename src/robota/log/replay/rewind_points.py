@@ -1,21 +1,21 @@
 """Where one can go back to in a session, and which ways back can themselves be taken back."""
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
-from robota.log.kinds.calls import AnswerRecord, CheckpointRecord
-from robota.log.kinds.conversation import MessageRecord
+from robota.log.kinds.calls import CheckpointRecord
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
-from robota.log.kinds.session import QueueRecord, TaskRecord
-from robota.log.record import Payload, PayloadError, Record, outlives_rewind, payload_of, registered_kinds
+from robota.log.kinds.row_glance import GlancedRow, glanced_row
+from robota.log.kinds.session import TaskRecord
+from robota.log.record import Payload, PayloadError, Record, outlives_rewind, payload_of
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
-from robota.protocol.state import is_request_row
 
-READ_KINDS: Final = frozenset({"task", "message", "checkpoint", "rewindStart", "rewind", "answer", "queue"})
+READ_KINDS: Final = frozenset({"task", "checkpoint", "rewindStart", "rewind"})
+# Records that are written when a prompt comes, whatever they say.
+BEFORE_PROMPT_KINDS: Final = frozenset({"answer", "queue"})
 
 
 class CheckpointedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The points of a session, and what can be undone and redone, the newest last.
 
     `cut_off` is the restore that was the last thing to happen and did not come to its end. `told` are the numbers of
-    the records that tell where the conversation stands, `jumps` where somebody went back in it.
+    the records that tell where the conversation stands, from one to another, `jumps` where somebody went back in it.
     """
 
     points: tuple[RewindPoint, ...] = ()
@@ -72,7 +72,7 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
     redo: tuple[RewindStep, ...] = ()
     cut_off: RewindStartRecord | None = None
     jumps: tuple[Jump, ...] = ()
-    told: Sequence[int] = ()
+    told: Sequence[tuple[int, int]] = ()
     last_seq: int = 0
 
     def live_at(self, seq: int) -> frozenset[int]:
@@ -83,9 +83,10 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
     def last_told(self, seq: int) -> int:
         """The last record that tells where the conversation after the record `seq` stands; 0 if none does."""
         for span in reversed(self._spans_at(seq)):
-            place = bisect_right(self.told, span.last)
-            if place and self.told[place - 1] >= span.first:
-                return self.told[place - 1]
+            place = bisect_right(self.told, span.last, key=lambda run: run[0])
+            last = min(self.told[place - 1][1], span.last) if place else 0
+            if last >= span.first:
+                return last
         return 0
 
     def _spans_at(self, seq: int) -> tuple[RecordSpan, ...]:
@@ -94,134 +95,142 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 def rewind_history(records: Iterable[Record]) -> RewindHistory:
     """What the whole log says of going back, also on branches that were left. Of the records none is held."""
-    fold = _Fold()
-    known = registered_kinds()
-    told = array("q")
-    jumps: list[Jump] = []
-    last_seq = 0
+    fold = RewindFold()
     for record in records:
-        last_seq = record.seq
-        if not outlives_rewind(record.kind):
-            told.append(record.seq)
-        if (jump := jump_of(record)) is not None:
-            jumps.append(jump)
-        if record.kind not in known:
-            continue
-        try:
-            fold.take(record.seq, payload_of(record) if record.kind in READ_KINDS else None)
-        except PayloadError:
-            continue
-    spans = branch_spans(jumps, last_seq)
-    points = [
-        msgspec.structs.replace(point, is_live=any(point.seq in span for span in spans))
-        for point in _with_file_states(fold.points, fold.file_states)
-    ]
-    cut_off = fold.started
-    fold.close_start()
-    return RewindHistory(
-        points=tuple(points),
-        undo=tuple(fold.undo),
-        redo=tuple(fold.redo),
-        cut_off=cut_off,
-        jumps=tuple(jumps),
-        told=told,
-        last_seq=last_seq,
-    )
+        fold.take(record)
+    return fold.history()
 
 
-class _Fold:
-    """What is known after the records so far.
+class RewindFold(msgspec.Struct, kw_only=True):
+    """What is known after the records so far. It is kept as JSON, so that a log that grew is only read on.
 
-    `file_states` are all checkpoints with the number of the record that tells of them: since the one before nothing is
-    known to have changed.
+    `calls` are those of each point. `file_states` are all checkpoints with the number of the record that tells of them:
+    since the one before nothing is known to have changed.
     """
 
-    def __init__(self) -> None:
-        self.points: list[RewindPoint] = []
-        self.file_states: list[tuple[int, str]] = []
-        self.undo: list[RewindStep] = []
-        self.redo: list[RewindStep] = []
-        self.started: RewindStartRecord | None = None
-        self._subtasks: set[str] = set()
-        self._begun: set[str] = set()
-        self._rows: set[int] = set()
-        self._before_prompt = 0
-        self._before_request = 0
+    points: list[RewindPoint] = []
+    calls: list[list[CheckpointedCall]] = []
+    file_states: list[tuple[int, str]] = []
+    undo: list[RewindStep] = []
+    redo: list[RewindStep] = []
+    started: RewindStartRecord | None = None
+    jumps: list[Jump] = []
+    told: list[tuple[int, int]] = []
+    last_seq: int = 0
+    subtasks: set[str] = set()
+    begun: set[str] = set()
+    prompt_rows: set[int] = set()
+    newest_request: int = 0
+    before_prompt: int = 0
+    before_request: int = 0
 
-    def take(self, seq: int, payload: Payload | None) -> None:
+    def take(self, record: Record) -> None:
+        """Take in the next record. One that cannot be read is passed over."""
+        seq = self.last_seq = record.seq
+        if not outlives_rewind(record.kind):
+            self._tell(seq)
+        if (jump := jump_of(record)) is not None:
+            self.jumps.append(jump)
+        try:
+            if record.kind == "message":
+                leads_to_prompt = self._take_row(seq, glanced_row(record))
+            else:
+                leads_to_prompt = record.kind in BEFORE_PROMPT_KINDS
+                if record.kind in READ_KINDS:
+                    leads_to_prompt = self._take_payload(seq, payload_of(record))
+        except PayloadError:
+            return
+        if not leads_to_prompt:
+            self.before_prompt = seq
+
+    def history(self) -> RewindHistory:
+        """What can be gone back to now, and undone."""
+        spans = branch_spans(self.jumps, self.last_seq)
+        points = (
+            msgspec.structs.replace(point, is_live=any(point.seq in span for span in spans), calls=tuple(calls))
+            for point, calls in zip(self.points, self.calls, strict=True)
+        )
+        return RewindHistory(
+            points=tuple(_with_file_states(points, self.file_states)),
+            undo=(*self.undo, *_cut_off_steps(self.started)),
+            redo=tuple(self.redo),
+            cut_off=self.started,
+            jumps=tuple(self.jumps),
+            told=tuple(self.told),
+            last_seq=self.last_seq,
+        )
+
+    def _tell(self, seq: int) -> None:
+        if self.told and self.told[-1][1] == seq - 1:
+            self.told[-1] = (self.told[-1][0], seq)
+        else:
+            self.told.append((seq, seq))
+
+    def _take_payload(self, seq: int, payload: Payload | None) -> bool:
+        """Whether the record is written when a prompt comes, so that going back to before the prompt undoes it, too."""
         match payload:
-            case TaskRecord(parent_task_id=str()):
-                self._subtasks.add(payload.task_id)
-            case MessageRecord():
-                self._row(seq, payload)
+            case TaskRecord():
+                if payload.parent_task_id is not None:
+                    self.subtasks.add(payload.task_id)
+                return payload.task_id not in self.begun
             case CheckpointRecord():
                 self._checkpoint(seq, payload)
             case RewindStartRecord():
                 self.file_states.append((seq, payload.files.before))
-                self.close_start()
+                self._close_start()
                 self.started = payload
             case RewindRecord():
                 self._rewind(seq, payload)
             case _:
                 pass
-        if not self._leads_to_prompt(payload):
-            self._before_prompt = seq
+        return False
 
-    def _leads_to_prompt(self, payload: Payload | None) -> bool:
-        """Whether the record is written when a prompt comes, so that going back to before the prompt undoes it, too."""
-        match payload:
-            case AnswerRecord() | QueueRecord():
-                return True
-            case TaskRecord():
-                return payload.task_id not in self._begun
-            case MessageRecord():
-                return payload.message.ask is not None and payload.message.is_answered is True
-            case _:
-                return False
-
-    def _row(self, seq: int, record: MessageRecord) -> None:
+    def _take_row(self, seq: int, record: GlancedRow) -> bool:
         """The first text of a task is what the person asked; later texts are the model's, but for feedback."""
         row, task = record.message, record.task_id
-        if row.ts in self._rows:
-            return
-        self._rows.add(row.ts)
-        if is_request_row(row):
-            self._before_request = seq - 1
-        if task in self._subtasks:
-            return
-        is_first = row.say == "text" and task not in self._begun
-        if is_first or row.say == "user_feedback":
-            self._begun.add(task)
+        if row.say == "api_req_started" and row.ts > self.newest_request:
+            self.newest_request, self.before_request = row.ts, seq - 1
+        is_first = row.say == "text" and task not in self.begun
+        is_prompt = (is_first or row.say == "user_feedback") and task not in self.subtasks
+        if is_prompt and row.ts not in self.prompt_rows:
+            self.begun.add(task)
+            self.prompt_rows.add(row.ts)
             number = len(self.points) + 1
             self.points.append(
-                RewindPoint(number=number, prompt=row.text or "", task_id=task, seq=seq, to=self._before_prompt)
+                RewindPoint(number=number, prompt=row.text or "", task_id=task, seq=seq, to=self.before_prompt)
             )
+            self.calls.append([])
+        return row.ask is not None and row.is_answered is True
 
     def _checkpoint(self, seq: int, record: CheckpointRecord) -> None:
         self.file_states.append((seq, record.checkpoint))
         if not self.points:
             return
-        point = msgspec.structs.replace(
-            self.points[-1], newest_checkpoint=record.checkpoint, not_captured=record.not_captured
+        if record.call_id is not None:
+            self.calls[-1].append(
+                CheckpointedCall(
+                    id=record.call_id,
+                    tool=record.tool or "",
+                    checkpoint=record.checkpoint,
+                    seq=seq,
+                    to=self.before_request,
+                )
+            )
+        self.points[-1] = msgspec.structs.replace(
+            self.points[-1],
+            newest_checkpoint=record.checkpoint,
+            not_captured=record.not_captured,
+            after=record.checkpoint if record.call_id is None else None,
         )
-        if record.call_id is None:
-            self.points[-1] = msgspec.structs.replace(point, after=record.checkpoint)
-            return
-        call = CheckpointedCall(
-            id=record.call_id, tool=record.tool or "", checkpoint=record.checkpoint, seq=seq, to=self._before_request
-        )
-        self.points[-1] = msgspec.structs.replace(point, calls=(*point.calls, call), after=None)
 
-    def close_start(self) -> None:
-        """A restore that was cut off may have changed files all the same, so it can be taken back like others."""
-        start, self.started = self.started, None
-        if start is not None:
-            self.undo.append(RewindStep(rewind_id=start.rewind_id, files=start.files))
+    def _close_start(self) -> None:
+        self.undo += _cut_off_steps(self.started)
+        self.started = None
 
     def _rewind(self, seq: int, record: RewindRecord) -> None:
         if self.started is not None and self.started.rewind_id == record.rewind_id:
             self.started = None
-        self.close_start()
+        self._close_start()
         step = RewindStep(rewind_id=record.rewind_id, to=None if record.to is None else seq - 1, files=record.files)
         match record.action:
             case "restore":
@@ -229,7 +238,7 @@ class _Fold:
                 self.redo = [step]  # doing again what was taken back right now is taking the restore back
             case "undo":
                 undone = self.undo.pop() if self.undo else None
-                self.redo = [*(each for each in self.redo if each is not undone), step]
+                self.redo = [*(each for each in self.redo if each != undone), step]
             case "redo":
                 self.redo = self.redo[:-1]
                 self.undo.append(step)
@@ -237,7 +246,12 @@ class _Fold:
                 pass
 
 
-def _with_file_states(points: Sequence[RewindPoint], states: Sequence[tuple[int, str]]) -> list[RewindPoint]:
+def _cut_off_steps(start: RewindStartRecord | None) -> list[RewindStep]:
+    """A restore that was cut off may have changed files all the same, so it can be taken back like others."""
+    return [] if start is None else [RewindStep(rewind_id=start.rewind_id, files=start.files)]
+
+
+def _with_file_states(points: Iterable[RewindPoint], states: Sequence[tuple[int, str]]) -> list[RewindPoint]:
     """The points with the files as they were: each state is the one that the next checkpoint tells of."""
     numbers = [seq for seq, _ in states]
 

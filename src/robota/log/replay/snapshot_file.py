@@ -1,16 +1,15 @@
-"""Snapshots on the disk: a line that says what they are, then JSON. One that was changed does not count."""
+"""Snapshots on the disk, and whether the log is still the one that they were made of."""
 
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.log.artifacts import write_whole
 from robota.log.chain.growth import LogPosition, continues
 from robota.log.chain.reader import open_log
 from robota.log.errors import LogUnreadable
+from robota.log.replay.derived_file import read_derived, write_derived
 from robota.log.replay.snapshot import Segment, SessionSnapshot
 from robota.protocol.codec import ProtocolError
 from robota.version import VERSION
@@ -19,21 +18,12 @@ FORMAT: Final = f"2 {VERSION}"
 PIECE_BYTES: Final = 256 * 1024
 
 
-class SnapshotLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: which format it is, the digest of the rest, and the directory of the session."""
-
-    format: str
-    digest: str
-    directory: str = ""
-
-
 def read_snapshot(file: Path, log: Path) -> SessionSnapshot | None:
     """The snapshot, if it is whole, of this version, and the log still holds the record that it was made after."""
+    body = read_derived(file, FORMAT)
+    if body is None:
+        return None
     try:
-        first, _, body = file.read_bytes().partition(b"\n")
-        label = msgspec.json.decode(first, type=SnapshotLabel)
-        if label.format != FORMAT or label.digest != sha256(body).hexdigest():
-            return None
         snapshot = msgspec.json.decode(body, type=SessionSnapshot)
         position = LogPosition(snapshot.read.good_length, snapshot.read.head_hash)
         return snapshot if continues(log, position) else None
@@ -43,25 +33,7 @@ def read_snapshot(file: Path, log: Path) -> SessionSnapshot | None:
 
 def write_snapshot(file: Path, log: Path, snapshot: SessionSnapshot) -> bool:
     """Whether it could be written. If not, an older one stays as it was."""
-    body = msgspec.json.encode(snapshot)
-    directory = str(log.parent.resolve()).encode("utf-8", "replace").decode()
-    label = SnapshotLabel(format=FORMAT, digest=sha256(body).hexdigest(), directory=directory)
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(file, msgspec.json.encode(label) + b"\n" + body)
-    except OSError:
-        return False
-    return True
-
-
-def drop_stale_snapshots(directory: Path) -> None:
-    """Remove the snapshots of sessions that are gone, with what of their conversation is in them."""
-    for file in directory.glob("*"):
-        with suppress(OSError, msgspec.DecodeError):
-            with file.open("rb") as stream:
-                label = msgspec.json.decode(stream.readline(), type=SnapshotLabel)
-            if not Path(label.directory).exists():
-                file.unlink()
+    return write_derived(file, log, FORMAT, msgspec.json.encode(snapshot))
 
 
 def segment_of(log: Path, start: int, end: int) -> Segment:

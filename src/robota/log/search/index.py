@@ -2,8 +2,8 @@
 
 import os
 import sqlite3
-import sys
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from robota.log.search.texts import texts_of
 MOST_OF_FOREIGN: Final = 64 * 1024 * 1024
 INDEX_NAME: Final = "search.sqlite"
 INDEX_VERSION: Final = 1
+PUT: Final = "INSERT OR REPLACE INTO entry(rowid, text, kind, tool) VALUES(?, ?, ?, ?)"
 SCHEMA: Final = """
 CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
   offset INTEGER NOT NULL, hash TEXT NOT NULL, first_ts INTEGER NOT NULL);
@@ -29,8 +30,11 @@ CREATE VIRTUAL TABLE entry USING fts5(text, kind UNINDEXED, tool UNINDEXED,
 # texts of one log are a range. The time counts milliseconds from the first record: enough for 34 years.
 TIME_BITS: Final = 40
 TIME_MASK: Final = (1 << TIME_BITS) - 1
-# Another process may write in between.
-LOGS_IN_A_TRANSACTION: Final = 20
+# Another process may write in between, and whoever stops it here has what was read so far.
+BYTES_IN_A_TRANSACTION: Final = 16 * 1024 * 1024
+PROGRESS_BYTES: Final = 1024 * 1024
+
+TellProgress = Callable[[int, int], object]
 
 
 class IndexedLog(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,17 +48,25 @@ class IndexedLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def brought_up_to_date(
-    connection: sqlite3.Connection, sessions: Sequence[CataloguedSession]
+    connection: sqlite3.Connection, sessions: Sequence[CataloguedSession], progress: TellProgress
 ) -> dict[int, CataloguedSession]:
-    """Take in what the logs of these sessions gained; returns the sessions by the number of their log."""
+    """Take in what the logs of these sessions gained; returns the sessions by the number of their log.
+
+    `progress` is told how much was read of how much there is to read.
+    """
     known = {session.directory: _indexed(connection, session) for session in sessions}
     stale = [each for each in sessions if not _is_current(known[each.directory], each)]
-    for start in range(0, len(stale), LOGS_IN_A_TRANSACTION):
+    reading = _Reading(connection, progress, sum(_unread(known[each.directory], each) for each in stale))
+    waiting = deque(stale)
+    while waiting:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            for session in stale[start : start + LOGS_IN_A_TRANSACTION]:
+            reading.room = BYTES_IN_A_TRANSACTION
+            while waiting and reading.room > 0:
                 # Once more within the transaction: another process may have been faster.
-                known[session.directory] = _refreshed(connection, session)
+                known[waiting[0].directory], is_done = reading.refreshed(waiting[0])
+                if is_done:
+                    waiting.popleft()
     return {log.id: session for session in sessions if (log := known[session.directory]) is not None}
 
 
@@ -91,31 +103,61 @@ def _indexed(connection: sqlite3.Connection, session: CataloguedSession) -> Inde
     return IndexedLog(id=number, size=size, modified=modified, position=position, first_ts=first_ts)
 
 
-def _refreshed(connection: sqlite3.Connection, session: CataloguedSession) -> IndexedLog:
-    log = _indexed(connection, session) or _new(connection, session)
-    if _is_current(log, session):
-        return log
-    path = session.directory / LOG_NAME
-    position, first_ts = log.position, log.first_ts
-    try:
-        if not continues(path, position):
-            _remove_texts(connection, log.id)
-            position, first_ts = LogPosition(), 0
-        most = sys.maxsize if session.is_own else max(0, MOST_OF_FOREIGN - position.offset)
-        for grown in records_since(path, position, most):
-            first_ts = first_ts or grown.record.ts
-            position = grown.position
-            log = msgspec.structs.replace(log, first_ts=first_ts)
+def _unread(log: IndexedLog | None, session: CataloguedSession) -> int:
+    most = session.size if session.is_own else min(session.size, MOST_OF_FOREIGN)
+    return max(0, most - (0 if log is None else log.position.offset))
+
+
+class _Reading:
+    """Takes logs into the index. `room` is how many bytes more may be read in this transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, progress: TellProgress, size: int) -> None:
+        self._connection = connection
+        self._progress = progress
+        self._size = size
+        self._done = 0
+        self.room = 0
+
+    def refreshed(self, session: CataloguedSession) -> tuple[IndexedLog, bool]:
+        """The log of the session with what it gained, and whether that is all of it."""
+        log = _indexed(self._connection, session) or _new(self._connection, session)
+        if _is_current(log, session):
+            return log, True
+        path, is_done = session.directory / LOG_NAME, True
+        try:
+            if not continues(path, log.position):
+                _remove_texts(self._connection, log.id)
+                log = IndexedLog(id=log.id)
+            start, unread = log.position.offset, _unread(log, session)
+            log = self._taken_in(path, log, min(unread, self.room))
+            is_done = unread <= self.room
+            if not is_done and log.position.offset == start:  # so much of it is damaged
+                log, is_done = self._taken_in(path, log, unread), True
+            self.room -= max(1, log.position.offset - start)
+        except (OSError, LogError):
+            pass  # What could be read of it can be found.
+        if is_done:
+            log = msgspec.structs.replace(log, size=session.size, modified=session.modified_ms)
+        self._connection.execute(
+            "UPDATE log SET size = ?, modified = ?, offset = ?, hash = ?, first_ts = ? WHERE id = ?",
+            (log.size, log.modified, log.position.offset, log.position.hash, log.first_ts, log.id),
+        )
+        return log, is_done
+
+    def _taken_in(self, path: Path, log: IndexedLog, most: int) -> IndexedLog:
+        """Take in the next records, those that begin within so many bytes."""
+        start = told = log.position.offset
+        for grown in records_since(path, log.position, most):
+            if grown.position.offset - told >= PROGRESS_BYTES:
+                told = grown.position.offset
+                self._progress(self._done + told - start, self._size)
+            log = msgspec.structs.replace(log, first_ts=log.first_ts or grown.record.ts, position=grown.position)
             for text in texts_of(grown.record):
                 row = (text_number(log, text.ts), text.text, text.kind, text.tool)
-                connection.execute("INSERT OR REPLACE INTO entry(rowid, text, kind, tool) VALUES(?, ?, ?, ?)", row)
-    except (OSError, LogError):
-        pass  # What could be read of it can be found.
-    connection.execute(
-        "UPDATE log SET size = ?, modified = ?, offset = ?, hash = ?, first_ts = ? WHERE id = ?",
-        (session.size, session.modified_ms, position.offset, position.hash, first_ts, log.id),
-    )
-    return msgspec.structs.replace(log, first_ts=first_ts)
+                self._connection.execute(PUT, row)
+        self._done += log.position.offset - start
+        self._progress(self._done, self._size)
+        return log
 
 
 def _remove_texts(connection: sqlite3.Connection, log_id: int) -> None:

@@ -17,6 +17,7 @@ from robota.log.search.index import (
     SCHEMA,
     TIME_BITS,
     TIME_MASK,
+    TellProgress,
     brought_up_to_date,
     without_removed,
 )
@@ -59,9 +60,16 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search(
-    sessions: Sequence[CataloguedSession], wanted: SearchQuery, user_directory: Path | None, notify: Notify
+    sessions: Sequence[CataloguedSession],
+    wanted: SearchQuery,
+    user_directory: Path | None,
+    notify: Notify,
+    progress: TellProgress = lambda done, size: None,
 ) -> tuple[FoundSession, ...]:
-    """The sessions that fit, the best first; without words the newest first."""
+    """The sessions that fit, the best first; without words the newest first.
+
+    `progress` is told how much was read of what is new in the logs.
+    """
     fitting = [each for each in sessions if _fits(each, wanted)]
     query = match_expression(wanted.words)
     if not query:
@@ -69,7 +77,7 @@ def search(
 
     def work(connection: sqlite3.Connection) -> tuple[FoundSession, ...]:
         without_removed(connection)
-        by_log = brought_up_to_date(connection, fitting)
+        by_log = brought_up_to_date(connection, fitting, progress)
         return _matching(connection, query, by_log, wanted)
 
     return with_index(_path(user_directory), SCHEMA, INDEX_VERSION, work, notify)

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.log.catalogue.summary import RowGlance
 from robota.log.kinds.calls import ResultRecord, ToolStartRecord
+from robota.log.kinds.row_glance import RowGlance, glanced_row
 from robota.log.record import PayloadError, Record, payload_of
 
 # Of a longer text the beginning and the end are searched: what a command printed last is often what one remembers.
@@ -33,10 +33,6 @@ class SearchableText(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class _RowOnly(msgspec.Struct, frozen=True, gc=False):
-    message: RowGlance
-
-
 class _Result(msgspec.Struct, frozen=True, gc=False):
     """A block of a turn, of which only results are looked at; their content is nowhere else in the log."""
 
@@ -53,7 +49,6 @@ class _Blocks(msgspec.Struct, frozen=True, gc=False):
     content: tuple[_Result, ...] = ()
 
 
-_ROW: Final = msgspec.json.Decoder(_RowOnly)
 _TURN: Final = msgspec.json.Decoder(_TurnOnly)
 
 
@@ -62,7 +57,7 @@ def texts_of(record: Record) -> Iterator[SearchableText]:
     try:
         match record.kind:
             case "message":
-                yield from _row_texts(_ROW.decode(record.payload).message)
+                yield from _row_texts(glanced_row(record).message)
             case "turn":
                 yield from _result_texts(record.ts, _TURN.decode(record.payload).turn)
             case "toolStart" | "result":

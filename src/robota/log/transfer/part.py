@@ -6,12 +6,12 @@ from typing import Final
 
 import msgspec
 
-from robota.log.chain.reader import LOG_NAME, load
+from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import SessionNotFound
 from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import TurnRecord
 from robota.log.record import PayloadError, Record, payload_of
-from robota.log.replay.rewind_points import rewind_history
+from robota.log.replay.rewind_index import read_rewind_history
 from robota.log.transfer.fork import fork_of
 from robota.protocol.conversation import ToolResultBlock, UserTurn
 
@@ -35,12 +35,12 @@ class PartWanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def part_of(directory: Path, wanted: PartWanted) -> Sequence[Record]:
     """The records of a part. What the person said and the model did before it is left out. Raises `LogError`."""
-    records: Sequence[Record] = fork_of(directory, wanted.last).records
-    if wanted.last is not None:
-        records = _without_next_prompt(records)
-    if wanted.first > 1:
-        start = _start_of_turn(directory, wanted.first)
-        records = tuple(record for record in records if record.seq >= start or record.kind in FRAME)
+    found: list[Record] = []
+    start = _start_of_turn(directory, wanted.first) if wanted.first > 1 else 0
+    fork_of(directory, wanted.last).each(
+        lambda record: found.append(record) if record.seq >= start or record.kind in FRAME else None
+    )
+    records = found if wanted.last is None else _without_next_prompt(found)
     return records if wanted.until_call is None else _until(records, wanted.until_call)
 
 
@@ -51,7 +51,7 @@ def _without_next_prompt(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def _start_of_turn(directory: Path, turn: int) -> int:
-    points = {point.number: point for point in rewind_history(load(directory / LOG_NAME).records).points}
+    points = {point.number: point for point in read_rewind_history(directory / LOG_NAME).points}
     if turn not in points or not points[turn].is_live:
         raise SessionNotFound(f"There is no turn {turn} in this session; it has {len(points)}. Nothing was written.")
     return points[turn].seq

@@ -79,7 +79,7 @@ def test_wrong_usage(log_path: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     SessionLog.create(session_directory(tmp_path, "abc-456"), lambda: 1).close()
     assert main(["verify", "abc", "--cwd", str(tmp_path)]) == 2
     assert "2 sessions begin with 'abc'" in capsys.readouterr().err
-    for arguments in ([], ["show"], ["burn", "abc"]):
+    for arguments in ([], ["rename", "abc"], ["burn", "abc"]):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
         assert stop.value.code == 2

@@ -14,7 +14,7 @@ import msgspec
 
 from robota.app.replaying import ReplayOptions, ReplayReport, replay_session
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands.sessions.selection import chosen_session, tell
+from robota.cli.commands.sessions.selection import named_or_newest_session, tell
 from robota.cli.output import print_json
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, workspace_root
@@ -36,7 +36,7 @@ NOT_FOUND: Final = 3
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota replay …`; the arguments begin after `replay`."""
-    options = parser().read(argv)
+    options = parser().parse_args(argv)
     options.all = False
     try:
         root = workspace_root(options.cwd)
@@ -74,7 +74,8 @@ def parser() -> CommandParser:
     """What may stand behind `robota replay`."""
     about = "Run a recorded session again in a directory of its own, and name the first thing that is not as it was."
     parser = CommandParser(prog="robota replay", description=about)
-    parser.add_argument("session", metavar="ID", help="the session, or a file that `robota report` made")
+    help_session = "the session, or a file that `robota report` made (default: the newest session)"
+    parser.add_argument("session", nargs="?", metavar="ID", help=help_session)
     help_tools = "recorded: results of commands come from the log; live: they run again, in the sandbox"
     parser.add_argument("--tools", choices=["recorded", "live"], default="recorded", help=help_tools)
     help_model = "recorded: replies come from the log; live: a model is asked, too, and what it decides is compared"
@@ -87,15 +88,15 @@ def parser() -> CommandParser:
 
 
 @contextmanager
-def _meant(wanted: str, options: argparse.Namespace) -> Iterator[tuple[Path, bool]]:
+def _meant(wanted: str | None, options: argparse.Namespace) -> Iterator[tuple[Path, bool]]:
     """The directory of the session, and whether it was written on this machine. A report is unpacked for the time."""
-    path = Path(wanted)
-    if not path.is_file():
-        session = chosen_session(options)
+    path = None if wanted is None else Path(wanted)
+    if path is None or not path.is_file():
+        session = named_or_newest_session(options)
         yield session.directory, session.is_own
         return
     if not zipfile.is_zipfile(path):
-        raise NotReplayable(f"{single_line(wanted, 400)} is no report")
+        raise NotReplayable(f"{single_line(str(path), 400)} is no report")
     with tempfile.TemporaryDirectory(prefix="robota-report-") as place:
         yield _unpacked(path, Path(place)), False
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.exporting import own_cover, write_export
-from robota.cli.commands.sessions.selection import chosen_session, tell
+from robota.cli.commands.sessions.selection import named_or_newest_session, tell
 from robota.config.errors import ConfigError
 from robota.log.errors import LogError, SessionNotFound
 from robota.log.transfer.part import PartWanted, part_of
@@ -17,10 +17,10 @@ NOT_FOUND = 3
 
 def main(argv: Sequence[str]) -> int:
     """Run `robota report …`; the arguments begin after `report`."""
-    options = parser().read(argv)
+    options = parser().parse_args(argv)
     options.all = False
     try:
-        session = chosen_session(options)
+        session = named_or_newest_session(options)
         path: Path = options.output or Path(f"robota-report-{session.id}.zip")
         if path.exists() and not options.force:
             raise ConfigError(f"{path} is there already. It was left as it is. Choose another --output, or --force.")
@@ -55,7 +55,7 @@ def parser() -> CommandParser:
     """What may stand behind `robota report`."""
     about = "Pack a session into one file that `robota replay` runs again on any machine, without a key."
     parser = CommandParser(prog="robota report", description=about)
-    parser.add_argument("session", metavar="ID", help="the session")
+    parser.add_argument("session", nargs="?", metavar="ID", help="the session (default: the newest)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: robota-report-ID.zip")
     parser.add_argument("--turns", metavar="N-M", help="only these turns, as `robota rewind list` counts them; N, N-")
     parser.add_argument("--until-call", metavar="ID", help="nothing after this call")

@@ -16,6 +16,7 @@ EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
 SESSION_HELP: Final = "an id or the beginning of one, a name, or words of its first prompt"
+NEWEST: Final = " (default: the newest)"
 # Each module has a function `run` that takes the parsed options and returns the exit code.
 MODULES: Final = {
     "list": "listing",
@@ -71,12 +72,13 @@ def parser() -> CommandParser:
     def action(name: str, help: str, *, session: str | None = SESSION_HELP) -> ArgumentParser:
         added = actions.add_parser(name, parents=[shared], help=help)
         if session is not None:
-            added.add_argument("session", metavar="SESSION", help=session)
+            is_newest = session.endswith(NEWEST)
+            added.add_argument("session", nargs="?" if is_newest else None, metavar="SESSION", help=session)
         return added
 
     listing = action("list", "show the sessions, the newest first", session=None)
     listing.add_argument("--limit", type=_count, metavar="N", help="only the newest N")
-    _add_show(action("show", "print a whole conversation"))
+    _add_show(action("show", "print a whole conversation", session=SESSION_HELP + NEWEST))
     _add_search(action("search", "find sessions by words in them, and by what they did", session=None))
     renaming = action("rename", "give a session another name")
     renaming.add_argument("name", metavar="NAME", help="the new name; an empty one takes the name away")
@@ -86,10 +88,14 @@ def parser() -> CommandParser:
     )
     forking.add_argument("-n", "--name", help="the name of the new session")
     forking.add_argument("--session-id", metavar="ID", help="the id of the new session")
-    _add_export(action("export", "write a session for people, programs or another machine"))
+    _add_export(
+        action("export", "write a session for people, programs or another machine", session=SESSION_HELP + NEWEST)
+    )
     importing = action("import", "take in a bundle, or a transcript of Claude Code or Codex", session=None)
     importing.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it is shows in its content")
-    watching = action("watch", "follow a session that runs elsewhere, without touching it")
+    watching = action(
+        "watch", "follow a session that runs elsewhere, without touching it", session=SESSION_HELP + NEWEST
+    )
     watching.add_argument(
         "--from-start", action="store_true", help="show the whole conversation first, not only its end"
     )
@@ -98,10 +104,7 @@ def parser() -> CommandParser:
     pruning = action("prune", "empty the trash; nothing else is ever removed", session=None)
     pruning.add_argument("--older-than", metavar="AGE", help="only what was deleted so long ago: 30d, 12h, 2w")
     pruning.add_argument("--dry-run", action="store_true", help="show what would be removed")
-    verifying = action("verify", "check that a session's log was not changed", session=None)
-    verifying.add_argument(
-        "session", nargs="?", metavar="SESSION", help=f"{SESSION_HELP}; or a path (default: the newest)"
-    )
+    action("verify", "check that a session's log was not changed", session=f"{SESSION_HELP}; or a path{NEWEST}")
     return parser
 
 

@@ -11,7 +11,7 @@ from platform import node
 from typing import BinaryIO, Final
 
 from robota.cli.commands.sessions.conversation import head_of
-from robota.cli.commands.sessions.selection import chosen_session, tell
+from robota.cli.commands.sessions.selection import named_or_newest_session, tell
 from robota.cli.output import print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import home_directory
@@ -35,7 +35,7 @@ REFUSED: Final = 1
 
 def run(options: argparse.Namespace) -> int:
     """Write the session in one of the formats."""
-    session = chosen_session(options)
+    session = named_or_newest_session(options)
     cover = own_cover() if options.redact else None
     if options.format != "bundle" and options.output is None and not options.json:
         for piece in _pieces(session, options.format, cover):

@@ -8,6 +8,7 @@ from robota.cli.output import print_json
 from robota.config.paths import user_directory
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.new_session import SESSION_ID_BYTES
+from robota.log.snapshot_keeper import rewind_index_path
 from robota.log.store import new_session_id
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
@@ -20,10 +21,11 @@ def run(options: argparse.Namespace) -> int:
     session = chosen_session(options)
     now_ms = wall_clock_ms()
     new_id = options.session_id or new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
-    fork = fork_of(session.directory, options.at)
     redactor = Redactor(secret_variables(os.environ))
-    with DraftSession(options.cwd.resolve(), user_directory(os.environ), new_id, redactor) as draft:
-        write_fork(draft, session.directory, fork, new_id, options.name, now_ms)
+    user = user_directory(os.environ)
+    fork = fork_of(session.directory, options.at, rewind_index_path(user, session.directory))
+    with DraftSession(options.cwd.resolve(), user, new_id, redactor) as draft:
+        write_fork(draft, fork, new_id, options.name, now_ms)
         directory = draft.finish()
     if options.json:
         print_json({"id": new_id, "path": str(directory), "origin": session.id, "turn": options.at})

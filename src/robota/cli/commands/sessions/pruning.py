@@ -10,7 +10,7 @@ from robota.cli.commands.sessions.selection import chosen_places, person_directo
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.log.catalogue.trash import TrashedSession, left_drafts, remove_for_good, trashed_sessions
-from robota.log.replay.snapshot_file import drop_stale_snapshots
+from robota.log.replay.derived_file import drop_stale
 from robota.log.search.search import forget_removed
 from robota.log.snapshot_keeper import SNAPSHOTS
 
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         forget_removed(person_directory(), tell)
         user = person_directory()
         if user is not None:
-            drop_stale_snapshots(user / SNAPSHOTS)
+            drop_stale(user / SNAPSHOTS)
     if options.json:
         print_json([_json(each, is_removed=not options.dry_run) for each in chosen])
     elif not chosen:

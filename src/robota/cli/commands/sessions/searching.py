@@ -12,6 +12,7 @@ from robota.cli.commands.sessions.listing import age, session_json
 from robota.cli.commands.sessions.pruning import AGE, age_ms
 from robota.cli.commands.sessions.selection import chosen_sessions, person_directory, tell
 from robota.cli.output import print_json
+from robota.cli.reading_progress import reading_progress
 from robota.clients.terminal.line import BOLD
 from robota.clients.terminal.width import wants_colour
 from robota.config.errors import ConfigError
@@ -38,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     )
     if not match_expression(words) and (words or not any((options.since, options.file, options.tool, options.model))):
         raise ConfigError("Say what to look for: words with letters or digits, --since, --file, --tool or --model.")
-    found = search(chosen_sessions(options), query, person_directory(), tell)
+    with reading_progress("reading what is new in the logs") as progress:
+        found = search(chosen_sessions(options), query, person_directory(), tell, progress)
     if options.json:
         print_json([_found_json(each) for each in found])
     elif not found:

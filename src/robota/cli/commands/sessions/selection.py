@@ -14,6 +14,7 @@ from robota.log.catalogue.places import SessionsPlace, all_places, project_place
 from robota.log.errors import SessionNotFound
 from robota.text.visible import single_line
 
+TITLE_SHOWN: Final = 80
 FROM_ELSEWHERE: Final = "was not written on this machine at this place; somebody else may have made it."
 
 
@@ -36,6 +37,16 @@ def chosen_sessions(options: argparse.Namespace) -> tuple[CataloguedSession, ...
 def chosen_session(options: argparse.Namespace) -> CataloguedSession:
     """The one session that is named. A person is told if it came from elsewhere."""
     return _told_about(find_catalogued(chosen_sessions(options), options.session))
+
+
+def named_or_newest_session(options: argparse.Namespace) -> CataloguedSession:
+    """The one session that is named; if none is, the newest of this machine, and a person is told which that is."""
+    if options.session is not None:
+        return chosen_session(options)
+    session = newest_session(options)
+    title = single_line(session.name or session.summary.title, TITLE_SHOWN)
+    tell(f"this is about the newest session, {session.id}{f' ({title})' if title else ''}")
+    return session
 
 
 def newest_session(options: argparse.Namespace) -> CataloguedSession:

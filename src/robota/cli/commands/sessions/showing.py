@@ -9,7 +9,7 @@ from itertools import chain
 from shutil import get_terminal_size
 
 from robota.cli.commands.sessions.conversation import entries_of, head_of, last_entries_of
-from robota.cli.commands.sessions.selection import chosen_session
+from robota.cli.commands.sessions.selection import named_or_newest_session
 from robota.cli.output import print_json
 from robota.cli.questions import Cancelled, ask, at_terminal
 from robota.clients.render.transcript_lines import transcript_lines
@@ -21,7 +21,7 @@ from robota.text.visible import single_line, without_surrogates
 
 def run(options: argparse.Namespace) -> int:
     """Print the conversation of one session."""
-    session = chosen_session(options)
+    session = named_or_newest_session(options)
     head = head_of(session)
     entries = entries_of(session) if options.last is None else iter(last_entries_of(session, options.last))
     if options.json:

@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
-from robota.cli.commands.sessions.selection import chosen_session, tell
+from robota.cli.commands.sessions.selection import named_or_newest_session, tell
 from robota.cli.commands.sessions.showing import print_line
 from robota.clients.render.transcript_lines import transcript_lines
 from robota.clients.terminal.line import BOLD, Line
-from robota.log.chain.growth import GrownRecord, LogPosition, records_since
+from robota.log.chain.growth import GrownRecord, LogPosition, position_before_end, records_since
 from robota.log.chain.reader import LOG_NAME
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.rewinds import RewindRecord
@@ -24,18 +24,19 @@ from robota.protocol.transcript import Noted, Transcript
 from robota.text.visible import single_line
 
 SHOWN_BEFORE: Final = 10
+READ_BEFORE: Final = 8 * 1024 * 1024
 ASK_SHOWN: Final = 200
 WENT_BACK: Final = "Somebody went back in the conversation; `robota sessions show` has what counts now."
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what was there, then what comes, until the session is closed. Nothing is written anywhere."""
-    session = chosen_session(options)
+    session = named_or_newest_session(options)
     log = session.directory / LOG_NAME
     if not session.is_live:
         tell(f"The session {session.id} is not running; this is how it ended.")
-    position = LogPosition()
-    fold = TranscriptFold()
+    position = LogPosition() if options.from_start else position_before_end(log, READ_BEFORE)
+    fold = TranscriptFold(is_continued=position.offset > 0)
     if not options.from_start:
         before: deque[Transcript] = deque(maxlen=SHOWN_BEFORE)
         newest_row: Record | None = None

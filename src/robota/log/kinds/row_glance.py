@@ -1,0 +1,37 @@
+"""What readers of whole logs need of a row: most records are rows, and most of a row is not looked at."""
+
+from typing import Final
+
+import msgspec
+
+from robota.log.record import PayloadError, Record
+
+
+class RowGlance(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A row without what is not decoded."""
+
+    ts: int
+    ask: str | None = None
+    say: str | None = None
+    text: str | None = None
+    partial: bool | None = None
+    is_answered: bool | None = None
+    interrupted: bool | None = None
+
+
+class GlancedRow(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A row and its task."""
+
+    task_id: str
+    message: RowGlance
+
+
+_ROWS: Final = msgspec.json.Decoder(GlancedRow)
+
+
+def glanced_row(record: Record) -> GlancedRow:
+    """The row that a record of the kind `message` tells of. Raises `PayloadError`."""
+    try:
+        return _ROWS.decode(record.payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise PayloadError(f"message: {error}") from error
