@@ -1,4 +1,4 @@
-"""Printing for people: rows in columns as wide as the terminal, and values as indented JSON."""
+"""Printing for people: sentences and columns as wide as the terminal, and values as indented JSON."""
 
 import sys
 from collections.abc import Sequence
@@ -14,6 +14,18 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
     """On a terminal the last column is broken between words; in a pipe every row stays one line."""
     for line in in_columns(rows, terminal_width()):
         print(line)
+
+
+def print_prose(text: str, indent: str = "") -> None:
+    """Print sentences: on a terminal broken between words, what goes on indented; in a pipe as they are."""
+    print("\n".join(prose_lines(text, indent)))
+
+
+def prose_lines(text: str, indent: str = "") -> list[str]:
+    """Sentences as lines that fit on the terminal; a word that fits on no line, a path say, is left whole."""
+    from robota.clients.terminal.width import wrapped
+
+    return wrapped(text, terminal_width(), indent).split("\n")
 
 
 def print_json(value: Any) -> None:

@@ -4,7 +4,7 @@ import getpass
 import sys
 from collections.abc import Callable, Sequence
 
-from robota.cli.output import terminal_width
+from robota.cli.output import print_prose, prose_lines, terminal_width
 
 WIDEST = 10_000
 
@@ -39,7 +39,7 @@ def confirm(question: str, *, default: bool) -> bool:
 
 def choose(title: str, options: Sequence[str], *, free: bool = False) -> int | str:
     """The place of the option chosen by its number; the first is the default. `free` also takes other words."""
-    print(title)
+    print_prose(title)
     room = (terminal_width() or WIDEST) - len("  12  ") - 1
     for number, option in enumerate(options, 1):
         # One row each, so that what was said above the list stays on the screen.
@@ -54,8 +54,11 @@ def choose(title: str, options: Sequence[str], *, free: bool = False) -> int | s
 
 
 def _answer(read: Callable[[str], str], question: str, default: str | None) -> str:
+    *above, last = prose_lines(f"{question} [{default}]: " if default else f"{question}: ")
     try:
-        said = read(f"{question} [{default}]: " if default else f"{question}: ").strip()
+        for line in above:
+            print(line)
+        said = read(last).strip()
     except (EOFError, KeyboardInterrupt) as error:
         print()
         raise Cancelled from error

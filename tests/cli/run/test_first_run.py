@@ -49,6 +49,19 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
     assert "Always respond in" not in system
 
 
+def test_in_a_narrow_window_sentences_and_questions_are_broken_between_words(robota: Robota) -> None:
+    with running() as server, Terminal(robota, size=(46, 24)) as terminal:
+        terminal.choose("What first?", "set up a model")
+        terminal.choose(LIST, COMPATIBLE)
+        for question, said in (("Address", f"{server.url}/v1"), ("API key", ""), ("Number or name", ""), ("Name", "")):
+            terminal.answer(question, said)
+        terminal.wait_for("the current one.")
+        shown = terminal.screen.splitlines()
+    after = shown[shown.index(next(line for line in shown if "Looking for" in line)) :]
+    assert all(len(line) < 46 for line in after if " " in line.strip() and "/" not in line), "\n".join(after)
+    assert any(line.startswith("API key, or $ENV:NAME; empty for a server") for line in after)
+
+
 def test_a_prompt_without_dash_p_sets_up_first_and_then_answers(robota: Robota) -> None:
     with running() as server, Terminal(robota, "hello") as terminal:
         terminal.choose("What first?", "set up a model")

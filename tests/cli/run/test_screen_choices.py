@@ -63,7 +63,9 @@ def test_a_provider_is_set_up_between_and_the_session_goes_on_as_it_was_if_nobod
         terminal.sees("Idle")
         terminal.press("on\r")
         terminal.sees("> on")
-        assert "> go" in terminal.scrolled
+        assert terminal.scrolled.count("> go") == 1, "what was said stands there already"
+        terminal.press("\x0f")
+        assert "> go" in terminal.sees("q closes")
 
 
 def test_models_of_the_provider_are_listed_with_their_windows(robota: Robota) -> None:

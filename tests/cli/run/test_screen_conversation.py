@@ -136,10 +136,12 @@ def test_every_queued_entry_can_be_changed_and_taken_out(robota: Robota) -> None
         terminal.sees("> !three")
         terminal.press("\x1b[A\x7f")
         terminal.sees_no_more("queued: two")
-        terminal.press("\x1b[A\x1b[A\r")
+        terminal.sees("Words that wait")
+        terminal.press("\x7f")
+        terminal.sees_no_more("queued: !three")
+        terminal.press("\r")
         terminal.sees_no_more("queued: one")
-        rows = terminal.sees("> one")
-        assert "  queued: !three" in rows
+        terminal.sees("> one")
         terminal.press(" more\r")
         terminal.sees("queued: one more")
 
@@ -193,7 +195,8 @@ def test_the_editor_changes_the_command_before_it_runs(robota: Robota) -> None:
         terminal.press("\x07")
         terminal.sees("e touch right")
         terminal.press("\r")
-        terminal.sees("Done.")
+        rows = terminal.sees("Done.")
+    assert "■ Bash touch right" in rows and "■ Bash touch wrong" not in rows
     assert (robota.workspace / "right").exists() and not (robota.workspace / "wrong").exists()
 
 
@@ -203,10 +206,19 @@ def test_a_big_paste_is_a_label_that_is_sent_whole(robota: Robota) -> None:
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("look: ")
+        terminal.press("\x1b[200~a\nb\n\x1b[201~")
+        terminal.sees("> look: [Pasted text #1 +2 lines]")
+        terminal.press("\x7f")
+        terminal.sees_no_more("Pasted")
         terminal.press(f"\x1b[200~{pasted}\x1b[201~")
-        terminal.sees("> look: [Pasted text #1 +5000 lines]")
+        terminal.sees("> look: [Pasted text #2 +5000 lines]")
         terminal.press("\r")
         terminal.sees("Read.")
+        shown = [row for row in terminal.scrolled if "line" in row]
+        terminal.press("\x0f")
+        terminal.sees("of 50")
+    assert shown[0] == "> look: line 0" and shown[-1] == "  line 4999"
+    assert "  ... +4,982 lines (Ctrl+O shows all)" in shown and len(shown) < 30
 
 
 def test_wide_characters_and_several_lines_stand_where_the_cursor_is(robota: Robota) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from robota.cli.configure.models import models_of
 from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED, key_variable
-from robota.cli.output import print_columns
+from robota.cli.output import print_columns, print_prose
 from robota.cli.questions import Cancelled, ask, ask_secret, choose, confirm
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import is_available, write_secret
@@ -56,7 +56,7 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
         print("Nothing was written.")
         return LEFT
     except ConfigError as error:
-        print(f"robota: {error}")
+        print_prose(f"robota: {error}")
         return CONFIGURATION
     _say_done(profile, path, warnings)
     return DONE
@@ -126,14 +126,14 @@ def _step(step: SetupStep, profile: Profile, offer: Offer, env: Mapping[str, str
         and default.startswith(ENV_REFERENCE)
         and not env.get(default.removeprefix(ENV_REFERENCE))
     ):
-        print(f"({default.removeprefix(ENV_REFERENCE)} is not set in this shell.)")
+        print_prose(f"({default.removeprefix(ENV_REFERENCE)} is not set in this shell.)")
         default = None
     while True:
         said = (ask_secret if step.secret else ask)(step.prompt, default)
         problem = _problem(step, said, env)
         if problem is None:
             return said
-        print(problem)
+        print_prose(problem)
 
 
 def _offered(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -195,10 +195,10 @@ def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile 
     while True:
         print("Trying it …")
         try:
-            print(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
+            print_prose(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
             return profile
         except (ProviderFault, ConfigError) as error:
-            print(f"It does not work: {error}")
+            print_prose(f"It does not work: {error}")
         corrections = [f"Correct: {step.prompt.partition(',')[0]}" for step in steps]
         place = choose("What now?", [*corrections, "Keep it all the same", "Leave without writing anything"])
         assert isinstance(place, int)
@@ -238,6 +238,5 @@ def _with_kept_key(profile: Profile) -> Profile:
 
 def _say_done(profile: Profile, path: Path, warnings: Sequence[str]) -> None:
     for warning in warnings:
-        print(f"Note: {warning}")
-    print(f"The profile {profile.name!r} was written to {path} and is now the current one.")
-    print('Try it: robota -p "Say hello."')
+        print_prose(f"Note: {warning}")
+    print_prose(f"The profile {profile.name!r} was written to {path} and is now the current one.")

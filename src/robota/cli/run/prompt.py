@@ -164,8 +164,11 @@ async def _work(launch: "LaunchOptions", client: "Client", *, plain: bool) -> in
             from robota.cli.run.asked_between import after_questions
 
             ended = await after_questions(ended, launch.cwd, os.environ)
-        opened = open_wanted(launch, ended, opened.options.session_id, os.environ, _warn)
-        ended = await _in_session(opened, _conversing(None, plain=plain))
+        left_id = opened.options.session_id
+        opened = open_wanted(launch, ended, left_id, os.environ, _warn)
+        # Where the same session goes on, what was said in it stands above.
+        goes_on = opened.options.session_id == left_id
+        ended = await _in_session(opened, _conversing(None, plain=plain), is_past_shown=goes_on)
     return ended
 
 

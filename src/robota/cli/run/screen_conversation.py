@@ -59,9 +59,11 @@ def _may_ask_background(env: Mapping[str, str]) -> bool:
 
 
 def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
-    """What this is, where it works, what it may do, how to ask."""
+    """What this is, where it works, what it may do, how to ask; only the first where a conversation goes on."""
     options = opened.options
     yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}", Role.DIM)
+    if opened.is_past_shown:
+        return
     yield theme.paint(f"  works in {options.cwd}", Role.DIM)
     mode = options.permission_mode.value
     yield theme.paint(f"  permission mode {mode}: Shift+Tab changes it", Role.DIM)

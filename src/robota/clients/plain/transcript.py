@@ -94,7 +94,8 @@ class Transcript:
     def _started(self, event: ToolStart, show: Callable[[ToolStart], None]) -> None:
         if event.purpose is CallPurpose.SUBTASK:
             self._subtasks.add(event.call_id)
-        if event.purpose not in SPEAKING:
+        # One that the person has changed is told again; they have seen what they wrote.
+        if event.purpose not in SPEAKING and event.call_id not in self._changed:
             show(event)
 
     def _without_what_is_known(self, event: ToolEnd) -> ToolEnd:

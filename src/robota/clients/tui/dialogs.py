@@ -9,7 +9,7 @@ import msgspec
 from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, press
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
-from robota.clients.tui.flows.queue_list import QueueChange, QueueLeft, QueueList, press_in_queue
+from robota.clients.tui.flows.queue_list import QueueAct, QueueChange, QueueLeft, QueueList, press_in_queue
 from robota.clients.tui.flows.typing_pause import TypingPause
 from robota.clients.tui.theme import Theme
 from robota.clients.tui.widgets.approval_card import card_rows, low_card_rows
@@ -19,6 +19,8 @@ from robota.protocol.slash_commands import CommandOption
 
 # Where not even that many rows are free, a dialog is not shown and takes no keys.
 LOWEST_DIALOG: Final = 2
+# Where the rule that they would grant is not shown, these keys show it first.
+GRANTING: Final = frozenset({"a", "2", "g"})
 
 Dialog = ApprovalCard | ListPicker | ConfirmPrompt | QueueList
 DialogResult = Answer | CardAction | CommandOption | QueueChange | QueueLeft | bool | None
@@ -44,6 +46,7 @@ class OpenDialog:
     ) -> None:
         self.dialog = dialog
         self.pause = TypingPause(since=time.monotonic())
+        self._is_low = False  # whether only what is asked and the keys were drawn of a card
         self._then = then
         self._looked_at = looked_at
 
@@ -56,7 +59,7 @@ class OpenDialog:
         """Take a key; False if that was the end of the dialog."""
         match self.dialog:
             case ApprovalCard() as card:
-                pressed = press(card, key)
+                pressed = press(card, "r" if self._is_low and key in GRANTING else key)
                 return self._goes_on(pressed) if isinstance(pressed, ApprovalCard) else self._chosen(pressed)
             case ListPicker() as picker:
                 picked = press_in_list(picker, key)
@@ -70,7 +73,11 @@ class OpenDialog:
                 return self._ends(confirmed) if isinstance(confirmed, bool) else self._goes_on(confirmed)
             case QueueList() as waiting:
                 changed = press_in_queue(waiting, key)
-                return self._goes_on(changed) if isinstance(changed, QueueList) else self._ends(changed)
+                if isinstance(changed, QueueList):
+                    return self._goes_on(changed)
+                self._then(changed)
+                # The list shows what is left when the queue has changed.
+                return isinstance(changed, QueueChange) and changed.act is QueueAct.REMOVE
             case never:
                 assert_never(never)
 
@@ -79,10 +86,7 @@ class OpenDialog:
         width = drawing.width
         match self.dialog:
             case ApprovalCard() as card:
-                rows = list(card_rows(card, theme, width, takes_keys=drawing.takes_keys, has_draft=drawing.has_draft))
-                if len(rows) <= drawing.room:
-                    return rows
-                return list(low_card_rows(card, theme, width, takes_keys=drawing.takes_keys))
+                return self._card_rows(card, theme, drawing)
             case ListPicker() as picker:
                 return list(picker_rows(picker, theme, width, drawing.room))
             case ConfirmPrompt() as prompt:
@@ -91,6 +95,19 @@ class OpenDialog:
                 return list(queue_rows(waiting, theme, width, drawing.room))
             case never:
                 assert_never(never)
+
+    def _card_rows(self, card: ApprovalCard, theme: Theme, drawing: DialogDrawing) -> list[str]:
+        """As much of the card as there is room for; the answers are shown whole or as keys only."""
+        width, takes_keys, self._is_low = drawing.width, drawing.takes_keys, False
+        for has_details in (True, False):
+            rows = card_rows(
+                card, theme, width, takes_keys=takes_keys, has_draft=drawing.has_draft, has_details=has_details
+            )
+            whole = list(rows)
+            if len(whole) <= drawing.room:
+                return whole
+        self._is_low = True
+        return list(low_card_rows(card, theme, width, takes_keys=takes_keys))
 
     def _goes_on(self, dialog: Dialog) -> bool:
         self.dialog = dialog

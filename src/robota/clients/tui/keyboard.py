@@ -239,6 +239,15 @@ class ConversationKeys:
         self._pressed()
         self.queue.remove_newest()
 
+    def is_behind_label(self) -> bool:
+        """Whether the cursor stands right behind the label of a paste or an image."""
+        return self._conversation.input.is_behind_label
+
+    def erase_label(self) -> None:
+        """Take that label out, whole."""
+        self._pressed()
+        self._conversation.input.erase_label()
+
     def newer(self) -> None:
         """The prompt after."""
         self._pressed()

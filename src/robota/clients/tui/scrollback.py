@@ -39,6 +39,9 @@ from robota.text.counted import counted
 
 BLOCKS_KEPT: Final = 100
 HANGING: Final = "  "
+# So many rows are shown of a long prompt.
+PROMPT_BEGIN: Final = 12
+PROMPT_END: Final = 6
 SPOKEN: Final = frozenset({"text", "completion_result"})
 ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
 
@@ -92,8 +95,9 @@ class Scrollback:
         return rows
 
     def tail(self) -> list[str]:
-        """The end of the answer, which may still change."""
-        return [] if self._answer is None else self._answer.tail(self._width())
+        """The end of the answer, which may still change, as it will stand there."""
+        tail = [] if self._answer is None else self._answer.tail(self._width())
+        return tail if self._answer_rows or not tail else ["", *tail]
 
     def know_usage(self, used: TokenUsage) -> None:
         """What was used so far is no news."""
@@ -138,8 +142,14 @@ class Scrollback:
         self.block(self._painted_words(text, role))
 
     def say_as_person(self, text: str) -> None:
-        """What the person said or entered."""
-        self.block(self._painted_words(f"> {_indented(text)}", Role.PERSON), has_gap=True)
+        """What the person said or entered; of a long paste its beginning and its end."""
+        whole = self._painted_words(f"> {_indented(text)}", Role.PERSON)
+        left_out = len(whole) - PROMPT_BEGIN - PROMPT_END
+        if left_out <= 1:
+            self.block(whole, has_gap=True)
+            return
+        more = self._painted(f"{HANGING}... +{counted(left_out, 'line')} (Ctrl+O shows all)", Role.DIM)
+        self.block([*whole[:PROMPT_BEGIN], more, *whole[-PROMPT_END:]], whole, has_gap=True)
 
     def tell_usage(self, used: TokenUsage) -> None:
         """What the turn that has ended took, if that is news."""

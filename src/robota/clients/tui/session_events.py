@@ -66,8 +66,9 @@ class SessionEvents:
             conversation.input.remember(prompts_in(conversation.view.rows))
             conversation.scrollback.resume(session.current_task_id if session is not None else None)
             older = session.older_rows if session is not None else 0
-            if not conversation.setup.is_past_shown:
-                conversation.scrollback.show_past(tuple(conversation.view.rows), older)
+            conversation.scrollback.show_past(tuple(conversation.view.rows), older)
+            if conversation.setup.is_past_shown:
+                conversation.scrollback.given()  # it stands there; only Ctrl+O wants it
 
     def _take(self, event: Event) -> None:
         conversation = self._conversation

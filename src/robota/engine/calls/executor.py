@@ -120,18 +120,7 @@ class ToolExecutor:
         tool = self._admission.tool(call.name)
         label, first = (tool.label if tool else call.name), first_argument(call.input)
         task, started, waited_s = self._runtime.task_id, monotonic(), self._runtime.waited_s
-        self._runtime.bus.emit(
-            ToolStart(
-                task_id=task,
-                call_id=call.id,
-                tool=call.name,
-                label=label,
-                first_arg=first,
-                input=call.input,
-                title=call_title(tool, call.name, call.input),
-                purpose=tool.purpose if tool else CallPurpose.WORK,
-            )
-        )
+        self._tell_start(call)
         executed = Executed(call=call, result=ToolResult(content="", is_error=True), status="interrupted")
         try:
             executed = await self._through_the_stages(call, failed_before)
@@ -155,6 +144,21 @@ class ToolExecutor:
             )
             self._record(executed, ended)
 
+    def _tell_start(self, call: ToolCall) -> None:
+        tool = self._admission.tool(call.name)
+        self._runtime.bus.emit(
+            ToolStart(
+                task_id=self._runtime.task_id,
+                call_id=call.id,
+                tool=call.name,
+                label=tool.label if tool else call.name,
+                first_arg=first_argument(call.input),
+                input=call.input,
+                title=call_title(tool, call.name, call.input),
+                purpose=tool.purpose if tool else CallPurpose.WORK,
+            )
+        )
+
     async def _through_the_stages(self, call: ToolCall, failed_before: bool) -> Executed:
         try:
             admitted = await self._admitted(call)
@@ -162,6 +166,8 @@ class ToolExecutor:
             if stop.is_news:
                 self._runtime.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
             return _stopped(call, stop)
+        if admitted.call.input != call.input:
+            self._tell_start(admitted.call)  # a person or a hook has changed it, and that is what runs
         started = monotonic()
         result, is_mistake = await self._run_tool(admitted)
         if result.alternative is not None:

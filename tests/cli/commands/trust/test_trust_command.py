@@ -114,6 +114,7 @@ def test_at_a_terminal_it_is_asked_once_with_a_list(robota: Robota) -> None:
         terminal.wait_for('+{"permissions": {"allow": ["Bash"]}}')
         terminal.answer("Do you trust it?", "n")
         assert terminal.hang_up() == 0
+        assert terminal.screen.count("ignored") == 1, "said once, by the session that begins"
     with Terminal(robota, "hello", env=QUIET) as terminal:
         assert terminal.hang_up() == 0
         assert "Do you trust it?" not in terminal.screen

@@ -1,9 +1,11 @@
 """What is drawn: rows that fit, colours that can be switched off, diffs that can be read."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
+from robota.clients.tui.dialogs import DialogDrawing, OpenDialog
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
 from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe, theme_for
 from robota.clients.tui.widgets.approval_card import card_rows, short_command
@@ -13,6 +15,7 @@ from robota.clients.tui.widgets.live_rows import live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, short_number, status_row
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.clients.view.reduce import reduce
+from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, JudgedPart, OfferedRules
 from robota.protocol.events import ContextUpdate, TodosUpdated
 from robota.protocol.message import TodoItem
@@ -111,6 +114,37 @@ def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:
     rules = press(card, "r")
     assert isinstance(rules, ApprovalCard)
     assert "exactly this" in "\n".join(card_rows(rules, PLAIN, 60, takes_keys=True, has_draft=False))
+
+
+@pytest.mark.parametrize("width", [20, 33, 60, 80])
+def test_a_rule_is_shown_word_for_word_where_a_key_grants_it(width: int) -> None:
+    rules = ("Bash(git status --short)", f"Bash(touch {'deep/' * 12}made.txt)", "Bash(注文 *)")
+    suggestions = (OfferedRules(rules=rules, covers="exactly this"),)
+    asked = ApprovalAsk(title="Bash", verdict=ApprovalVerdict(reason="", suggestions=suggestions))
+    for card in (card_for(asked), press(card_for(asked), "r")):
+        assert isinstance(card, ApprovalCard)
+        rows = list(card_rows(card, PLAIN, width, takes_keys=True, has_draft=False))
+        assert max(map(columns_of, rows)) <= width
+        shown = "".join("".join(rows).split())
+        assert "".join("".join(rules).split()) in shown
+
+
+def test_a_low_card_shows_a_rule_before_it_is_granted() -> None:
+    suggestions = (OfferedRules(rules=("Bash(rm x)",), covers="exactly this"),)
+    asked = ApprovalAsk(title="Bash rm x", verdict=ApprovalVerdict(reason="because " * 40, suggestions=suggestions))
+    answered: list[object] = []
+    dialog = OpenDialog(card_for(asked), answered.append)
+
+    def drawn(room: int) -> list[str]:
+        return dialog.rows(PLAIN, DialogDrawing(width=40, room=room, takes_keys=True, has_draft=False))
+
+    assert any("because" in row for row in drawn(20))
+    assert not any("because" in row for row in drawn(8)) and any("Bash(rm x)" in row for row in drawn(8))
+    assert not any("Bash(rm x)" in row for row in drawn(2))
+    dialog.press("a")
+    assert answered == [] and any("Bash(rm x)" in row for row in drawn(2))
+    dialog.press("s")
+    assert answered == [Approve(grant=("Bash(rm x)",))]
 
 
 def test_a_long_command_is_not_squeezed_into_the_card() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.cli.command_parser import CommandParser
+from robota.cli.output import print_prose
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
@@ -49,7 +50,7 @@ def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
     trust = settings.trust
     if trust is not None and trust.state in (TrustState.UNTRUSTED, TrustState.CHANGED):
         _describe(trust, env)
-        if _ask(trust, env):
+        if _ask(trust, env, tells_no=False):  # the session that begins says what it leaves out
             settings = load_settings(root, env)
     if is_trusted_by_person(settings.trust, env):
         # Loaded where it may be needed: most workspaces are not trusted by anybody, and bring nothing.
@@ -85,7 +86,7 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
     settings = load_settings(root, env)
     trust = settings.trust
     if trust is None:
-        print(" ".join(settings.ignored))
+        print_prose(" ".join(settings.ignored))
         return TRUSTED
     _describe(trust, env)
     if trust.state is TrustState.NOTHING and not options.show:
@@ -94,7 +95,7 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
         return TRUSTED if trust.is_given else UNTRUSTED
     if options.yes:
         remember("yes", trust.snapshot, env, _now_ms())
-        print("This workspace is now trusted, as it is.")
+        print_prose("This workspace is now trusted, as it is.")
         return TRUSTED
     if not at_terminal():
         print("Nobody is there to answer. To trust it as it is: robota trust --yes", file=sys.stderr)
@@ -114,7 +115,7 @@ def _agree(files: Sequence[Path], root: Path, env: Mapping[str, str]) -> int:
     agree_to_files(files, root, env)
     if is_trusted_by_person(load_settings(root, env).trust, env):
         return TRUSTED
-    print("That counts once you trust the workspace: robota trust")
+    print_prose("That counts once you trust the workspace: robota trust")
     return UNTRUSTED
 
 
@@ -127,8 +128,8 @@ def _decide_on_outside_files(root: Path, options: argparse.Namespace, env: Mappi
         return ask_about_outside_files(settings, root, env)
     for file in undecided_files(settings, root, env):
         path = single_line(file.path, 4096)
-        print(f"{single_line(file.led_from, 4096)} leads to {path}, outside of it, which is left out.")
-        print(f"To let it be told as it is: robota trust --import {path}")
+        print_prose(f"{single_line(file.led_from, 4096)} leads to {path}, outside of it, which is left out.")
+        print_prose(f"To let it be told as it is: robota trust --import {path}")
     return None
 
 
@@ -139,50 +140,56 @@ def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env:
     if not has_project_instructions(root, env):
         return TRUSTED
     if is_trusted_by_person(trust, env):
-        print("You trust it: its instruction files are told to the model as yours. robota instructions shows them.")
+        print_prose(
+            "You trust it: its instruction files are told to the model as yours. robota instructions shows them."
+        )
         return TRUSTED
-    print("Its instruction files are quoted to the model, not given as instructions. robota instructions shows them.")
+    print_prose(
+        "Its instruction files are quoted to the model, not given as instructions. robota instructions shows them."
+    )
     if options.yes:
         remember("yes", trust.snapshot, env, _now_ms())
-        print("This workspace is now trusted, as it is.")
+        print_prose("This workspace is now trusted, as it is.")
     elif at_terminal():
         _ask(trust, env)
     return TRUSTED
 
 
-def _ask(trust: Trust, env: Mapping[str, str]) -> bool:
+def _ask(trust: Trust, env: Mapping[str, str], *, tells_no: bool = True) -> bool:
     if trust.problem is not None:
-        print(f"It cannot be trusted: {trust.problem}")
+        print_prose(f"It cannot be trusted: {trust.problem}")
         return False
     try:
         said = confirm("Do you trust it?", default=False)
     except Cancelled:
-        print("Not decided; its configuration is ignored this time.")
+        if tells_no:
+            print_prose("Not decided; its configuration is ignored this time.")
         return False
     remember("yes" if said else "no", trust.snapshot, env, _now_ms())
-    print("Trusted." if said else "Its configuration is ignored. To decide again: robota trust")
+    if said or tells_no:
+        print_prose("Trusted." if said else "Its configuration is ignored. To decide again: robota trust")
     return said
 
 
 def _describe(trust: Trust, env: Mapping[str, str]) -> None:
-    print(f"{single_line(str(trust.snapshot.root), 4096)}: {trust.state}.")
+    print_prose(f"{single_line(str(trust.snapshot.root), 4096)}: {trust.state}.")
     if trust.state is TrustState.NOTHING:
         return
     if trust.state is TrustState.CHANGED:
-        print("What is different from what you trusted:")
+        print_prose("What is different from what you trusted:")
         for change in changes(trust, env):
             print("\n".join(f"  {line}" for line in change_lines(change)))
         return
-    print("It brings configuration that can run commands, allow calls and change what the model is told:")
+    print_prose("It brings configuration that can run commands, allow calls and change what the model is told:")
     for source in trust.snapshot.sources:
         size = f"{len(source.data):,} bytes" if source.data is not None else "a link, special or long: not read"
-        print(f"  {single_line(source.path, 200)}  ({size})")
+        print_prose(f"  {single_line(source.path, 200)}  ({size})")
 
 
 def _revoke(root: Path, env: Mapping[str, str]) -> int:
     known = forget(root, env)
     OutsideFileAnswers(root, env).forget_all()
-    print(f"{single_line(str(root), 4096)} {'is no longer trusted' if known else 'was not trusted'}.")
+    print_prose(f"{single_line(str(root), 4096)} {'is no longer trusted' if known else 'was not trusted'}.")
     return TRUSTED
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from robota.app.knowledge.instructions import has_project_instructions, instruction_files
 from robota.app.policy import session_policy
+from robota.cli.output import print_prose
 from robota.cli.questions import Cancelled, confirm
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
@@ -36,7 +37,8 @@ def ask_about_outside_files(settings: Settings, root: Path, env: Mapping[str, st
     try:
         while undecided := undecided_files(settings, root, env):
             for file in undecided:
-                print("\n".join(_described(file, answers)))
+                for line in _described(file, answers):
+                    print_prose(line)
                 said = confirm("Shall the model be told what it says, as long as that does not change?", default=False)
                 answers.remember("yes" if said else "no", file.path, file.data, _now_ms())
     except Cancelled:
@@ -49,7 +51,7 @@ def agree_to_files(paths: Sequence[Path], root: Path, env: Mapping[str, str]) ->
     for path in paths:
         content = _read(path)
         answers.remember("yes", content.path, content.data, _now_ms())
-        print(f"{single_line(content.path, 4096)} may be told here, as it is now.")
+        print_prose(f"{single_line(content.path, 4096)} may be told here, as it is now.")
 
 
 def _read(path: Path) -> FileContent:

@@ -26,7 +26,7 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
         if "\n" not in plain and len(plain) <= LONGEST_LINE:
             return self, plain
         number = self.last_number + 1
-        lines = plain.count("\n") + 1
+        lines = plain.removesuffix("\n").count("\n") + 1
         chips = msgspec.structs.replace(self, texts={**self.texts, number: plain}, last_number=number)
         return chips, f"[Pasted text #{number} +{lines} lines]"
 
@@ -57,6 +57,12 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
     def expanded(self, text: str) -> str:
         """The text with the pastes in place of their labels. A label that nobody pasted stays as it is."""
         return re.sub(LABEL, lambda found: self.texts.get(int(found[1]), found[0]), text)
+
+    def label_before(self, text: str, caret: int) -> str:
+        """The label of a paste or an image that ends at the caret; empty if none does."""
+        found = re.search(rf"(?:{LABEL}|{IMAGE_LABEL})$", text[:caret])
+        is_known = found is not None and int(found[1] or found[2]) in (self.texts if found[1] else self.images)
+        return found[0] if found is not None and is_known else ""
 
     def forgotten(self) -> "PasteChips":
         """After the prompt was sent."""

@@ -82,6 +82,15 @@ class InputArea:
         self._chips, label = self._chips.with_image(data_url)
         self._buffer.insert_text(f"{label} ")
 
+    @property
+    def is_behind_label(self) -> bool:
+        """Whether the cursor stands right behind the label of a paste or an image."""
+        return bool(self._chips.label_before(self.text, self.caret))
+
+    def erase_label(self) -> None:
+        """Take the label before the cursor out, whole: half a label stands for nothing."""
+        self._buffer.delete_before_cursor(len(self._chips.label_before(self.text, self.caret)))
+
     def older(self) -> None:
         """Show the prompt before."""
         self._history = self._history.older(self._buffer.text)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from prompt_toolkit.application import get_app
-from prompt_toolkit.filters import Condition, vi_insert_mode
+from prompt_toolkit.filters import Condition, vi_insert_mode, vi_navigation_mode
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPressEvent
@@ -46,6 +46,10 @@ class Keyboard(Protocol):
     def has_queue(self) -> bool: ...
 
     def remove_queued(self) -> None: ...
+
+    def is_behind_label(self) -> bool: ...
+
+    def erase_label(self) -> None: ...
 
     def escape(self) -> None: ...
 
@@ -120,6 +124,8 @@ def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     bindings.add("c-s", filter=in_input, eager=True)(lambda event: keyboard.steer())
     bindings.add("c-v", filter=in_input, eager=True)(lambda event: keyboard.paste_from_clipboard())
     bindings.add("backspace", filter=in_input & Condition(keyboard.has_queue))(lambda event: keyboard.remove_queued())
+    behind_label = in_input & ~vi_navigation_mode & Condition(keyboard.is_behind_label)
+    bindings.add("backspace", filter=behind_label)(lambda event: keyboard.erase_label())
     for newline in (("c-j",), ("escape", "c-m")):
         bindings.add(*newline, filter=in_input)(lambda event: event.current_buffer.insert_text("\n"))
     bindings.add("up", filter=without_popup & on_first_line)(lambda event: keyboard.older())

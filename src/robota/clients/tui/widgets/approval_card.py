@@ -5,6 +5,7 @@ from typing import Final, assert_never
 
 from robota.clients.terminal.width import columns_of, wrapped
 from robota.clients.tui.flows.approval_keys import ApprovalCard, CardStep, choices
+from robota.clients.tui.painted_rows import broken
 from robota.clients.tui.theme import Role, Theme, safe
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
 from robota.protocol.views import DiffView, TerminalView
@@ -12,19 +13,26 @@ from robota.protocol.views import DiffView, TerminalView
 PARTS_SHOWN: Final = 6
 COMMAND_ROWS: Final = 8
 COMMAND_MARGIN: Final = 8
+ANSWER_MARGIN: Final = 4
 
 
-def card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool, has_draft: bool) -> Iterator[str]:
-    """The rows of the card. Keys are shown only when they count, so nobody answers by typing on."""
+def card_rows(
+    card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool, has_draft: bool, has_details: bool = True
+) -> Iterator[str]:
+    """The rows of the card. Keys are shown only when they count, so nobody answers by typing on.
+
+    Without details: not why it is asked.
+    """
     command = short_command(card.asked, width)
     title = "Run this command?" if command else f"{card.asked.title}?"
     yield theme.row([("? ", Role.WARNING), (title, Role.BOLD)], width)
     for number, line in enumerate(command):
         yield theme.row([("    $ " if number == 0 else "      ", Role.DIM), (line, Role.PLAIN)], width)
-    yield from _reasons(card.asked.verdict, theme, width)
-    if card.kept_out:
-        for line in wrapped(f"  The sandbox keeps out: {card.kept_out}.", width, "  ").split("\n"):
-            yield theme.row([(line, Role.DIM)], width)
+    if has_details:
+        yield from _reasons(card.asked.verdict, theme, width)
+        if card.kept_out:
+            for line in wrapped(f"  The sandbox keeps out: {card.kept_out}.", width, "  ").split("\n"):
+                yield theme.row([(line, Role.DIM)], width)
     if has_draft:
         yield theme.row([("  Tab answers this; you go on typing.", Role.DIM)], width)
     elif not takes_keys:
@@ -87,13 +95,12 @@ def _step_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
     match card.step:
         case CardStep.ANSWERS:
             for place, choice in enumerate(choices(card)):
-                yield _row(choice.key, choice.words, place == card.rows.index, theme, width)
+                yield from _choice(choice.key, choice.words, place == card.rows.index, theme, width)
         case CardStep.RULES:
             for place, offered in enumerate(card.asked.verdict.suggestions):
                 words = f"{' '.join(offered.rules)}  ({offered.covers})"
-                yield _row("", words, place == card.rows.index, theme, width)
-            keys = "  s this session   p this project, also later   u all your projects   b back"
-            yield theme.row([(keys, Role.BOLD)], width)
+                yield from _choice("", words, place == card.rows.index, theme, width)
+            yield from _keys("s this session   p this project, also later   u all your projects   b back", theme, width)
         case CardStep.HUNKS:
             yield from _hunk_rows(card, theme, width)
         case never:
@@ -106,12 +113,25 @@ def _hunk_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
         box = "[x]" if place in card.chosen else "[ ]"
         hunk = view.hunks[place] if isinstance(view, DiffView) and place < len(view.hunks) else None
         where = "" if hunk is None else f" from line {hunk.new_start}"
-        yield _row(str(place + 1), f"{box} change {place + 1}{where}", place == card.rows.index, theme, width)
-    keys = f"  Space or number changes it   y approves {len(card.chosen)}   b back"
-    yield theme.row([(keys, Role.BOLD)], width)
+        words = f"{box} change {place + 1}{where}"
+        yield from _choice(str(place + 1), words, place == card.rows.index, theme, width)
+    yield from _keys(f"Space or number changes it   y approves {len(card.chosen)}   b back", theme, width)
 
 
-def _row(key: str, words: str, is_chosen: bool, theme: Theme, width: int) -> str:
-    mark = "> " if is_chosen else "  "
+def _choice(key: str, words: str, is_chosen: bool, theme: Theme, width: int) -> Iterator[str]:
+    """An answer, word for word: nobody grants a rule of which they have seen the beginning."""
     role = Role.CHOSEN if is_chosen else Role.PLAIN
-    return theme.row([(mark, Role.ACTIVE), (f"{key:1} ", Role.ACTIVE), (words, role)], width)
+    signs = theme.paint("> " if is_chosen else "  ", Role.ACTIVE) + theme.paint(f"{key:1} ", Role.ACTIVE)
+    for number, line in enumerate(_whole(words, max(1, width - ANSWER_MARGIN))):
+        yield (" " * ANSWER_MARGIN if number else signs) + theme.paint(line, role)
+
+
+def _keys(words: str, theme: Theme, width: int) -> Iterator[str]:
+    for line in wrapped(f"  {words}", width, "  ").split("\n"):
+        yield theme.row([(line.rstrip(), Role.BOLD)], width)
+
+
+def _whole(words: str, room: int) -> Iterator[str]:
+    """The words on so many lines as they need, broken between words where that is possible."""
+    for line in wrapped(safe(words), room + 1, "").split("\n"):
+        yield from broken(line, room)
