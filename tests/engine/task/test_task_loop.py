@@ -159,6 +159,20 @@ def test_the_fourth_identical_call_is_stopped(workspace: Path) -> None:
     play(workspace, turns, story, attended=False)
 
 
+def test_a_call_that_the_person_wants_again_is_no_repetition(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("x")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        for _ in range(5):
+            await stage.until_ask("completion_result")
+            await stage.answer("messageResponse", "read it again")
+        await stage.until_ask("completion_result")
+        assert [result.is_error for result in tool_results(stage)] == [False] * 6
+
+    play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"text": "done"}] * 6, story)
+
+
 CIRCLES = {
     "one call": [{"calls": [call("read_file", path="a.txt")], "repeat": 300}],
     "one call and another one now and then": [

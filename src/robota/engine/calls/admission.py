@@ -142,7 +142,7 @@ class Admission:
     def __init__(self, runtime: TaskRuntime) -> None:
         self._runtime = runtime
         self._tools = {name: tool for tool in runtime.services.tools.all for name in (tool.name, *tool.aliases)}
-        self._repetition = RepetitionGuard(runtime.options.mistake_limit)
+        self.repetition = RepetitionGuard(runtime.options.mistake_limit)
 
     @cached_property
     def _approval(self) -> "Approval":
@@ -224,7 +224,7 @@ class Admission:
             raise _mistake(str(error)) from error
 
     async def _guard_repetition(self, call: ToolCall) -> None:
-        repetition = self._repetition.count(call.name, call.input)
+        repetition = self.repetition.count(call.name, call.input)
         if repetition is None:
             return
         from robota.engine.calls.repeated_call import answer_repetition
@@ -232,7 +232,7 @@ class Admission:
         # Where nobody can answer, asking is what ends the run.
         asks = self._runtime.options.attended or repetition is Repetition.STOPPED
         if asks:
-            self._repetition.forget()
+            self.repetition.forget()
         is_last = repetition is Repetition.WARNED
         raise _mistake(await answer_repetition(self._runtime, call.name, asks=asks, is_last=is_last))
 

@@ -98,6 +98,10 @@ class ToolExecutor:
                 done.extend(task.result() for task in tasks)
         return done
 
+    def begin_turn(self) -> None:
+        """The person has spoken: a call that they want made again is no repetition."""
+        self._admission.repetition.forget()
+
     def for_prompt(self) -> "ToolExecutor":
         """The same for calls that a person's words contain, which are no repetitions of the model's."""
         return ToolExecutor(self._runtime, self._handle)

@@ -296,6 +296,8 @@ class Task:
     def go_on_with(self, words: Words) -> None:
         """A turn begins with these words of the person."""
         self._requests, self.is_complete = 0, False
+        if "_executor" in vars(self):  # else no call was made yet
+            self._executor.begin_turn()
         self.feedback(words)
 
     def feedback(self, words: Words) -> None:
