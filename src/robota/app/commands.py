@@ -1,4 +1,4 @@
-"""The slash commands of a session."""
+"""The slash commands of a session, loaded when the first is typed."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -6,26 +6,42 @@ from typing import TYPE_CHECKING
 
 from robota.app.provider import NO_MODEL
 from robota.app.session import OpenSession
-from robota.commands.builtin.provider import BuiltinCommands
-from robota.commands.command import CommandProvider, SlashCommand
-from robota.commands.command_session import AnswerComplete, CommandSession
-from robota.commands.host import CommandHost, ProgramActions
-from robota.commands.prompt_commands import PromptCommands
-from robota.commands.registry import CommandRegistry
+from robota.commands.command_session import CommandSession
 from robota.protocol.commands import CompletePrompt
 from robota.protocol.completion import PromptCompletion
 from robota.protocol.slash_commands import CommandSource
 
 if TYPE_CHECKING:
+    from robota.commands.command import CommandProvider, SlashCommand
     from robota.commands.completion.completer import Completer
+    from robota.commands.host import CommandHost, ProgramActions
+    from robota.commands.registry import CommandRegistry
     from robota.knowledge.output_styles import OutputStyle
 
 
-def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str, str]) -> CommandSession:
+def with_commands(opened: OpenSession, program: "ProgramActions", env: Mapping[str, str]) -> CommandSession:
     """The session as clients hold it: with every slash command there is in this workspace."""
-    host = CommandHost(
+
+    @cache
+    def registry() -> "CommandRegistry":
+        return _registry(opened, _host(opened, program, env))
+
+    @cache
+    def completer() -> "Completer":
+        return _completer(registry(), opened, _host(opened, program, env))
+
+    async def complete(wanted: CompletePrompt) -> PromptCompletion:
+        return await completer().complete(wanted.text, wanted.caret, wanted.limit)
+
+    return CommandSession(opened.session, registry, complete, has_model=_has_model(opened))
+
+
+def _host(opened: OpenSession, program: "ProgramActions", env: Mapping[str, str]) -> "CommandHost":
+    from robota.commands.host import CommandHost
+
+    return CommandHost(
         options=opened.options,
-        has_model=opened.options.model != NO_MODEL.model,
+        has_model=_has_model(opened),
         settings=opened.settings,
         services=opened.services,
         rules=opened.policy.rules,
@@ -36,7 +52,17 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
         styles=lambda: _styles(opened, env),
     )
 
-    def all_commands() -> Sequence[SlashCommand]:
+
+def _has_model(opened: OpenSession) -> bool:
+    return opened.options.model != NO_MODEL.model
+
+
+def _registry(opened: OpenSession, host: "CommandHost") -> "CommandRegistry":
+    from robota.commands.builtin.provider import BuiltinCommands
+    from robota.commands.prompt_commands import PromptCommands
+    from robota.commands.registry import CommandRegistry
+
+    def all_commands() -> "Sequence[SlashCommand]":
         return registry.all()
 
     providers: list[CommandProvider] = [BuiltinCommands(opened.session, host, all_commands)]
@@ -46,7 +72,7 @@ def with_commands(opened: OpenSession, program: ProgramActions, env: Mapping[str
     if services.prompts is not None:
         providers.append(PromptCommands(opened.session, CommandSource.MCP, services.prompts.commands))
     registry = CommandRegistry(providers)
-    return CommandSession(opened.session, registry, _completion(registry, opened, host), has_model=host.has_model)
+    return registry
 
 
 def _styles(opened: OpenSession, env: Mapping[str, str]) -> "Sequence[OutputStyle]":
@@ -55,29 +81,20 @@ def _styles(opened: OpenSession, env: Mapping[str, str]) -> "Sequence[OutputStyl
     return output_styles(opened.settings, opened.plugins, opened.options.cwd, env)
 
 
-def _completion(registry: CommandRegistry, opened: OpenSession, host: CommandHost) -> AnswerComplete:
-    """What completes prompts; loaded when the first is."""
+def _completer(registry: "CommandRegistry", opened: OpenSession, host: "CommandHost") -> "Completer":
+    from robota.commands.completion.command_words import CommandWords
+    from robota.commands.completion.completer import Completer
+    from robota.commands.completion.mention_words import MentionWords
+    from robota.commands.stored_sessions import StoredSessions
+    from robota.knowledge.mentions.parsing import MENTION_WORDS, SESSION
+    from robota.workspace.search.file_list import FileList
 
-    @cache
-    def completer() -> "Completer":
-        from robota.commands.completion.command_words import CommandWords
-        from robota.commands.completion.completer import Completer
-        from robota.commands.completion.mention_words import MentionWords
-        from robota.commands.stored_sessions import StoredSessions
-        from robota.knowledge.mentions.parsing import MENTION_WORDS, SESSION
-        from robota.workspace.search.file_list import FileList
+    def words(typed: str) -> Mapping[str, str]:
+        if typed.startswith(SESSION):
+            known = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
+        else:
+            known = MENTION_WORDS
+        return {name: told for name, told in known.items() if name.startswith(typed)}
 
-        def words(typed: str) -> Mapping[str, str]:
-            if typed.startswith(SESSION):
-                known = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
-            else:
-                known = MENTION_WORDS
-            return {name: told for name, told in known.items() if name.startswith(typed)}
-
-        files = opened.services.files
-        return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), words))
-
-    async def complete(wanted: CompletePrompt) -> PromptCompletion:
-        return await completer().complete(wanted.text, wanted.caret, wanted.limit)
-
-    return complete
+    files = opened.services.files
+    return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), words))

@@ -13,7 +13,7 @@ from robota.config.settings.schema import Permissions
 from robota.policy.decide import SessionPolicy
 from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
-from robota.tools.registry import builtin_tools, by_name
+from robota.tools.registry import builtin_names
 from robota.workspace.files.found_files import files_below
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
 from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
@@ -31,7 +31,7 @@ def session_policy(
     launch: LaunchOptions, settings: Settings, root: Path, sandbox: SessionSandbox | None, env: Mapping[str, str]
 ) -> tuple[SessionPolicy, tuple[str, ...]]:
     """The rules of the command line and of the settings, and which of them cannot be used."""
-    names = tool_names()
+    names = builtin_names()
     rules, notices = rules_of_settings(settings.entries, names)
     project = launch.kept_in or root
     judge = SessionPolicy(
@@ -56,14 +56,14 @@ def _keep_rules(project: Path, env: Mapping[str, str], scope: str, granted: Sequ
 
 def policy_of_permissions(permissions: Permissions, root: Path, env: Mapping[str, str]) -> SessionPolicy:
     """Only these rules, in a trusted workspace with a sandbox that works: the same answer on every machine."""
-    names = tool_names()
+    names = builtin_names()
     rules = rules_to_look_at(permissions, names)
     return SessionPolicy(rules=rules, resolver=_resolver(root, env), names=names, sandbox_works=lambda: True)
 
 
 def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionPolicy:
     """What a session would start with here; the sandbox is tried when the first command is judged, and taken down."""
-    names = tool_names()
+    names = builtin_names()
     rules, _ = rules_of_settings(settings.entries, names)
     return SessionPolicy(
         rules=rules,
@@ -75,11 +75,6 @@ def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -
         git_programs=cache(partial(_git_programs, root, env)),
         sandbox_works=_sandbox_probe(settings, root, env),
     )
-
-
-def tool_names() -> dict[str, str]:
-    """Every name that a rule may use for a built-in tool, with the id of the tool."""
-    return {name: tool.name for name, tool in by_name(builtin_tools()).items()}
 
 
 def _resolver(root: Path, env: Mapping[str, str]) -> PathResolver:

@@ -1,12 +1,13 @@
 """The tools of a session: the built-in ones, and those of MCP servers once these have started."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from robota.contracts.tool import AnyTool
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
-from robota.tools.registry import builtin_tools, by_name, schema_of
+from robota.tools.registry import PLACES, builtin_tools, by_name, schema_of
 
 if TYPE_CHECKING:
     from robota.extensions.mcp.servers import McpServers
@@ -24,26 +25,39 @@ def session_tools(
 
     `changed` gives these tools as the session needs them.
     """
-    tools = list(builtin_tools())
+    added: list[AnyTool] = []
     if has_skills:
         from robota.tools.task import skill
 
-        tools.append(skill.TOOL)
+        added.append(skill.TOOL)
     if has_memory:
         from robota.tools.task import remember
 
-        tools.append(remember.TOOL)
-    return SessionTools(changed((*tools, *more)), servers)
+        added.append(remember.TOOL)
+    added += more
+    names = (*PLACES, *(tool.name for tool in added))
+    return SessionTools(names, lambda: changed((*builtin_tools(), *added)), servers)
 
 
 class SessionTools:
-    """A `ToolService` whose tools grow once, before the first task."""
+    """A `ToolService` whose tools are loaded with the first task, and grow once, before it begins."""
 
-    def __init__(self, tools: Sequence[AnyTool], servers: "McpServers | None" = None) -> None:
-        self.all: Sequence[AnyTool] = tools
-        self.specs: Sequence[ToolSpec] = _specs(tools)
+    def __init__(
+        self, names: Sequence[str], load: Callable[[], Sequence[AnyTool]], servers: "McpServers | None" = None
+    ) -> None:
+        """`names` are the ids of the tools that `load` gives."""
+        self.names = names
+        self._load = load
         self.servers: Sequence[McpServerState] = () if servers is None else servers.pending
         self._servers = servers
+
+    @cached_property
+    def all(self) -> Sequence[AnyTool]:
+        return self._load()
+
+    @cached_property
+    def specs(self) -> Sequence[ToolSpec]:
+        return _specs(self.all)
 
     @property
     def is_complete(self) -> bool:
@@ -54,8 +68,10 @@ class SessionTools:
             return ()
         gathered = await self._servers.gather(by_name(self.all), tell)
         described, notices = _described(gathered.tools, context_window)
+        specs = (*self.specs, *_specs(described))
         self.all = (*self.all, *gathered.tools, *(tool for tool in described if tool not in gathered.tools))
-        self.specs = (*self.specs, *_specs(described))
+        self.specs = specs
+        self.names = tuple(tool.name for tool in self.all)
         self.servers = gathered.servers
         self._servers = None
         return (*gathered.notices, *notices)

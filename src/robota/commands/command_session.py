@@ -1,8 +1,9 @@
 """A session that also runs slash commands: what clients hold."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from robota.commands.registry import CommandRegistry
 from robota.engine.session.session import Session
 from robota.protocol.commands import (
     Accepted,
@@ -17,6 +18,9 @@ from robota.protocol.completion import PromptCompletion
 from robota.protocol.events import Event
 from robota.protocol.slash_commands import CommandList, SlashCommandInfo, typed_order
 
+if TYPE_CHECKING:
+    from robota.commands.registry import CommandRegistry
+
 AnswerComplete = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 PROMPT_OF_SERVER = "mcp__"
 NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, such as /help.")
@@ -26,13 +30,22 @@ class CommandSession:
     """Runs slash commands by the registry and hands everything else to the engine."""
 
     def __init__(
-        self, session: Session, registry: CommandRegistry, complete: AnswerComplete, *, has_model: bool
+        self,
+        session: Session,
+        load_registry: "Callable[[], CommandRegistry]",
+        complete: AnswerComplete,
+        *,
+        has_model: bool,
     ) -> None:
-        """Without a model only commands run that need none."""
+        """Without a model only commands run that need none. They are loaded when the first is asked for."""
         self._session = session
-        self._registry = registry
+        self._load_registry = load_registry
         self._complete = complete
         self._has_model = has_model
+
+    @cached_property
+    def _registry(self) -> "CommandRegistry":
+        return self._load_registry()
 
     @property
     def commands(self) -> tuple[SlashCommandInfo, ...]:

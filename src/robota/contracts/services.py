@@ -19,6 +19,11 @@ class ToolService(Protocol):
         ...
 
     @property
+    def names(self) -> Sequence[str]:
+        """Their ids, which are known before the tools are loaded."""
+        ...
+
+    @property
     def specs(self) -> Sequence[ToolSpec]:
         """Name, description and schema of each, for the model."""
         ...

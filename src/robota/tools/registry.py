@@ -2,44 +2,49 @@
 
 from collections.abc import Iterable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from robota.contracts.tool import AnyTool
-from robota.tools.command import background_process, execute_command, read_command_output
-from robota.tools.editing import apply_diff, apply_patch, edit_file, write_to_file
-from robota.tools.files import glob, list_files, read_file, search_files
-from robota.tools.task import ask_followup_question, attempt_completion, new_task, switch_mode, update_todo_list
-from robota.tools.web import web_fetch
 
 REFERENCE = "#/$defs/"
 SCHEMAS: Final = Path(__file__).with_name("schemas.json")
-SHELL_TOOL = execute_command.TOOL.name
+SHELL_TOOL: Final = "execute_command"
+# Where each stands, and what it is called besides its id: so much is known before any of them is loaded.
+# In a fixed order, because a provider caches the prompt only as long as the list of tools stays the same.
+PLACES: Final = {
+    "read_file": ("files", "Read"),
+    "list_files": ("files", "List"),
+    "glob": ("files", "Glob"),
+    "search_files": ("files", "Grep"),
+    "write_to_file": ("editing", "write_file", "Write"),
+    "edit_file": ("editing", "Edit"),
+    "apply_diff": ("editing", "Diff"),
+    "apply_patch": ("editing", "Patch"),
+    "execute_command": ("command", "Bash"),
+    "read_command_output": ("command", "Output"),
+    "background_process": ("command", "BackgroundProcess"),
+    "web_fetch": ("web", "WebFetch"),
+    "update_todo_list": ("task",),
+    "ask_followup_question": ("task",),
+    "attempt_completion": ("task",),
+    "new_task": ("task",),
+    "switch_mode": ("task",),
+}
+
+
+def builtin_names() -> dict[str, str]:
+    """Every name that a built-in tool answers to, with its id. Loads none of them."""
+    others = {name: id for id, (_, *names) in PLACES.items() for name in names}
+    return {**others, **{id: id for id in PLACES}}
 
 
 def builtin_tools() -> tuple[AnyTool, ...]:
-    """In a fixed order, because a provider caches the prompt only as long as the list of tools stays the same."""
-    return (
-        read_file.TOOL,
-        list_files.TOOL,
-        glob.TOOL,
-        search_files.TOOL,
-        write_to_file.TOOL,
-        edit_file.TOOL,
-        apply_diff.TOOL,
-        apply_patch.TOOL,
-        execute_command.TOOL,
-        read_command_output.TOOL,
-        background_process.TOOL,
-        web_fetch.TOOL,
-        update_todo_list.TOOL,
-        ask_followup_question.TOOL,
-        attempt_completion.TOOL,
-        new_task.TOOL,
-        switch_mode.TOOL,
-    )
+    """The tools themselves. They are loaded with the first task, not with the first screen."""
+    return tuple(import_module(f"robota.tools.{room}.{id}").TOOL for id, (room, *_) in PLACES.items())
 
 
 def by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:

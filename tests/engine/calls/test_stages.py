@@ -34,6 +34,10 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
+def only(tool: AnyTool) -> SessionTools:
+    return SessionTools([tool.name], lambda: [tool])
+
+
 def make_tool(
     run: Callable[[Note, ToolContext], Any], effects: frozenset[Effect], timeout_s: float | None = None
 ) -> AnyTool:
@@ -111,7 +115,7 @@ def test_the_stages_run_in_their_order(workspace: Path) -> None:
         tool = make_tool(run, frozenset({Effect.WRITE}))
         stage = with_services(
             stage,
-            tools=SessionTools([tool]),
+            tools=only(tool),
             hooks=SessionHooks(before=[recorder], after=[recorder]),
             checkpoint=recorder,
         )
@@ -173,7 +177,7 @@ def test_a_bug_in_a_tool_does_not_end_the_task(workspace: Path) -> None:
         raise KeyError("oops")
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
+        stage = with_services(stage, tools=only(make_tool(run, frozenset({Effect.READ}))))
         await stage.start()
         await stage.until_ask("completion_result")
         (result,) = tool_results(stage)
@@ -192,7 +196,7 @@ def test_a_bug_in_preparing_a_call_does_not_end_the_task(workspace: Path) -> Non
 
     async def story(stage: Stage) -> None:
         tool = msgspec.structs.replace(make_tool(run, frozenset({Effect.READ})), prepare=prepare)
-        stage = with_services(stage, tools=SessionTools([tool]))
+        stage = with_services(stage, tools=only(tool))
         await stage.start()
         await stage.until_ask("completion_result")
         (result,) = tool_results(stage)
@@ -216,7 +220,7 @@ def test_five_reads_of_one_reply_run_side_by_side_and_keep_their_order(workspace
         return ToolResult(content=params.text)
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
+        stage = with_services(stage, tools=only(make_tool(run, frozenset({Effect.READ}))))
         await stage.start()
         await stage.until_ask("completion_result")
         assert most == 5
@@ -232,7 +236,7 @@ def test_a_tool_that_takes_too_long_is_stopped(workspace: Path) -> None:
         raise AssertionError
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)]))
+        stage = with_services(stage, tools=only(make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)))
         await stage.start()
         await stage.until_ask("completion_result")
         assert "did not finish" in tool_results(stage)[0].content
@@ -246,7 +250,7 @@ def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
         return ToolResult(content="a" * 150_000 + "z" * 150_000)
 
     async def story(stage: Stage) -> None:
-        stage = with_services(stage, tools=SessionTools([make_tool(run, frozenset({Effect.READ}))]))
+        stage = with_services(stage, tools=only(make_tool(run, frozenset({Effect.READ}))))
         await stage.start()
         await stage.until_ask("completion_result")
         content = tool_results(stage)[0].content

@@ -40,10 +40,10 @@ def _is_about(flaw: SettingFlaw, key: KeyPath) -> bool:
 def _rule_problems(permissions: dict[str, Any], key: KeyPath) -> Iterator[str]:
     if key[1] not in ("allow", "ask", "deny"):
         return
-    from robota.app.policy import tool_names
     from robota.policy.rules.rule import parse_rules
+    from robota.tools.registry import builtin_names
 
-    for rule in parse_rules(permissions[key[1]], tool_names())[1]:
+    for rule in parse_rules(permissions[key[1]], builtin_names())[1]:
         yield rule.message
 
 

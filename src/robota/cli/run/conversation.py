@@ -18,6 +18,9 @@ async def converse_here(
     """Talk with the person at the terminal until they leave; returns the exit code, or where they go on."""
     session = with_commands(opened, command_actions(opened), os.environ)
     if not plain and can_draw(os.environ):
+        from robota.clients.tui.screen.lean_prompt_toolkit import load_without_shortcuts
+
+        load_without_shortcuts()
         from robota.cli.run.screen_conversation import converse_drawn
 
         end = await converse_drawn(session, opened, prompt, edited)

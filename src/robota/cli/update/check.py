@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from threading import Thread
+from threading import Timer
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -26,6 +26,8 @@ PACKAGE: Final = "robota"
 CACHE_NAME: Final = "update-check.json"
 FRESH_MS: Final = 24 * 60 * 60 * 1000
 PATIENCE_S: Final = 1.5
+# By then the first screen stands; before, the look would share the processor with it.
+LATER_S: Final = 1.0
 HOW_TO_UPDATE: Final = f"pip install --upgrade {PACKAGE}"
 QUIET_VARIABLES: Final = ("CI", "DO_NOT_TRACK")
 SIMPLE_API: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
@@ -63,7 +65,9 @@ def start_up_notice(env: Mapping[str, str], *, disabled: bool = False) -> str | 
     checked = _stored(env)
     if checked is None or checked.current_version != VERSION or not 0 <= now_ms - checked.checked_at < FRESH_MS:
         # Nobody waits for a daemon, so a silent index does not keep the process alive either.
-        Thread(target=lambda: _store(env, _look(env, wanted, now_ms)), daemon=True).start()
+        looking = Timer(LATER_S, lambda: _store(env, _look(env, wanted, now_ms)))
+        looking.daemon = True
+        looking.start()
     return _notice(checked) if checked is not None else None
 
 

@@ -3,38 +3,41 @@
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from robota.clients.render.command_text import conversation_lines
 from robota.clients.terminal.editor import NotEdited
 from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
 from robota.clients.tui.approvals.open_approvals import OpenApprovals
-from robota.clients.tui.approvals.pending_approval import InputPurpose, PendingApproval
-from robota.clients.tui.choosing import Choosing
-from robota.clients.tui.command_runner import CommandRunner
-from robota.clients.tui.dialogs import OpenDialog
-from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.keyboard import ConversationKeys
 from robota.clients.tui.looks import Looks
 from robota.clients.tui.picture import LivePicture
 from robota.clients.tui.screen.input_area import InputArea
 from robota.clients.tui.screen.keys import bindings_for
 from robota.clients.tui.screen.live_region import LiveRegion
-from robota.clients.tui.screens import Screens
 from robota.clients.tui.scrollback import Scrollback
 from robota.clients.tui.sending import Sending
 from robota.clients.tui.session_events import SessionEvents
 from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusRows
 from robota.clients.tui.theme import Role
-from robota.clients.tui.widgets.context_bars import context_rows
 from robota.clients.view.model import ViewModel
 from robota.protocol.appearance import Appearance
 from robota.protocol.commands import Refused
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import CommandChoice, ContextShown, PreviewShown, RowsShown, SessionWanted
 from robota.protocol.views import DiffView
+
+if TYPE_CHECKING:
+    from robota.clients.tui.approvals.card_keys import CardKeys
+    from robota.clients.tui.approvals.pending_approval import PendingApproval
+    from robota.clients.tui.choosing import Choosing
+    from robota.clients.tui.command_runner import CommandRunner
+    from robota.clients.tui.dialogs import OpenDialog
+    from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+    from robota.clients.tui.screens import Screens
 
 # The Ctrl+C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
@@ -65,18 +68,45 @@ class ScreenConversation:
         self.region = LiveRegion(self.picture, bindings_for(self.keys), setup.theme, has_vi_keys=setup.has_vi_keys)
         self.input = InputArea(self.region.input, setup.prompts, self.keys.typed)
         self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view, setup.file_address)
-        self.commands = CommandRunner(session, self)
         self.status = StatusRows(setup.status, self.picture.draw_soon)
-        self.screens = Screens(self.region, setup.theme, self.commands)
         self.sending = Sending(self)
         self.looks = Looks(self)
-        self.choosing = Choosing(self)
         self.draw_soon = self.picture.draw_soon
         self._events = SessionEvents(self)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._ended: int | SessionWanted = 0
         self._failed: BaseException | None = None
         self._is_editing = False
+
+    # Parts that the first screen does not need; each is loaded with its first use.
+
+    @cached_property
+    def commands(self) -> "CommandRunner":
+        """Runs slash commands."""
+        from robota.clients.tui.command_runner import CommandRunner
+
+        return CommandRunner(self.session, self)
+
+    @cached_property
+    def screens(self) -> "Screens":
+        """Opens screens of their own."""
+        from robota.clients.tui.screens import Screens
+
+        return Screens(self.region, self.theme, self.commands)
+
+    @cached_property
+    def choosing(self) -> "Choosing":
+        """Gives the person lists and questions."""
+        from robota.clients.tui.choosing import Choosing
+
+        return Choosing(self)
+
+    @cached_property
+    def cards(self) -> "CardKeys":
+        """What keys do with requests for approval."""
+        from robota.clients.tui.approvals.card_keys import CardKeys
+
+        return CardKeys(self)
 
     # Its beginning and its end.
 
@@ -133,7 +163,7 @@ class ScreenConversation:
         return self.region.width
 
     @property
-    def approval(self) -> PendingApproval | None:
+    def approval(self) -> "PendingApproval | None":
         """The request for approval that is shown."""
         return self.approvals.shown
 
@@ -141,11 +171,6 @@ class ScreenConversation:
     def purpose(self) -> InputPurpose:
         """What the input is for."""
         return InputPurpose.PROMPT if self.approval is None else self.approval.purpose
-
-    def show_card(self, approval: PendingApproval) -> None:
-        """Put the card of a request for approval up."""
-        self.dialog = self.keys.approval_dialog(approval)
-        self.keys.wake_after_pause()
 
     async def edited(self, text: str) -> str | None:
         """The text as the person left it in their editor; None if they did not."""
@@ -187,6 +212,9 @@ class ScreenConversation:
 
     def show_conversation(self, shown: ContextShown | PreviewShown | RowsShown) -> None:
         """Print what a command shows of the conversation."""
+        from robota.clients.render.command_text import conversation_lines
+        from robota.clients.tui.widgets.context_bars import context_rows
+
         if isinstance(shown, ContextShown):
             self.scrollback.block(context_rows(shown.update, self.theme, self.width, is_whole=shown.is_whole))
             self.draw_soon()
@@ -212,6 +240,6 @@ class ScreenConversation:
         """Let the person choose from what a command gave."""
         self.choosing.offer(choice, opened_by)
 
-    def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None:
+    def open_question(self, prompt: "ConfirmPrompt", then: Callable[[], None]) -> None:
         """Ask yes or no; `then` is done after a yes."""
         self.choosing.open_question(prompt, then)

@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Final, assert_never
 
-import msgspec
-
 from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, press
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
@@ -13,26 +11,16 @@ from robota.clients.tui.flows.queue_list import QueueAct, QueueChange, QueueLeft
 from robota.clients.tui.flows.typing_pause import TypingPause
 from robota.clients.tui.theme import Theme
 from robota.clients.tui.widgets.approval_card import card_rows, low_card_rows
+from robota.clients.tui.widgets.dialog_drawing import DialogDrawing
 from robota.clients.tui.widgets.lists import confirm_rows, picker_rows, queue_rows
 from robota.protocol.asks.answer import Answer
 from robota.protocol.slash_commands import CommandOption
 
-# Where not even that many rows are free, a dialog is not shown and takes no keys.
-LOWEST_DIALOG: Final = 2
 # Where the rule that they would grant is not shown, these keys show it first.
 GRANTING: Final = frozenset({"a", "2", "g"})
 
 Dialog = ApprovalCard | ListPicker | ConfirmPrompt | QueueList
 DialogResult = Answer | CardAction | CommandOption | QueueChange | QueueLeft | bool | None
-
-
-class DialogDrawing(msgspec.Struct, frozen=True, kw_only=True):
-    """The room there is, whether keys are for the dialog, and whether something is written in the input."""
-
-    width: int
-    room: int
-    takes_keys: bool
-    has_draft: bool
 
 
 class OpenDialog:

@@ -2,24 +2,17 @@
 
 import asyncio
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
-from robota.clients.render.view_lines import whole_view
-from robota.clients.tui.approvals.pending_approval import InputPurpose, PendingApproval
 from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_paste
-from robota.clients.tui.dialogs import LOWEST_DIALOG, OpenDialog
-from robota.clients.tui.flows.approval_keys import CardAction, card_for
 from robota.clients.tui.flows.completion_popup import PopupEnter
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, is_no_answer
 from robota.clients.tui.flows.entered_text import is_working
-from robota.clients.tui.flows.quick_approvals import QuickApprovals
+from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
 from robota.clients.tui.flows.typing_pause import QUIET_S, TypingPause
-from robota.clients.tui.key_help import KEY_HELP
-from robota.clients.tui.queue_keys import QueueKeys
-from robota.clients.tui.theme import Role
-from robota.protocol.asks.answer import Answer, Approve, ApproveEdited
+from robota.clients.tui.widgets.dialog_drawing import LOWEST_DIALOG
 from robota.protocol.commands import (
     CancelTask,
     ListRewindPoints,
@@ -28,11 +21,11 @@ from robota.protocol.commands import (
 )
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.slash_commands import CommandChoice, CommandOption
-from robota.protocol.views import TableView
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
+    from robota.clients.tui.queue_keys import QueueKeys
 
 AWAY_S: Final = 10.0
 PROMPT_SHOWN: Final = 200
@@ -42,7 +35,6 @@ MODES: Final = (
     PermissionMode.PLAN,
     PermissionMode.BYPASS,
 )
-SEE_ALL_FIRST: Final = "Not all of it has been shown yet: Ctrl+O shows it."
 BYPASS_QUESTION: Final = "Let everything run without asking (bypassPermissions)?"
 HINTS: Final = {
     Stopping.OFFER_LEAVING: "Ctrl+C again leaves.",
@@ -57,8 +49,13 @@ class ConversationKeys:
         self._conversation = conversation
         self._offered = Stopping.NOTHING
         self._last_key = time.monotonic()
-        self.queue = QueueKeys(conversation)
-        self._quick = QuickApprovals()
+
+    @cached_property
+    def queue(self) -> "QueueKeys":
+        """What keys do with words that wait; loaded when there are some."""
+        from robota.clients.tui.queue_keys import QueueKeys
+
+        return QueueKeys(self._conversation)
 
     # Dialogs.
 
@@ -90,12 +87,6 @@ class ConversationKeys:
         elif not dialog.press(key) and self._conversation.dialog is dialog:
             self._conversation.dialog = None
 
-    def approval_dialog(self, approval: PendingApproval) -> OpenDialog:
-        """The card of a request for approval."""
-        proposal = self._quick.proposal(approval.asked, time.monotonic())
-        card = card_for(approval.asked, kept_out=self._conversation.view.kept_out, proposal=proposal)
-        return OpenDialog(card, lambda result: self._approval_result(approval, result))
-
     def wake_after_pause(self) -> None:
         """Draw again when the card begins to take keys."""
         asyncio.get_running_loop().call_later(QUIET_S + 0.01, self._conversation.region.redraw)
@@ -105,47 +96,6 @@ class ConversationKeys:
         looks = self._conversation.region.reports.is_focused
         if looks is False or (looks is None and time.monotonic() - self._last_key > AWAY_S):
             self._conversation.region.output.call_person("Robota waits for you")
-
-    def _approval_result(self, approval: PendingApproval, result: object) -> None:
-        conversation = self._conversation
-        match result:
-            case CardAction.STOP_TURN:
-                conversation.start(self._stop_turn())
-            case CardAction.SEE_ALL if approval.is_all_shown:
-                self.show_transcript()
-            case CardAction.SEE_ALL:
-                conversation.scrollback.block(approval.all_rows())
-                conversation.draw_soon()
-            case CardAction.EDIT | CardAction.SAY_WORDS:
-                self._turn_to_input(approval, result)
-            case _:
-                self._answer(approval, result)
-
-    def _answer(self, approval: PendingApproval, answer: object) -> None:
-        if not isinstance(answer, Answer):
-            return
-        if approval.may_answer(answer):
-            if isinstance(answer, Approve) and not answer.grant:
-                self._quick = self._quick.approved(approval.asked, approval.shown_at, time.monotonic())
-            self._conversation.sending.answer(answer)
-        else:
-            self._conversation.dialog = self.approval_dialog(approval)
-            self._conversation.tell(SEE_ALL_FIRST, Role.WARNING)
-
-    def _turn_to_input(self, approval: PendingApproval, wish: CardAction) -> None:
-        """Let the input hold what is asked about, or an answer; what was written there waits."""
-        is_edit = wish is CardAction.EDIT
-        approval.draft = self._conversation.input.text
-        approval.purpose = InputPurpose.EDIT if is_edit else InputPurpose.WORDS
-        approval.has_focus = False
-        editable = approval.asked.editable
-        self._conversation.input.put(editable.text if is_edit and editable is not None else "")
-        self._hint("Enter runs it as it stands here, Ctrl+G edits it in $EDITOR, Esc goes back." if is_edit else HINT)
-
-    def _back_to_card(self, approval: PendingApproval) -> None:
-        approval.purpose = InputPurpose.PROMPT
-        self._conversation.input.put(approval.draft)
-        self._hint("")
 
     # The input.
 
@@ -177,7 +127,7 @@ class ConversationKeys:
             return
         approval = conversation.approval
         if approval is not None and approval.purpose is not InputPurpose.PROMPT:
-            self._enter_for_card(approval)
+            conversation.cards.enter(approval)
             return
         written = area.take()
         if written.is_empty and conversation.view.retry is not None:
@@ -194,26 +144,6 @@ class ConversationKeys:
         else:
             self._pressed()
             self._conversation.start(self.queue.send_all_now())
-
-    def _enter_for_card(self, approval: PendingApproval) -> None:
-        conversation = self._conversation
-        text = conversation.input.expanded()
-        editable = approval.asked.editable
-        if approval.purpose is InputPurpose.EDIT and editable is not None:
-            if text == editable.text:
-                self._back_to_card(approval)
-                conversation.tell("Nothing was changed.")
-            else:
-                conversation.sending.answer(ApproveEdited(edited=text))
-            return
-        match meaning_of(text, approval.asked):
-            case Again(hint):
-                conversation.tell(hint)
-            case ShowAll() | EditFirst():
-                self._back_to_card(approval)
-            case answer:
-                self._back_to_card(approval)
-                self._answer(approval, answer)
 
     def tab(self) -> None:
         """Turn to the open question although something is written; a Tab that came too soon was meant for the text."""
@@ -312,7 +242,7 @@ class ConversationKeys:
         """Close, stop or go back."""
         approval = self._conversation.approval
         if approval is not None and approval.purpose is not InputPurpose.PROMPT:
-            self._back_to_card(approval)
+            self._conversation.cards.go_back(approval)
         else:
             self._do(on_escape(self._situation()))
 
@@ -341,7 +271,7 @@ class ConversationKeys:
                 conversation.input.close_popup()
             case Stopping.STOP_TURN:
                 self._offered = Stopping.OFFER_LEAVING
-                conversation.start(self._stop_turn())
+                self.stop_turn()
             case Stopping.CLEAR_INPUT:
                 conversation.input.put("")
             case Stopping.REWIND:
@@ -354,8 +284,11 @@ class ConversationKeys:
             case Stopping.NOTHING:
                 return
 
-    async def _stop_turn(self) -> None:
+    def stop_turn(self) -> None:
         """Ask the session to stop; until it has, the edges of the input show it."""
+        self._conversation.start(self._stop())
+
+    async def _stop(self) -> None:
         self._conversation.is_stopping = True
         self._conversation.is_stopping = await self._conversation.sending.submit(CancelTask()) and is_working(
             self._conversation.view
@@ -387,6 +320,10 @@ class ConversationKeys:
 
     def show_keys(self) -> None:
         """Print every key."""
+        from robota.clients.render.view_lines import whole_view
+        from robota.clients.tui.key_help import KEY_HELP
+        from robota.protocol.views import TableView
+
         table = TableView(columns=("key", "does"), rows=KEY_HELP)
         self._conversation.show_lines(whole_view(table, width=self._conversation.width))
 

@@ -4,11 +4,10 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from robota.clients.tui.approvals.pending_approval import InputPurpose
-from robota.clients.tui.dialogs import LOWEST_DIALOG, DialogDrawing
 from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line, is_working
+from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.theme import Role
-from robota.clients.tui.widgets.lists import popup_rows
+from robota.clients.tui.widgets.dialog_drawing import LOWEST_DIALOG, DialogDrawing
 from robota.clients.tui.widgets.live_rows import live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts
 from robota.protocol.asks.ask import CompletionAsk
@@ -75,12 +74,20 @@ class LivePicture:
     def rows_below(self) -> list[str]:
         """The popup and the status bar."""
         conversation = self._conversation
-        popup = conversation.input.popup
-        rows = [] if popup is None else list(popup_rows(popup, conversation.theme, conversation.width))
+        rows = self._popup_rows()
         since = None if conversation.looks.reduces_motion else self._working_since
         seconds = 0 if since is None else int(time.monotonic() - since)
         facts = StatusFacts(git_branch=self.branch, seconds=seconds, hint=conversation.hint)
         return [*rows, *conversation.status.rows(conversation.view, facts, conversation.theme, conversation.width)]
+
+    def _popup_rows(self) -> list[str]:
+        conversation = self._conversation
+        popup = conversation.input.popup
+        if popup is None:
+            return []
+        from robota.clients.tui.widgets.lists import popup_rows
+
+        return list(popup_rows(popup, conversation.theme, conversation.width))
 
     def sign(self) -> str:
         """What stands before the input: a command of the person's own has a sign of its own."""

@@ -4,11 +4,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from robota.clients.answering.talk import words_for
-from robota.clients.render.rewind_lines import result_lines
-from robota.clients.terminal.line import Line
 from robota.clients.tui.flows.entered_text import Written, blocking_ask, is_running, words_for_session
 from robota.clients.tui.flows.prompt_history import prompts_in
-from robota.clients.tui.flows.rewind_choice import rewind_choice
 from robota.clients.tui.theme import Role
 from robota.clients.view.model import OpenAsk
 from robota.clients.view.reduce import reduce, windowed
@@ -85,7 +82,7 @@ class SessionEvents:
                 conversation.picture.retry_at = time.monotonic() + delay_ms / 1000
             case TaskTokenUsageUpdated(token_usage=used) if not is_running(conversation.view):
                 conversation.scrollback.know_usage(used)  # of what another process did
-            case QueuedMessagesUpdated():
+            case QueuedMessagesUpdated() if conversation.dialog is not None:
                 conversation.keys.queue.refresh()
             case Rewound() | RewindPoints():
                 self._take_rewind(event)
@@ -119,6 +116,10 @@ class SessionEvents:
         conversation.keys.call_person()
 
     def _take_rewind(self, event: Rewound | RewindPoints) -> None:
+        from robota.clients.render.rewind_lines import result_lines
+        from robota.clients.terminal.line import Line
+        from robota.clients.tui.flows.rewind_choice import rewind_choice
+
         if isinstance(event, Rewound):
             self._conversation.show_lines(map(Line, result_lines(event.result)))
             self._conversation.input.put(event.result.draft or "")

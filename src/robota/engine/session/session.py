@@ -179,7 +179,7 @@ class Session:
             current_task_id=runtime.task_id if runtime else None,
             message_queue=self._queue.entries,
             todos=shown.todos if shown else (),
-            tools=tuple(tool.name for tool in self._services.tools.all),
+            tools=tuple(self._services.tools.names),
             mcp_servers=tuple(self._services.tools.servers),
             log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,

@@ -87,6 +87,7 @@ class ReplayedTools:
         missing = [spec for spec in specs if spec.name not in known]
         missing += [ToolSpec(name=name, description="", schema={}) for name in sorted(unheard_of)]
         self.all: Sequence[AnyTool] = tuple(map(self._replayed, (*tools, *map(_stand_in, missing))))
+        self.names: Sequence[str] = tuple(tool.name for tool in self.all)
         self.specs: Sequence[ToolSpec] = specs
         self.servers: Sequence[McpServerState] = ()
         self.is_complete = True

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import msgspec
@@ -197,6 +196,9 @@ def _number(text: str | None) -> float | None:
 
 
 def _seconds_until(date: str, now: float) -> float | None:
+    # Most servers say seconds; reading dates takes longer to load than all other faults.
+    from email.utils import parsedate_to_datetime
+
     try:
         return min(max(0.0, parsedate_to_datetime(date).timestamp() - now), LONGEST_WAIT_S)
     except (ValueError, TypeError, OverflowError, IndexError):

@@ -3,13 +3,13 @@
 import time
 from typing import TYPE_CHECKING, Final
 
-from robota.clients.tui.approvals.pending_approval import InputPurpose, PendingApproval
-from robota.clients.tui.widgets.approval_card import short_command
+from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.message import Message
 
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
+    from robota.clients.tui.approvals.pending_approval import PendingApproval
 
 # In a lower window a command is printed above its card instead of in it.
 LOWEST_WITH_COMMAND: Final = 24
@@ -54,8 +54,12 @@ class OpenApprovals:
         conversation.draw_soon()
 
     def _show(self, asked: ApprovalAsk, message: Message) -> None:
+        # Loaded with the first request, not with the first screen.
+        from robota.clients.tui.approvals.pending_approval import PendingApproval
+        from robota.clients.tui.widgets.approval_card import short_command
+
         conversation = self._conversation
         self.shown = PendingApproval(asked, message, conversation.theme, time.monotonic())
         if conversation.region.height < LOWEST_WITH_COMMAND or not short_command(asked, conversation.width):
             conversation.scrollback.block(self.shown.first_rows(), has_gap=True)
-        conversation.show_card(self.shown)
+        conversation.cards.show(self.shown)

@@ -1,10 +1,10 @@
 """A request for approval while it is open: what was shown of it, and how the input serves it."""
 
 from collections.abc import Iterator
-from enum import Enum, auto
 from typing import Final
 
 from robota.clients.render.view_lines import whole_view
+from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.flows.typing_pause import TypingPause
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.diff_rows import diff_text
@@ -15,14 +15,6 @@ from robota.protocol.views import DiffsView, DiffView
 
 ROWS_SHOWN: Final = 200
 CHARACTERS_SHOWN: Final = 2000  # of a line
-
-
-class InputPurpose(Enum):
-    """What the input is for at the moment: a prompt, a change of what is asked about, or an answer in words."""
-
-    PROMPT = auto()
-    EDIT = auto()
-    WORDS = auto()
 
 
 class PendingApproval:

@@ -1,0 +1,100 @@
+"""What keys and typed lines do with the card of a request for approval, loaded with the first one."""
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
+from robota.clients.tui.approvals.pending_approval import PendingApproval
+from robota.clients.tui.dialogs import OpenDialog
+from robota.clients.tui.flows.approval_keys import CardAction, card_for
+from robota.clients.tui.flows.input_purpose import InputPurpose
+from robota.clients.tui.flows.quick_approvals import QuickApprovals
+from robota.clients.tui.theme import Role
+from robota.protocol.asks.answer import Answer, Approve, ApproveEdited
+
+if TYPE_CHECKING:
+    from robota.clients.tui.app import ScreenConversation
+
+EDIT_HINT: Final = "Enter runs it as it stands here, Ctrl+G edits it in $EDITOR, Esc goes back."
+SEE_ALL_FIRST: Final = "Not all of it has been shown yet: Ctrl+O shows it."
+
+
+class CardKeys:
+    """The cards of one conversation."""
+
+    def __init__(self, conversation: "ScreenConversation") -> None:
+        self._conversation = conversation
+        self._quick = QuickApprovals()
+
+    def show(self, approval: PendingApproval) -> None:
+        """Put the card of a request up."""
+        self._conversation.dialog = self._dialog(approval)
+        self._conversation.keys.wake_after_pause()
+
+    def enter(self, approval: PendingApproval) -> None:
+        """Take what is written for the card: the changed subject, or an answer in words."""
+        conversation = self._conversation
+        text = conversation.input.expanded()
+        editable = approval.asked.editable
+        if approval.purpose is InputPurpose.EDIT and editable is not None:
+            if text == editable.text:
+                self.go_back(approval)
+                conversation.tell("Nothing was changed.")
+            else:
+                conversation.sending.answer(ApproveEdited(edited=text))
+            return
+        match meaning_of(text, approval.asked):
+            case Again(hint):
+                conversation.tell(hint)
+            case ShowAll() | EditFirst():
+                self.go_back(approval)
+            case answer:
+                self.go_back(approval)
+                self._answer(approval, answer)
+
+    def go_back(self, approval: PendingApproval) -> None:
+        """The input is for prompts again."""
+        approval.purpose = InputPurpose.PROMPT
+        self._conversation.input.put(approval.draft)
+        self._conversation.hint = ""
+
+    def _dialog(self, approval: PendingApproval) -> OpenDialog:
+        proposal = self._quick.proposal(approval.asked, time.monotonic())
+        card = card_for(approval.asked, kept_out=self._conversation.view.kept_out, proposal=proposal)
+        return OpenDialog(card, lambda result: self._chosen(approval, result))
+
+    def _chosen(self, approval: PendingApproval, result: object) -> None:
+        conversation = self._conversation
+        match result:
+            case CardAction.STOP_TURN:
+                conversation.keys.stop_turn()
+            case CardAction.SEE_ALL if approval.is_all_shown:
+                conversation.keys.show_transcript()
+            case CardAction.SEE_ALL:
+                conversation.scrollback.block(approval.all_rows())
+                conversation.draw_soon()
+            case CardAction.EDIT | CardAction.SAY_WORDS:
+                self._turn_to_input(approval, result)
+            case _:
+                self._answer(approval, result)
+
+    def _answer(self, approval: PendingApproval, answer: object) -> None:
+        if not isinstance(answer, Answer):
+            return
+        if approval.may_answer(answer):
+            if isinstance(answer, Approve) and not answer.grant:
+                self._quick = self._quick.approved(approval.asked, approval.shown_at, time.monotonic())
+            self._conversation.sending.answer(answer)
+        else:
+            self._conversation.dialog = self._dialog(approval)
+            self._conversation.tell(SEE_ALL_FIRST, Role.WARNING)
+
+    def _turn_to_input(self, approval: PendingApproval, wish: CardAction) -> None:
+        """Let the input hold what is asked about, or an answer; what was written there waits."""
+        is_edit = wish is CardAction.EDIT
+        approval.draft = self._conversation.input.text
+        approval.purpose = InputPurpose.EDIT if is_edit else InputPurpose.WORDS
+        approval.has_focus = False
+        editable = approval.asked.editable
+        self._conversation.input.put(editable.text if is_edit and editable is not None else "")
+        self._conversation.hint = EDIT_HINT if is_edit else HINT

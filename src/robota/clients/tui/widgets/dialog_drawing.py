@@ -1,0 +1,17 @@
+"""How a dialog between the conversation and the input is to be drawn."""
+
+from typing import Final
+
+import msgspec
+
+# Where not even that many rows are free, a dialog is not shown and takes no keys.
+LOWEST_DIALOG: Final = 2
+
+
+class DialogDrawing(msgspec.Struct, frozen=True, kw_only=True):
+    """The room there is, whether keys are for the dialog, and whether something is written in the input."""
+
+    width: int
+    room: int
+    takes_keys: bool
+    has_draft: bool
