@@ -112,9 +112,17 @@ class Window:
 
     @property
     def memory_mb(self) -> float:
+        return self._status("VmRSS") / 1024
+
+    @property
+    def wake_ups(self) -> int:
+        """How often the program has waited for something and was woken."""
+        return self._status("voluntary_ctxt_switches")
+
+    def _status(self, name: str) -> int:
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-        return int(line.split()[1]) / 1024
+        line = next(line for line in status.splitlines() if line.startswith(name))
+        return int(line.split()[1])
 
     def close(self) -> None:
         self._process.kill()
@@ -174,9 +182,9 @@ def _while_an_answer_streams(bench: Bench) -> list[Measurement]:
     _play(bench, {"text": " ".join(words), "chunkSize": 16, "chunkDelayMs": 1})
     window = Window([ROBOTA], bench)
     window.settled()
-    before = window.cpu_ms()
+    before, woken = window.cpu_ms(), window.wake_ups
     window.drain(AT_REST_S)
-    rest = window.cpu_ms() - before
+    rest, woken = window.cpu_ms() - before, window.wake_ups - woken
     idle = window.echoes()
     window.type_in(b"\x15go\r")
     window.wait_for(b"word")
@@ -186,6 +194,13 @@ def _while_an_answer_streams(bench: Bench) -> list[Measurement]:
     return [
         Measurement(
             name="processor time at rest", value=rest, target=20, unit="ms", detail=f"in {AT_REST_S:g} s without a key"
+        ),
+        Measurement(
+            name="wake-ups at rest",
+            value=woken,
+            target=0,
+            unit="",
+            detail=f"in {AT_REST_S:g} s without a key: no timer",
         ),
         _echo("echo of a key, nothing runs", idle, 16),
         _echo("echo of a key while an answer streams", streaming, 16),

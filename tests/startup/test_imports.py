@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.scripts import write_settings
 from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
 from tests.providers.faulty import GOOD, sending
 from tests.providers.raw_server import raw_server
 
@@ -44,6 +45,13 @@ NEEDED_LATER = """
 """
 # Of our own; every one costs about a quarter of a millisecond.
 MOST_MODULES = 230
+MOST_FOR_A_SCREEN = 270
+# Not needed before somebody sends, answers, chooses or reads something.
+AFTER_THE_SCREEN = """
+    commands.builtin commands.registry clients.render.command_text clients.tui.approvals.card_keys clients.tui.choosing
+    clients.tui.dialogs clients.tui.pages clients.tui.screens clients.tui.markdown.render engine.calls.executor
+    tools.command tools.editing tools.files tools.task tools.web
+"""
 SCRIPT = {"turns": [{"text": "Hello."}]}
 
 
@@ -117,7 +125,36 @@ def test_print_mode_loads_few_modules(one_shot: set[str]) -> None:
 
 def test_what_is_needed_later_is_there() -> None:
     """A module that was moved must be named anew, or nobody would look for it any more."""
-    assert [name for name in NEEDED_LATER.split() if find_spec(f"robota.{name}") is None] == []
+    names = (*NEEDED_LATER.split(), *AFTER_THE_SCREEN.split())
+    assert [name for name in names if find_spec(f"robota.{name}") is None] == []
+
+
+def test_a_first_screen_loads_only_what_it_shows(robota: Robota) -> None:
+    write_settings(robota, {"currentProvider": "p", "providers": {"p": {"type": "scripted", "options": SCRIPT}}})
+    found = robota.home / "modules"
+    program = (
+        "import sys; from robota.cli.main import main; main([]); open(sys.argv[1], 'w').write(' '.join(sys.modules))"
+    )
+    with Terminal(
+        robota,
+        "-c",
+        program,
+        str(found),
+        env={"TERM": "xterm", "TMPDIR": str(robota.home)},
+        size=(80, 24),
+        program=sys.executable,
+    ) as terminal:
+        terminal.wait_for("Idle")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+    loaded = set(found.read_text().split())
+    assert "robota.clients.tui.app" in loaded
+    assert (
+        loaded & {"prompt_toolkit.shortcuts", "prompt_toolkit.widgets", "rich", "pygments", "httpx2", "email.utils"}
+        == set()
+    )
+    assert named(loaded, AFTER_THE_SCREEN) == []
+    assert len([name for name in loaded if name.split(".")[0] == "robota"]) <= MOST_FOR_A_SCREEN
 
 
 def test_an_answer_from_a_server_needs_no_second_http_library(robota: Robota) -> None:
@@ -148,7 +185,11 @@ def test_the_http_client_waits_for_the_first_request() -> None:
 
 
 def needed_later(loaded: set[str]) -> list[str]:
-    names = [f"robota.{name}" for name in NEEDED_LATER.split()]
+    return named(loaded, NEEDED_LATER)
+
+
+def named(loaded: set[str], these: str) -> list[str]:
+    names = [f"robota.{name}" for name in these.split()]
     return sorted(each for each in loaded if any(each == name or each.startswith(f"{name}.") for name in names))
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from robota.contracts.tool import AnyTool
-from robota.tools.registry import builtin_tools, by_name, schema_of
+from robota.tools.registry import PLACES, builtin_names, builtin_tools, by_name, schema_of
 
 TOOLS = builtin_tools()
 
@@ -16,6 +16,11 @@ def test_tools_are_found_by_id_label_and_alias() -> None:
     assert names["write_to_file"] is names["Write"] is names["write_file"]
     assert names["execute_command"] is names["Bash"]
     assert names["edit_file"] is names["Edit"]
+
+
+def test_the_table_of_tools_says_what_the_tools_say() -> None:
+    assert [tool.name for tool in TOOLS] == list(PLACES)
+    assert builtin_names() == {name: tool.name for name, tool in by_name(TOOLS).items()}
 
 
 def test_two_tools_cannot_share_an_id() -> None:

@@ -62,6 +62,7 @@ class FullScreen:
             input=TerminalInput(self._reports),
             output=self._output,
             full_screen=True,
+            terminal_size_polling_interval=None,  # a signal tells
         )
         application.ttimeoutlen = ESCAPE_S
         application.timeoutlen = ESCAPE_S

@@ -78,6 +78,7 @@ class LiveRegion:
             erase_when_done=True,
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if has_vi_keys else EditingMode.EMACS,
+            terminal_size_polling_interval=None,  # a signal tells, and at rest nothing shall wake us
         )
         self._application.ttimeoutlen = ESCAPE_S
         self._application.timeoutlen = ESCAPE_S
