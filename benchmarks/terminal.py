@@ -200,7 +200,7 @@ def _while_an_answer_streams(bench: Bench) -> list[Measurement]:
             value=woken,
             target=0,
             unit="",
-            detail=f"in {AT_REST_S:g} s without a key: no timer",
+            detail=f"in {AT_REST_S:g} s: no timer runs",
         ),
         _echo("echo of a key, nothing runs", idle, 16),
         _echo("echo of a key while an answer streams", streaming, 16),
