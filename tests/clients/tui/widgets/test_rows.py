@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
-from robota.clients.tui.dialogs import DialogDrawing, OpenDialog
+from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
 from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe, theme_for
 from robota.clients.tui.widgets.approval_card import card_rows, short_command
 from robota.clients.tui.widgets.call_rows import call_rows
+from robota.clients.tui.widgets.dialog_drawing import DialogDrawing
 from robota.clients.tui.widgets.diff_rows import diff_text
 from robota.clients.tui.widgets.live_rows import live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, short_number, status_row
