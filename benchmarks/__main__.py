@@ -13,6 +13,7 @@ from benchmarks.edits import edits
 from benchmarks.intents import intents
 from benchmarks.knowledge import knowledge
 from benchmarks.measurement import Measurement, table, write_json
+from benchmarks.opening import opening
 from benchmarks.proof import proof
 from benchmarks.questions import questions
 from benchmarks.sandbox import sandbox
@@ -40,6 +41,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "terminal": terminal,
     "knowledge": knowledge,
     "sessions": sessions,
+    "opening": opening,
     "turn-files": turn_files,
     "checkpoints": checkpoints,
     "intents": intents,

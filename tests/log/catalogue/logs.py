@@ -9,11 +9,11 @@ from robota.log.chain.head import ChainHead, head_path, note_head
 from robota.log.chain.reader import load
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.calls import ToolEndRecord, ToolStartRecord
-from robota.log.kinds.conversation import MessageRecord, TurnRecord
+from robota.log.kinds.conversation import CondenseRecord, MessageRecord, TurnRecord
 from robota.log.kinds.requests import RequestRecord
 from robota.log.kinds.session import EndRecord, SessionHeader, TaskRecord
 from robota.log.store import session_directory
-from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
+from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, Turn, UserTurn
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 
@@ -40,7 +40,7 @@ class Written:
         self.directory = session_directory(root, session_id)
         self.log = SessionLog.create(self.directory, Clock())
         self.task_id = f"task-{session_id}"
-        self._calls = 0
+        self._calls = self._turns = 0
         self.log.append(
             SessionHeader(
                 id=session_id,
@@ -66,7 +66,7 @@ class Written:
     def prompt(self, text: str) -> "Written":
         self.row(say="user_feedback" if self._has_prompt else "text", text=text)
         self._has_prompt = True
-        self.log.append(TurnRecord(task_id=self.task_id, turn=UserTurn(content=(TextBlock(text=text),))))
+        self._turn(UserTurn(content=(TextBlock(text=text),)))
         return self
 
     def reply(self, text: str, cost: float = 0.25) -> "Written":
@@ -75,7 +75,7 @@ class Written:
         info = f'{{"tokensIn": 10, "tokensOut": 5, "cost": {cost}}}'
         row = Message(ts=request, type="say", say="api_req_started", text=info)
         self.log.append(MessageRecord(task_id=self.task_id, message=row))
-        self.log.append(TurnRecord(task_id=self.task_id, turn=AssistantTurn(content=(TextBlock(text=text),))))
+        self._turn(AssistantTurn(content=(TextBlock(text=text),)))
         return self
 
     def call(self, tool: str, call_input: dict[str, Any], output: str, diff: str | None = None) -> "Written":
@@ -83,13 +83,26 @@ class Written:
         call_id = f"call_{self._calls}"
         task, log = self.task_id, self.log
         use = ToolUseBlock(id=call_id, name=tool, input=call_input)
-        log.append(TurnRecord(task_id=task, turn=AssistantTurn(content=(use,))))
+        self._turn(AssistantTurn(content=(use,)))
         if diff is not None:
             self.row(say="tool", call_id=call_id, text=json.dumps({"tool": "editedExistingFile", "diff": diff}))
         log.append(ToolStartRecord(task_id=task, call_id=call_id, tool=tool, input=call_input))
         log.append(ToolEndRecord(task_id=task, call_id=call_id, tool=tool, status="success", duration_ms=5))
         result = ToolResultBlock(tool_use_id=call_id, content=output)
-        log.append(TurnRecord(task_id=task, turn=UserTurn(content=(result,))))
+        self._turn(UserTurn(content=(result,)))
+        return self
+
+    def _turn(self, turn: Turn) -> None:
+        self._turns += 1
+        self.log.append(TurnRecord(task_id=self.task_id, turn=turn))
+
+    def condense(self) -> "Written":
+        """What was said so far is a summary for the model from now on."""
+        end = self._turns
+        put = UserTurn(content=(TextBlock(text="In short: much was said."),))
+        self.log.append(
+            CondenseRecord(task_id=self.task_id, condense_id=f"c{end}", trigger="auto", first=0, end=end, put=put)
+        )
         return self
 
     def ask(self, **fields: Any) -> int:

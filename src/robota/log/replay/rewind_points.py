@@ -18,7 +18,7 @@ READ_KINDS: Final = frozenset({"task", "checkpoint", "rewindStart", "rewind"})
 BEFORE_PROMPT_KINDS: Final = frozenset({"answer", "queue"})
 
 
-class CheckpointedCall(msgspec.Struct, frozen=True, kw_only=True):
+class CheckpointedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call that could change something, and the checkpoint before it.
 
     `seq` is the record that tells of it, `to` the last one before the model was asked for the reply with the call.
