@@ -121,12 +121,13 @@ def test_an_intent_that_was_set_back_is_selected_no_more(workspace: Path) -> Non
         (directory / "active_intents.yaml").write_text(INTENTS.replace("IN_PROGRESS", "COMPLETED", 1))
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
-        last = tool_results(stage)[-1].content
-        assert told(last)["error_type"] == "invalid_intent" and "no longer IN_PROGRESS" in told(last)["message"]
+        now, later = (told(block.content) for block in tool_results(stage)[-2:])
+        assert now["error_type"] == "invalid_intent" and "no longer IN_PROGRESS" in now["message"]
+        assert later["error_type"] == "missing_intent"
 
     calls = turns(SELECT, write("src/auth/a.py"), write("src/auth/b.py"))
     play(workspace, calls, story, permission_mode="default")
-    assert not (workspace / "src/auth/b.py").exists()
+    assert not (workspace / "src/auth/a.py").exists() and not (workspace / "src/auth/b.py").exists()
 
 
 def test_a_new_task_begins_without_an_intent(workspace: Path) -> None:

@@ -1,13 +1,14 @@
 """Before a call changes something: there is an active intent, and what is touched belongs to it."""
 
 import os
+import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from robota.contracts.hook import BlockCall, HookContext, Proceed
-from robota.contracts.tool import AnyTool, BadArguments, Effect, ToolCall, Touches
+from robota.contracts.tool import AnyTool, BadArguments, Effect, ToolCall, ToolRole, Touches
 from robota.intents.intent import Intent, IntentProblem
 from robota.intents.intent_files import DIRECTORY
 from robota.intents.leases import LeaseBook
@@ -78,10 +79,13 @@ class ScopeEnforcementHook:
         intent = self._held()
         if DIRECTORY.strip(".") in _plainly(touches.command):
             return _for_people(DIRECTORY, intent)
+        if tool.role is not ToolRole.SHELL:
+            return _unknown(tool, intent)  # what it changes later, and what stands there then, nobody sees
         if written is not None:
-            return self._of_files(written, intent)
-        # What the team itself wants to be run for this intent needs no further yes because of its scope.
-        return Proceed() if touches.command.strip() in intent.commands else _unknown(tool, intent)
+            return self._of_files(written, intent, is_command=True)
+        # What the team itself wants to be run for this intent needs no further yes because of its scope, as it stands.
+        is_criterion = touches.command.strip() in intent.commands and touches == Touches(command=touches.command)
+        return Proceed() if is_criterion else _unknown(tool, intent)
 
     def _held(self) -> Intent:
         """The active intent, whose files this session holds from now on."""
@@ -89,7 +93,8 @@ class ScopeEnforcementHook:
         self._leases.take(intent)
         return intent
 
-    def _of_files(self, paths: Iterable[str], intent: Intent) -> Proceed | BlockCall:
+    def _of_files(self, paths: Iterable[str], intent: Intent, *, is_command: bool = False) -> Proceed | BlockCall:
+        """A command writes into the file that is there, and so into one of another name that is the same."""
         outside: list[str] = []
         for path in paths:
             place = self._relative(path)
@@ -97,6 +102,8 @@ class ScopeEnforcementHook:
                 return _for_people(path, intent)
             if place is None or not intent.scope.covers(place):
                 outside.append(path)
+            elif is_command and self._has_other_names(place):
+                outside.append(f"{path} (which has other names: hard links)")
             elif (lease := self._leases.holder(place)) is not None:
                 what = f"{path} is held by {lease.told}. Wait until that session is done, or change other files."
                 return BlockCall(reason=refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=path))
@@ -106,8 +113,17 @@ class ScopeEnforcementHook:
         parts = (_plainly(part).rstrip(". ") for part in place.split("/"))
         return DIRECTORY in parts or self._selection.files.is_never_touched(place)
 
+    def _has_other_names(self, place: str) -> bool:
+        try:
+            found = (self._root / place).lstat()
+        except OSError:
+            return False
+        return not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
+
     def _relative(self, path: str) -> str | None:
-        """Where a path really leads, from the workspace on; None if that is outside of it."""
+        """Where a path really leads, from the workspace on; None if that is outside of it, or nowhere."""
+        if "\0" in path:
+            return None
         place = os.path.relpath(os.path.realpath(self._root / path), self._root)
         return None if place == ".." or place.startswith("../") else place
 
