@@ -41,6 +41,7 @@ from robota.proof.replay.comparison import (
     first_other_tool,
     task_ids,
 )
+from robota.proof.replay.recorded_hooks import RecordedHooks, RecordedKnowledge
 from robota.proof.replay.recorded_model import ComparedModel, RecordedModel
 from robota.proof.replay.recorded_person import RecordedPerson
 from robota.proof.replay.recording import Leg, NotReplayable, RecordedReply, Recording
@@ -51,6 +52,7 @@ from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
 from robota.tools.registry import builtin_tools
+from robota.tools.task import new_task, skill
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
 from robota.workspace.git.run import GitError, open_git
@@ -180,6 +182,8 @@ class _Replay:
             completion=header.completion,
             settings=self._settings(),
             attended=self._recording.is_attended,
+            max_turns=self._recording.max_requests,
+            max_cost=self._recording.max_cost,
             system_prompt="",
             session_id=header.id if leg.first == 0 else None,
             resumes=self._log_before(leg) if leg.first else None,
@@ -230,17 +234,24 @@ class _Replay:
             whole=self._whole,
             is_live=self._options.live_tools,
             counts_mistakes=recording.counts_mistakes,
+            delegating=frozenset({new_task.TOOL.name, skill.TOOL.name}),
         )
-        tools = ReplayedTools(services.tools.all, recording.specs, self._leg.calls, self._files, manner)
+        offered = {spec.name for spec in recording.specs}
+        known = (*services.tools.all, *([skill.TOOL] if skill.TOOL.name in offered else []))
+        here = {tool.name: tool for tool in known}
+        tools = ReplayedTools(tuple(here.values()), recording.specs, self._leg.calls, self._files, manner)
         return msgspec.structs.replace(
             services,
             model=msgspec.structs.replace(services.model, provider=self._answering(), info=info),
             tools=tools,
             policy=_AsRecorded(),
             modes=_RecordedModes(services.modes, {head.mode for head in recording.heads}),
-            hooks=SessionHooks(before=(RecordedChanges(self._leg.calls, self._on_call),)),
+            hooks=SessionHooks(
+                before=(RecordedChanges(self._leg.calls, self._on_call),),
+                lifecycle=RecordedHooks(self._leg.held_back, lambda: self._model.given),
+            ),
             checkpoint=None,
-            knowledge=None,
+            knowledge=RecordedKnowledge(self._leg.forks),
             prompts=None,
             instructions=_RecordedSystem(recording.systems),
             memory=None,

@@ -31,6 +31,7 @@ from tests.cli.commands.proof.test_replay import rewritten
 from tests.engine.context.context_stage import DONE, NEARLY_FULL, SUMMARY, WINDOW
 from tests.engine.stage import Stage, call, play
 from tests.engine.task.test_resumption import resume
+from tests.hooks.hooked import answer, command, decide, on, play_with_hooks
 
 Story = Callable[[Stage], Awaitable[None]]
 PICTURE = f"data:image/png;base64,{b64encode(b'no picture, but who looks?').decode()}"
@@ -167,6 +168,35 @@ async def asked(stage: Stage) -> None:
     await stage.until_ask("completion_result")
 
 
+async def chosen(stage: Stage) -> None:
+    await stage.start()
+    await stage.until_ask("tool")
+    await stage.answer("objectResponse", '{"hunks": [1]}')
+    await stage.until_ask("completion_result")
+
+
+async def answered_a_repetition(stage: Stage) -> None:
+    await stage.start()
+    await stage.until_ask("mistake_limit_reached")
+    await stage.answer("messageResponse", "look at c.txt instead")
+    await stage.until_ask("completion_result")
+
+
+async def refused_a_subtask(stage: Stage) -> None:
+    await stage.start(mode="architect")
+    await stage.until_ask("tool")
+    await stage.answer("noButtonClicked")
+    await stage.until_ask("completion_result")
+
+
+async def went_on_past_a_limit(stage: Stage) -> None:
+    await stage.start()
+    await stage.until_ask("auto_approval_max_req_reached")
+    await stage.answer("yesButtonClicked")
+    await stage.until_ask("completion_result")
+
+
+LONG = "".join(f"{'.' if number % 20 else number}\n" for number in range(61))
 QUESTION = using("ask_followup_question", question="Which?", follow_up=[{"text": "the first"}])
 XML = {"text": "<read_file>\n<path>b.txt</path>\n</read_file>"}
 SESSIONS: dict[str, tuple[list[Any], Story, dict[str, Any]]] = {
@@ -195,6 +225,14 @@ SESSIONS: dict[str, tuple[list[Any], Story, dict[str, Any]]] = {
     "a no": ([RUN, DONE], refused, {}),
     "a failed request": ([{"fault": {"kind": "invalid_request"}}, DONE], failed, {}),
     "a question": ([QUESTION, DONE], asked, {}),
+    "some of the hunks": (
+        [reading("d.txt"), using("write_to_file", path="d.txt", content=LONG.replace("0\n", "x\n")), DONE],
+        chosen,
+        {},
+    ),
+    "a repeated call": ([*[reading("b.txt")] * 4, DONE], answered_a_repetition, {}),
+    "a refused subtask": ([using("new_task", mode="code", message="do it"), DONE], refused_a_subtask, {}),
+    "a limit": ([reading("b.txt"), reading("c.txt"), DONE], went_on_past_a_limit, {"max_turns": 2}),
 }
 
 
@@ -202,6 +240,7 @@ def recorded(workspace: Path, name: str) -> Path:
     """Have the session, and give its directory."""
     for file, lines in (("b.txt", 4), ("c.txt", 4), ("long.txt", 200)):
         (workspace / file).write_text(f"{file} {'.' * 100}\n" * lines)
+    (workspace / "d.txt").write_text(LONG)
     turns, story, options = SESSIONS[name]
     play(workspace, turns, story, **options)
     return session_in(workspace)
@@ -233,6 +272,56 @@ def test_it_is_identical_and_another_byte_of_the_prompt_is_named(workspace: Path
     found = replayed(workspace, session).divergence
     assert found is not None and found.kind == "prompt" and found.where.startswith("the system prompt, line ")
     assert "fires" in found.recorded and "files" in found.replayed
+
+
+HOOKED: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "changed by a hook": (on("PreToolUse", decide("allow", updatedInput={"command": "touch other"})), [RUN, DONE]),
+    "approved otherwise by a hook": (
+        on("PermissionRequest", answer("allow", updatedInput={"command": "touch other"})),
+        [RUN, DONE],
+    ),
+    "sent back by a hook": (
+        on("Stop", command('[ -e more ] || { touch more; echo "the tests too" >&2; exit 2; }')),
+        [DONE, reading("b.txt"), DONE],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOOKED)
+def test_what_hooks_did_is_done_again(workspace: Path, name: str) -> None:
+    (workspace / "b.txt").write_text("b\n")
+    hooks, turns = HOOKED[name]
+    play_with_hooks(workspace, hooks, turns, said("go"))
+    report = replayed(workspace, session_in(workspace))
+    assert report.divergence is None, (report.divergence.text, report.notes)
+    assert report.requests == report.all_requests == len(turns)
+
+
+def test_an_input_that_nobody_says_they_changed_is_named(workspace: Path) -> None:
+    session = recorded(workspace, "a refused subtask")
+    play(workspace, [RUN, DONE], said("go"), permission_mode="bypassPermissions")
+    [session] = set((workspace / ".robota" / "sessions").glob("*/log.jsonl")) - {session / "log.jsonl"}
+
+    def plant(record: dict[str, Any]) -> None:
+        if record["kind"] == "toolStart":
+            record["payload"]["input"]["command"] = "touch gooD"
+
+    rewritten(session.parent, plant)
+    found = replayed(workspace, session.parent).divergence
+    assert found is not None and found.kind == "arguments" and "gooD" in found.recorded
+
+
+@pytest.mark.parametrize("by", ["typed", "called"])
+def test_a_skill_that_runs_as_a_task_of_its_own(workspace: Path, by: str) -> None:
+    skill = workspace.parent / "robota-home/skills/deep/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: deep\ndescription: looks deep\ncontext: fork\n---\nLook at $ARGUMENTS.\n")
+    calling = [using("skill", skill="deep", args="walls")] if by == "called" else []
+    turns = [*calling, using("attempt_completion", result="Deep."), DONE]
+    play(workspace, turns, said("/deep walls" if by == "typed" else "go"))
+    report = replayed(workspace, session_in(workspace))
+    assert report.divergence is None, (report.divergence.text, report.notes)
+    assert report.requests == report.all_requests == len(turns)
 
 
 def test_a_tool_that_is_described_otherwise_is_named(workspace: Path) -> None:

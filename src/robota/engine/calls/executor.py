@@ -173,7 +173,7 @@ class ToolExecutor:
         if admitted.call.input != call.input:
             self._tell_start(admitted.call)  # a person or a hook has changed it, and that is what runs
         started = monotonic()
-        result, is_mistake = await self._run_tool(admitted)
+        result, is_mistake = await self._run_tool(admitted, is_changed=admitted.call.input != call.input)
         if result.alternative is not None:
             admitted, result = await self._offer(result.alternative, admitted, result)
         if isinstance(result.control, Complete) and failed_before:
@@ -224,10 +224,10 @@ class ToolExecutor:
         result, _ = await self._run_tool(second)
         return second, _after(f"{other.why} The user let it run {other.manner}, which went like this.", result)
 
-    async def _run_tool(self, admitted: Admitted) -> tuple[ToolResult, bool]:
+    async def _run_tool(self, admitted: Admitted, *, is_changed: bool = False) -> tuple[ToolResult, bool]:
         """The result, and whether it is a mistake of the model (a failing test run, say, is not)."""
         try:
-            ran = await self._run_recorded(admitted)
+            ran = await self._run_recorded(admitted, is_changed)
         except asyncio.CancelledError:
             admitted.context.close(interrupted=True)
             raise
@@ -237,11 +237,15 @@ class ToolExecutor:
             self._runtime.journal.write(record)
         return ran
 
-    async def _run_recorded(self, admitted: Admitted) -> tuple[ToolResult, bool]:
+    async def _run_recorded(self, admitted: Admitted, is_changed: bool) -> tuple[ToolResult, bool]:
         tool, journal = admitted.tool, self._runtime.journal
         journal.write(
             ToolStartRecord(
-                task_id=self._runtime.task_id, call_id=admitted.call.id, tool=tool.name, input=admitted.call.input
+                task_id=self._runtime.task_id,
+                call_id=admitted.call.id,
+                tool=tool.name,
+                input=admitted.call.input,
+                is_changed=is_changed,
             )
         )
         if tool.changes_something:

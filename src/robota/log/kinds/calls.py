@@ -39,12 +39,13 @@ class ReachedRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("toolStart")
 class ToolStartRecord(Payload, frozen=True, kw_only=True):
-    """A call is about to run, with the input it runs with."""
+    """A call is about to run, with the input it runs with. `is_changed`: a person or a hook wanted it otherwise."""
 
     task_id: str
     call_id: str
     tool: str
     input: dict[str, Any]
+    is_changed: bool = False
 
 
 @record_kind("toolEnd")

@@ -58,8 +58,10 @@ def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:
             said = [block.text for block in payload.turn.content if isinstance(block, TextBlock)]
             if not said:
                 continue
-            if any(TAKEN_UP in text for text in said):
-                return Break(first=_last_start(payloads, number), by_another_process=True)
+            start = _last_start(payloads, number)
+            # A process that takes up its own task, after somebody went back, says the same.
+            if start > 0 and any(TAKEN_UP in text for text in said):
+                return Break(first=start, by_another_process=True)
             break
     return Break(first=offer)
 

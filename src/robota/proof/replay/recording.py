@@ -37,7 +37,8 @@ class RunCall(msgspec.Struct, kw_only=True):
     """A call and what came of it. `input` is what it ran with; None if it was stopped before it ran.
 
     `before` and `after` are the checkpoints around it, `paths` the files that it says it wrote. `is_changed`: a person
-    gave it another input.
+    or a hook gave it another input; `hunks` are those of its changes that the person wanted, if not all. `delegated`:
+    a subtask did its work.
     """
 
     call_id: str
@@ -49,6 +50,8 @@ class RunCall(msgspec.Struct, kw_only=True):
     after: str = ""
     paths: tuple[str, ...] = ()
     is_changed: bool = False
+    hunks: tuple[int, ...] | None = None
+    delegated: bool = False
 
 
 class RecordedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +84,9 @@ class Leg(msgspec.Struct, kw_only=True):
     `records` are those of the log, of which it is the part from `first` on; it goes on with what stands before. The
     first leg begins anew. `by_another_process`: a process took up what another had left. `orders` are what the person
     gave while something ran, by the number of the reply that came meanwhile; `condensed_at` are the numbers of the
-    replies after which they had the conversation condensed. `is_cut`: it ends in the middle of something.
+    replies after which they had the conversation condensed. `held_back` is what a hook said after that many replies,
+    when the model wanted to stop; `forks` are what tasks of their own were told, by what was typed or by the skill.
+    `is_cut`: it ends in the middle of something.
     """
 
     first: int
@@ -93,6 +98,8 @@ class Leg(msgspec.Struct, kw_only=True):
     answers: list[RecordedAnswer] = []
     orders: dict[int, list[Order]] = {}
     condensed_at: list[int] = []
+    held_back: dict[int, str] = {}
+    forks: dict[str, str] = {}
     calls: dict[str, deque[RunCall]] = {}
     is_cut: bool = False
 
@@ -111,7 +118,8 @@ class Recording(msgspec.Struct, kw_only=True):
 
     `start` is the first checkpoint; empty if there is none. `tells_surroundings`: the model was told of the time, the
     branch and the like. `is_attended`: somebody was there to be asked; `counts_mistakes`: they were asked how to go on
-    after mistakes of the model. `records` are all that the log holds.
+    after mistakes of the model. `max_requests` and `max_cost` are limits that were reached. `records` are all that the
+    log holds.
     """
 
     header: SessionHeader
@@ -124,6 +132,8 @@ class Recording(msgspec.Struct, kw_only=True):
     tells_surroundings: bool = False
     is_attended: bool = False
     counts_mistakes: bool = False
+    max_requests: int | None = None
+    max_cost: float | None = None
     records: list[Record] = []
 
     @property

@@ -1,5 +1,6 @@
 """Reads a recording from the records of a log."""
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -33,6 +34,7 @@ from robota.proof.replay.recording import (
     Recording,
     RunCall,
 )
+from robota.protocol.asks.ask import LimitAsk, LimitKind
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, ToolResultBlock, UserTurn
@@ -48,6 +50,9 @@ EDITED: Final = "objectResponse"
 SPOKEN: Final = frozenset({"text", "user_feedback"})
 RAN_THEMSELVES: Final = "<command>\n"
 RESUME_COMPLETED: Final = "resume_completed_task"
+RESUMPTION: Final = "[TASK RESUMPTION]"
+RAN_AS_TASK: Final = "This ran as a task of its own."
+ONLY_REMINDER: Final = re.compile(r"<system-reminder>\n(.*)\n</system-reminder>", re.DOTALL)
 
 
 def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) -> Recording:
@@ -100,6 +105,8 @@ class _RecordingFold:
         self._begun: set[str] = set()
         self._summaries: set[int] = set()
         self._queued: dict[str, QueueMessage] = {}
+        self._last_words: set[str] = set()
+        self._first_told: dict[str, str] = {}
         self._is_streaming = False
         self._is_command = False
         self._is_at_rest = False
@@ -158,9 +165,13 @@ class _RecordingFold:
         return found
 
     def _task(self, record: TaskRecord) -> None:
+        is_new = record.task_id not in self._modes
         self._modes[record.task_id] = record.mode
-        if record.parent_task_id is not None:
-            self._subtasks.add(record.task_id)
+        if record.parent_task_id is None:
+            return
+        self._subtasks.add(record.task_id)
+        for call in self._open.values() if is_new else ():
+            call.delegated = call.delegated or (call.input is not None and not call.status)
 
     def _made_of(self, record: RequestRecord) -> None:
         found = self._found
@@ -199,6 +210,8 @@ class _RecordingFold:
 
         elif row.say == "condense_context_error":
             self._leg.replies.append(RecordedReply(ts=row.ts, fault=RecordedFault(message=row.text or "")))
+        elif row.say == COMPLETION:
+            self._last_words.add(task_id)
         elif row.say in SPOKEN:
             self._is_command = (row.text or "").startswith("!")
 
@@ -208,6 +221,13 @@ class _RecordingFold:
         self._asks[row.ts] = row
         self._is_at_rest = row.ask == COMPLETION
         found.is_attended = found.is_attended or row.ask in INTERACTIVE_ASKS
+        match row.asked:
+            case LimitAsk(limit=LimitKind.REQUESTS, count=count):
+                found.max_requests = int(count)
+            case LimitAsk(limit=LimitKind.COST, count=count):
+                found.max_cost = count
+            case _:
+                pass
         found.counts_mistakes = found.counts_mistakes or row.ask == MISTAKES
         if row.ask == FAILED and is_new:
             fault = RecordedFault(message=row.fault.message if row.fault is not None else row.text or "")
@@ -245,6 +265,8 @@ class _RecordingFold:
         self._leg.replies.append(RecordedReply(ts=row.ts if row else ts, turn=turn, cost=_number(info, "cost")))
         self._is_streaming = False
         self._request.pop(task, None)
+        is_last = not turn.tool_uses and turn.stop_reason != "max_tokens"
+        (self._last_words.add if is_last else self._last_words.discard)(task)
         for use in turn.tool_uses:
             self._remember(RunCall(call_id=use.id, tool=use.name))
 
@@ -267,7 +289,8 @@ class _RecordingFold:
                 del self._leg.answers[self._words]
             self._is_command, self._words = False, None
             return
-        told, images = spoken_in(turn), _data_urls(turn)
+        self._notice_held_back(task, turn)
+        told, images = self._typed(task, spoken_in(turn)), _data_urls(turn)
         if task in self._modes and task not in self._subtasks and task not in self._begun:
             if not told and not images:
                 return
@@ -278,6 +301,26 @@ class _RecordingFold:
             answer = self._leg.answers[self._words]
             self._leg.answers[self._words] = msgspec.structs.replace(answer, text=told, images=images)
         self._words = None
+
+    def _notice_held_back(self, task: str, turn: UserTurn) -> None:
+        """After a reply that was to be the last, the model is told nothing but what a hook said: that there is more."""
+        if task in self._last_words and (found := ONLY_REMINDER.fullmatch(spoken_in(turn))):
+            self._last_words.discard(task)
+            if RESUMPTION not in found[1]:
+                self._leg.held_back[len(self._leg.replies)] = found[1]
+
+    def _typed(self, task: str, told: str) -> str:
+        """What a person typed for it; a prompt for a task of its own is told with what came of that."""
+        if task in self._subtasks and task not in self._first_told:
+            self._first_told[task] = told
+            for call in self._open.values():
+                if call.delegated and not call.status and isinstance(name := (call.input or {}).get("skill"), str):
+                    self._leg.forks[name] = told
+        typed, marker, _ = told.partition(f"\n\n{RAN_AS_TASK}")
+        if not marker or not self._first_told:
+            return told
+        self._leg.forks[typed] = self._first_told.popitem()[1]
+        return typed
 
     def _queue(self, record: QueueRecord) -> None:
         """What was queued while a reply came, or calls of the last one ran, is queued while that reply comes."""
@@ -303,7 +346,8 @@ class _RecordingFold:
     def _call(self, payload: Payload) -> None:
         match payload:
             case ToolStartRecord() if payload.call_id in self._open:
-                self._open[payload.call_id].input = payload.input
+                call = self._open[payload.call_id]
+                call.input, call.is_changed = payload.input, call.is_changed or payload.is_changed
             case ToolEndRecord() if payload.call_id in self._open:
                 self._open[payload.call_id].status = payload.status
             case FileStampsRecord() if payload.call_id in self._open:
@@ -325,8 +369,9 @@ class _RecordingFold:
         is_over = is_taken_up or row.ask == COMPLETION
         if is_over and not record.text:
             return  # the next prompt, or the next process, says how it goes on
+        self._found.is_attended = self._found.is_attended or row.ask == MISTAKES
         if record.response == EDITED and row.call_id in self._open:
-            self._open[row.call_id].is_changed = True
+            self._edited(self._open[row.call_id], _decoded(record.text).get("hunks"))
         answer = RecordedAnswer(
             kind=COMPLETION if is_taken_up else row.ask or "",
             call_id=row.call_id,
@@ -339,6 +384,13 @@ class _RecordingFold:
             self._words = len(self._leg.answers)
         self._leg.answers.append(answer)
         self._drop_queued(record.text or "")
+
+    def _edited(self, call: RunCall, hunks: object) -> None:
+        """A person wanted something else, or only some of it."""
+        if isinstance(hunks, list):
+            call.hunks = tuple(number for number in hunks if isinstance(number, int))
+        else:
+            call.is_changed = True
 
     def _is_offered_in_leg(self, row: Message) -> bool:
         """Whether the leg began with this offer to go on."""

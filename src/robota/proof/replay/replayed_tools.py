@@ -53,13 +53,15 @@ class ReplayManner(msgspec.Struct, frozen=True, kw_only=True):
 
     Tools in `talking` change nothing but the state of the task, so they run again. With `is_live` all do that are here,
     stay in the sandbox and need no network. `whole` gives a result of which the model was shown a part.
-    `counts_mistakes`: mistakes of the model have consequences again.
+    `counts_mistakes`: mistakes of the model have consequences again. Those in `delegating` begin a subtask if they did
+    then.
     """
 
     talking: frozenset[str]
     whole: Callable[[str], str]
     is_live: bool = False
     counts_mistakes: bool = False
+    delegating: frozenset[str] = frozenset()
 
 
 class ReplayedTools:
@@ -125,7 +127,8 @@ class ReplayedTools:
             if call.status == "error" and call.result is not None and self._manner.counts_mistakes:
                 raise ToolError(call.result.content)
             return self._serving(call, lambda: None)
-        if tool.name in self._manner.talking and call.tool == tool.name and not isinstance(params, AnyInput):
+        is_known = call.tool == tool.name and not isinstance(params, AnyInput)
+        if is_known and (call.delegated if tool.name in self._manner.delegating else tool.name in self._manner.talking):
             return await tool.prepare(params, context)
         if not isinstance(params, AnyInput) and self._runs(tool, call):
             return await self._run_again(tool, context, call)
@@ -145,6 +148,8 @@ class ReplayedTools:
         assert place is not None
         place.before(call)
         prepared = await tool.prepare(tool.decode(call.input or {}), context)
+        if call.hunks is not None and prepared.with_hunks is not None:
+            prepared = prepared.with_hunks(call.hunks)
 
         async def run() -> ToolResult:
             result = await prepared.run()
@@ -168,7 +173,7 @@ class ReplayedTools:
 
 
 class RecordedChanges:
-    """A `PreToolHook` that gives calls the input which a person gave them in place of the model's.
+    """A `PreToolHook` that gives calls the input which a person or a hook gave them in place of the model's.
 
     `on_call` is called before each.
     """
