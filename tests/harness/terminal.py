@@ -18,6 +18,8 @@ from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 LONGEST_WAIT_S = 120.0  # only a test that fails waits that long
 POLL_S = 0.05
 BETWEEN_KEYS_S = 3.0
+# A numbered entry of a list; two of them may stand in one line.
+ENTRY = re.compile(r"(?:^|  ) *(\d+)  (.*?)(?=  +\d+  |$)", re.MULTILINE)
 
 
 class Terminal:
@@ -80,12 +82,11 @@ class Terminal:
         self.press(text + "\n")
 
     def choose(self, question: str, label: str, prompt: str = "Number") -> None:
-        """Choose from a numbered list by the words of a line."""
+        """Choose from a numbered list by the words of an entry; two of them may stand in one line."""
         self.wait_for(question)
-        line = next(line for line in self.wait_for(prompt).splitlines() if label in line)
-        number = re.match(r"\s*(\d+)", line)
-        assert number is not None
-        self.press(number[1] + "\n")
+        entries = ENTRY.findall(self.wait_for(prompt))
+        number = next(number for number, text in entries if label in text)
+        self.press(number + "\n")
 
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())

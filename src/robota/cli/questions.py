@@ -2,7 +2,7 @@
 
 import getpass
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from robota.cli.output import print_prose, prose_lines, terminal_width
 
@@ -37,20 +37,31 @@ def confirm(question: str, *, default: bool) -> bool:
         print("Please answer y or n.")
 
 
-def choose(title: str, options: Sequence[str], *, free: bool = False) -> int | str:
-    """The place of the option chosen by its number; the first is the default. `free` also takes other words."""
+def choose(title: str, options: Sequence[str], *, names: Sequence[str] = (), default: int = 0) -> int:
+    """The place of what was chosen by its number: of the options, a row each, or of the names behind them."""
     print_prose(title)
-    room = (terminal_width() or WIDEST) - len("  12  ") - 1
-    for number, option in enumerate(options, 1):
-        # One row each, so that what was said above the list stays on the screen.
-        print(f"  {number:>2}  {option if len(option) <= room else option[: room - 1] + '…'}")
+    for row in _rows(options, names, (terminal_width() or WIDEST) - 1):
+        print(row)
     while True:
-        said = ask("Number" + (" or name" if free else ""), "1")
-        if said.isdecimal() and 1 <= int(said) <= len(options):
+        said = ask("Number", str(default + 1))
+        if said.isdecimal() and 1 <= int(said) <= len(options) + len(names):
             return int(said) - 1
-        if free and said:
-            return options.index(said) if said in options else said
-        print(f"Please give a number from 1 to {len(options)}.")
+        print(f"Please give a number from 1 to {len(options) + len(names)}.")
+
+
+def _rows(options: Sequence[str], names: Sequence[str], width: int) -> Iterator[str]:
+    """One row an option, so that what was said above stays on the screen; names need half a row each."""
+    for number, option in enumerate(options, 1):
+        yield _cut(f"  {number:>2}  {option}", width)
+    half = -(-len(names) // 2)
+    for place in range(half):
+        pair = [each for each in (place, place + half) if each < len(names)]
+        cells = [f"  {len(options) + each + 1:>2}  {names[each]}" for each in pair]
+        yield _cut("".join(f"{cell:<{width // 2}}" for cell in cells).rstrip(), width)
+
+
+def _cut(row: str, width: int) -> str:
+    return row if len(row) <= width else row[: width - 1] + "…"
 
 
 def _answer(read: Callable[[str], str], question: str, default: str | None) -> str:

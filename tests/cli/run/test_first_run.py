@@ -1,6 +1,10 @@
 """The first minute: from nothing to a provider that answers, at a real terminal."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -12,7 +16,7 @@ from tests.harness.cli import NETWORK_GUARD, Robota
 from tests.harness.terminal import Terminal
 
 LIST = "Which provider do you want to use?"
-COMPATIBLE = "OpenAI-compatible:"
+COMPATIBLE = "OpenAI-compatible"
 
 
 def settings_of(robota: Robota) -> dict[str, Any]:
@@ -30,7 +34,7 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
         terminal.answer("Number or name", "1")
         terminal.answer("Name of this profile", "")
         terminal.wait_for("offers fake-model")
-        terminal.wait_for("is now the current one")
+        terminal.wait_for("was written to")
         terminal.hang_up()
         assert settings_of(robota) == {
             "providers": {
@@ -142,9 +146,11 @@ def test_a_key_goes_to_the_keyring_of_the_system_if_there_is_one(robota: Robota)
 def test_what_does_not_answer_is_kept_only_if_the_person_wants_it(robota: Robota, said: str, kept: bool) -> None:
     with Terminal(robota, "--configure") as terminal:
         terminal.choose(LIST, COMPATIBLE)
-        for question, text in (("Address", "http://127.0.0.1:9"), ("API key", ""), ("Model:", ""), ("Model:", "m")):
+        for question, text in (("Address", "http://127.0.0.1:9"), ("API key", "")):
             terminal.answer(question, text)
-        terminal.answer("Name", "")
+        terminal.choose("does not say which models", "name the model by hand")
+        for question, text in (("Model:", ""), ("Model:", "m"), ("Name", "")):
+            terminal.answer(question, text)
         terminal.wait_for("It does not work")
         terminal.choose("What now?", said)
         assert terminal.end() == (0 if kept else 1)
@@ -155,23 +161,100 @@ def test_what_does_not_answer_is_kept_only_if_the_person_wants_it(robota: Robota
 def test_a_wrong_answer_is_given_again_without_the_others(robota: Robota) -> None:
     with running() as server, Terminal(robota, "--configure") as terminal:
         terminal.choose(LIST, COMPATIBLE)
-        for question, text in (("Address", "http://127.0.0.1:9/v1"), ("API key", ""), ("Model:", "fake-model")):
-            terminal.answer(question, text)
-        terminal.answer("Name", "mine")
-        terminal.wait_for("It does not work")
-        terminal.choose("What now?", "Address of the API")
+        terminal.answer("Address", "http://127.0.0.1:9/v1")
+        terminal.answer("API key", "")
+        terminal.wait_for("does not say which models")
+        terminal.wait_for("Correct: Address of the API")
+        terminal.answer("Number [1]", "")
         terminal.answer("Address", f"{server.url}/v1")
+        terminal.answer("Number or name", "no-such-model")
+        terminal.answer("Name", "mine")
+        terminal.wait_for("no-such-model is not in its list")
+        terminal.wait_for("Correct: Model")
+        terminal.answer("Number [3]", "")
+        terminal.answer("Number or name", "")
         terminal.wait_for("offers fake-model")
         assert terminal.end() == 0, terminal.screen
-    assert settings_of(robota)["providers"]["mine"]["model"] == "fake-model"
+    assert settings_of(robota)["providers"]["mine"] == {
+        "type": "openai-compatible",
+        "model": "fake-model",
+        "baseURL": f"{server.url}/v1",
+    }
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A model server below /v1 only, which takes one key and lists its models, or does not."""
+
+    lists = True
+
+    def do_GET(self) -> None:
+        models = json.dumps({"data": [{"id": "one"}]})
+        self._answer(models if self.lists and self.path == "/v1/models" else None)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self._answer("{}" if self.path == "/v1/chat/completions" else None)
+
+    def _answer(self, text: str | None) -> None:
+        refused = self.headers.get("authorization") != "Bearer right"
+        self.send_response(401 if refused else 404 if text is None else 200)
+        self.end_headers()
+        self.wfile.write((text or "{}").encode())
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+class Unlisted(Refusing):
+    """One that does not tell its models."""
+
+    lists = False
+
+
+@contextmanager
+def served(handler: type[Refusing]) -> Iterator[str]:
+    """The address of such a server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_wrong_key_is_given_again_and_the_forgotten_end_of_an_address_is_found(robota: Robota) -> None:
+    with served(Refusing) as address, Terminal(robota, "--configure", "--type", "openai-compatible") as terminal:
+        terminal.answer("Address", address)
+        terminal.answer("API key", "wrong")
+        terminal.wait_for("HTTP 401")
+        terminal.answer("Number [2]", "")
+        terminal.answer("API key", "right")
+        terminal.wait_for("that address is used")
+        for question in ("Number or name", "Name"):
+            terminal.answer(question, "")
+        assert terminal.end() == 0, terminal.screen
+    profile = settings_of(robota)["providers"]["openai-compatible"]
+    assert profile == {"type": "openai-compatible", "model": "one", "baseURL": f"{address}/v1", "apiKey": "right"}
+
+
+def test_a_server_that_lists_no_models_is_asked_for_a_word(robota: Robota) -> None:
+    with served(Unlisted) as address, Terminal(robota, "--configure", "--type", "openai-compatible") as terminal:
+        terminal.answer("Address", f"{address}/v1")
+        terminal.answer("API key", "right")
+        terminal.choose("does not say which models", "name the model by hand")
+        terminal.answer("Model:", "mine")
+        terminal.answer("Name", "")
+        terminal.wait_for("mine answers. The server does not list its models.")
+        assert terminal.end() == 0, terminal.screen
 
 
 def test_the_welcome_stays_on_a_small_screen(robota: Robota) -> None:
     with Terminal(robota, size=(80, 24)) as terminal:
+        terminal.choose("What first?", "set up a model")
+        terminal.wait_for(LIST)
         terminal.wait_for("Number")
         rows = terminal.screen.splitlines()
         assert terminal.leave("\x03") == 130
-    assert "Welcome to Robota" in rows[0] and len(rows) <= 24
+    # The command itself takes a row of the screen, too.
+    assert "Welcome to Robota" in rows[0] and len(rows) < 24
     assert max(map(len, rows)) < 80
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from robota.cli.command_parser import CommandParser
 from robota.cli.configure.provider import DONE, FAILED, refuse_config, refuse_usage
-from robota.cli.configure.wizard import PROBE_SECONDS, probe
+from robota.cli.configure.trial import PROBE_SECONDS, probe
 from robota.cli.questions import Cancelled, ask_secret, at_terminal, choose
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import is_available, write_secret
@@ -80,7 +80,6 @@ def _asked_kind() -> str:
         known = ", ".join(kind.type for kind in kinds)
         raise ValueError(f"Say which provider the key is for: robota login PROVIDER. Known: {known}.")
     place = choose("Which provider is the key for?", [kind.display_name for kind in kinds])
-    assert isinstance(place, int)
     return kinds[place].type
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +10,7 @@ import msgspec
 
 from robota.cli.configure.models import models_of
 from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED, key_variable
+from robota.cli.configure.trial import PROBE_SECONDS, probe
 from robota.cli.output import print_columns, print_prose
 from robota.cli.questions import Cancelled, ask, ask_secret, choose, confirm
 from robota.config.errors import ConfigError
@@ -17,27 +18,42 @@ from robota.config.keys.keyring_store import is_available, write_secret
 from robota.config.paths import settings_path
 from robota.config.profiles.profile import PROFILE_NAME, Profile
 from robota.config.settings.writer import read_raw, upsert_profile
-from robota.providers.definition import Probed, ProviderDefinition, SetupStep
-from robota.providers.fault import ProviderFault
+from robota.providers.definition import ProviderDefinition, SetupStep
+from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.local.discovery import discover
-from robota.providers.registry import definition, definitions, ready
+from robota.providers.registry import definition, definitions
 from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE, VARIABLE_NAME, is_reference
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 LEFT: Final = 130
-PROBE_SECONDS: Final = 15.0
 LIST_SECONDS: Final = 10.0
 MOST_SHOWN: Final = 12
 LONGEST_NAME: Final = 70
+BASE: Final = "/v1"
+KEEP: Final = "Keep it all the same"
+BY_HAND: Final = "Go on and name the model by hand"
+LEAVE: Final = "Leave without writing anything"
+# Which answer is most likely the wrong one.
+WRONG_FIELD: Final = {
+    FaultKind.AUTHENTICATION: "apiKey",
+    FaultKind.CONNECTION: "baseURL",
+    FaultKind.INVALID_REQUEST: "baseURL",
+    FaultKind.MODEL_NOT_FOUND: "model",
+}
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the list: a kind of provider, and what is already known for it."""
+    """One entry of the list: a kind of provider, and what is already known for it."""
 
     kind: ProviderDefinition
-    label: str
+    label: str = ""
     base_url: str | None = None
     models: tuple[str, ...] = ()
+
+
+class NotWanted(Exception):
+    """The person leaves because the profile does not work."""
 
 
 def configure(env: Mapping[str, str], kind: str | None = None) -> int:
@@ -46,12 +62,13 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
     try:
         before = read_raw(path)
         offer = _chosen_offer(env) if kind is None else _offer_of(kind)
-        profile = _working(_profile(offer, env, before), offer, env)
-        if profile is None:
-            print("Nothing was written.")
-            return FAILED
-        profile = _with_kept_key(profile)
+        asked = _profile(offer, env)
+        named = msgspec.structs.replace(asked, name=_name(offer.kind, before))
+        profile = _with_kept_key(_working(named, offer, env))
         warnings = upsert_profile(path, profile, set_current=True)
+    except NotWanted:
+        print("Nothing was written.")
+        return FAILED
     except Cancelled:
         print("Nothing was written.")
         return LEFT
@@ -63,64 +80,67 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
 
 
 def _chosen_offer(env: Mapping[str, str]) -> Offer:
+    """What is at hand stands first, with what is known of it: servers that answer, keys that are set."""
     print("Looking for model servers on this machine …")
-    offers = _offers(env)
-    place = choose("\nWhich provider do you want to use?", [offer.label for offer in offers])
-    assert isinstance(place, int)
-    return offers[place]
+    kinds = definitions()
+    at_hand = [*_running(kinds), *_keyed(kinds, env)]
+    labels, names = [offer.label for offer in at_hand], [kind.display_name for kind in kinds]
+    place = choose("\nWhich provider do you want to use?", labels, names=names)
+    chosen = [*at_hand, *(Offer(kind=kind) for kind in kinds)][place]
+    if not chosen.label:
+        print_prose(chosen.kind.description)
+    return chosen
 
 
 def _offer_of(kind: str) -> Offer:
     """The kind that was named. Raises `ConfigError` if there is none."""
-    found = definition(kind)
-    return Offer(kind=found, label=found.display_name)
+    return Offer(kind=definition(kind))
 
 
-def _offers(env: Mapping[str, str]) -> Sequence[Offer]:
-    """What is at hand comes first: servers that answer, keys that are set. Then everything there is."""
-    kinds = definitions()
+def _running(kinds: Sequence[ProviderDefinition]) -> Iterator[Offer]:
     by_type = {kind.type: kind for kind in kinds}
-    running = [
-        Offer(
-            kind=by_type[found.type],
-            label=f"{by_type[found.type].display_name}: runs at {found.base_url} with {len(found.models)} models",
-            base_url=found.base_url,
-            models=found.models,
-        )
-        for found in discover()
-    ]
-    keyed = [
-        Offer(kind=kind, label=f"{kind.display_name}: {variable} is set")
-        for kind in kinds
-        if (variable := key_variable(kind)) is not None and env.get(variable, "").strip()
-    ]
-    others = [Offer(kind=kind, label=f"{kind.display_name}: {kind.description}") for kind in kinds]
-    return [*running, *keyed, *others]
+    for found in discover():
+        kind = by_type[found.type]
+        offer = counted(len(found.models), "model")
+        label = f"{kind.display_name}: runs at {found.base_url} with {offer}"
+        yield Offer(kind=kind, label=label, base_url=found.base_url, models=found.models)
 
 
-def _profile(offer: Offer, env: Mapping[str, str], before: Mapping[str, object]) -> Profile:
+def _keyed(kinds: Sequence[ProviderDefinition], env: Mapping[str, str]) -> Iterator[Offer]:
+    for kind in kinds:
+        variable = key_variable(kind)
+        if variable is not None and env.get(variable, "").strip():
+            yield Offer(kind=kind, label=f"{kind.display_name}: {variable} is set")
+
+
+def _profile(offer: Offer, env: Mapping[str, str]) -> Profile:
     """All questions of a kind. The model comes last: by then the server can be asked which it has."""
     profile = Profile(type=offer.kind.type)
-    for step in sorted(offer.kind.setup_steps, key=lambda step: step.field == "model"):
+    for step in _steps(offer.kind):
+        if step.field == "model" and not offer.models:
+            profile, models = _listing(profile, offer, env)
+            offer = msgspec.structs.replace(offer, models=models)
         profile = _answered(profile, step, offer, env)
-    return msgspec.structs.replace(profile, name=_name(offer.kind, before))
+    return profile
+
+
+def _steps(kind: ProviderDefinition) -> Sequence[SetupStep]:
+    return sorted(kind.setup_steps, key=lambda step: step.field == "model")
 
 
 def _answered(profile: Profile, step: SetupStep, offer: Offer, env: Mapping[str, str]) -> Profile:
     """The profile with one more question answered."""
-    said = _step(step, profile, offer, env)
+    said = _step(step, offer, env)
     written = {**msgspec.to_builtins(profile), step.field: said}
     return msgspec.convert({name: value for name, value in written.items() if value}, Profile)
 
 
-def _step(step: SetupStep, profile: Profile, offer: Offer, env: Mapping[str, str]) -> str:
+def _step(step: SetupStep, offer: Offer, env: Mapping[str, str]) -> str:
     if step.field == "baseURL" and offer.base_url:
         return offer.base_url
     default = step.default or offer.kind.defaults.get(step.field)
-    if step.field == "model":
-        models = offer.models or _offered(profile, env)
-        if models:
-            return pick_model(step.prompt, models, default if isinstance(default, str) else None)
+    if step.field == "model" and offer.models:
+        return pick_model(step.prompt, offer.models, default if isinstance(default, str) else None)
     if (
         isinstance(default, str)
         and default.startswith(ENV_REFERENCE)
@@ -136,12 +156,65 @@ def _step(step: SetupStep, profile: Profile, offer: Offer, env: Mapping[str, str
         print_prose(problem)
 
 
-def _offered(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The models that the server of the profile has; none if it does not tell, which the trial will explain."""
+def _listing(profile: Profile, offer: Offer, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]]:
+    """The models that the server has, with the profile as it was corrected to be told them."""
+    before_it = [step for step in _steps(offer.kind) if step.field != "model"]
+    while True:
+        try:
+            return profile, _models_of(profile, env)
+        except (ProviderFault, ConfigError) as error:
+            fault = error
+        if (longer := _with_base(profile, env)) is not None:
+            return longer
+        print_prose(f"The server does not say which models it has: {fault}")
+        corrected = _corrected(profile, offer, env, fault, before_it)
+        if corrected is None:
+            return profile, ()
+        profile = corrected
+
+
+def _models_of(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(asyncio.run(models_of(profile, env, LIST_SECONDS)))
+
+
+def _with_base(profile: Profile, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]] | None:
+    """The profile with the end of the address that people forget, and the models there, if that is what was wrong."""
+    if not profile.base_url or BASE in profile.base_url:
+        return None
+    longer = msgspec.structs.replace(profile, base_url=profile.base_url.rstrip("/") + BASE)
     try:
-        return tuple(asyncio.run(models_of(profile, env, LIST_SECONDS)))
+        models = _models_of(longer, env)
     except (ProviderFault, ConfigError):
-        return ()
+        return None
+    print_prose(
+        f"There is nothing at {profile.base_url}, but a model server at {longer.base_url}: that address is used."
+    )
+    return longer, models
+
+
+def _corrected(
+    profile: Profile,
+    offer: Offer,
+    env: Mapping[str, str],
+    fault: ProviderFault | ConfigError | None,
+    steps: Sequence[SetupStep],
+) -> Profile | None:
+    """The profile with one answer given again; None if it is fine as it is. Raises `NotWanted`."""
+    likely = "model" if fault is None else WRONG_FIELD.get(fault.kind) if isinstance(fault, ProviderFault) else None
+    fields = [step.field for step in steps]
+    options = [f"Correct: {step.prompt.partition(',')[0]}" for step in steps]
+    go_on = KEEP if "model" in fields else BY_HAND
+    place = choose("What now?", [*options, go_on, LEAVE], default=fields.index(likely) if likely in fields else 0)
+    if place > len(steps):
+        raise NotWanted
+    if place == len(steps):
+        return None
+    # What was found on this machine is what was wrong, so it is asked for.
+    asked = msgspec.structs.replace(offer, base_url=None, models=())
+    if fields[place] == "model":
+        profile, models = _listing(profile, asked, env)
+        asked = msgspec.structs.replace(asked, models=models)
+    return _answered(profile, steps[place], asked, env)
 
 
 def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
@@ -189,40 +262,23 @@ def _name(kind: ProviderDefinition, before: Mapping[str, object]) -> str:
         print("Use letters, digits, dot, dash and underscore.")
 
 
-def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile | None:
+def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile:
     """The profile once it answers, or as it is if the person wants it so; a wrong answer can be given again."""
-    steps = offer.kind.setup_steps
     while True:
         print("Trying it …")
+        fault: ProviderFault | ConfigError | None = None
         try:
-            print_prose(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
-            return profile
+            probed = asyncio.run(probe(profile, env, PROBE_SECONDS))
+            print_prose(probed.text)
+            if probed.offers_model:
+                return profile
         except (ProviderFault, ConfigError) as error:
-            print_prose(f"It does not work: {error}")
-        corrections = [f"Correct: {step.prompt.partition(',')[0]}" for step in steps]
-        place = choose("What now?", [*corrections, "Keep it all the same", "Leave without writing anything"])
-        assert isinstance(place, int)
-        if place >= len(steps):
-            return profile if place == len(steps) else None
-        # What was found on this machine is what was wrong, so it is asked for.
-        asked = msgspec.structs.replace(offer, base_url=None, models=())
-        profile = _answered(profile, steps[place], asked, env)
-
-
-async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> Probed:
-    """Whether the provider answers; raises `ConfigError` or `ProviderFault` if it does not."""
-    full = ready(profile, env)
-    kind = definition(full.type)
-    ask_it = kind.probe_profile
-    if ask_it is None:
-        # Making one says at least whether everything it needs is installed.
-        await kind.create_provider(full).close()
-        return Probed(text="There is nobody to ask, but the profile is complete.")
-    try:
-        async with asyncio.timeout(limit_s):
-            return await ask_it(full)
-    except TimeoutError as error:
-        raise ConfigError(f"There was no answer in {limit_s:g} seconds.") from error
+            fault = error
+            print_prose(f"It does not work: {fault}")
+        corrected = _corrected(profile, offer, env, fault, _steps(offer.kind))
+        if corrected is None:
+            return profile
+        profile = corrected
 
 
 def _with_kept_key(profile: Profile) -> Profile:
@@ -240,3 +296,4 @@ def _say_done(profile: Profile, path: Path, warnings: Sequence[str]) -> None:
     for warning in warnings:
         print_prose(f"Note: {warning}")
     print_prose(f"The profile {profile.name!r} was written to {path} and is now the current one.")
+    print('Try it: robota -p "Say hello."')

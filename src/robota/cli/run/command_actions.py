@@ -29,7 +29,7 @@ def command_actions(opened: OpenSession) -> ProgramActions:
     async def try_provider(name: str) -> str:
         from msgspec.structs import replace
 
-        from robota.cli.configure.wizard import PROBE_SECONDS, probe
+        from robota.cli.configure.trial import PROBE_SECONDS, probe
 
         profile = replace(opened.settings.values.providers[name], name=name)
         return (await probe(profile, os.environ, PROBE_SECONDS)).text

@@ -118,7 +118,6 @@ def _picked(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:
         chosen = choose("Which session?", [_line(each) for each in offered])
     except Cancelled as error:
         raise NotTakenUp("No session was chosen. Nothing was started.") from error
-    assert isinstance(chosen, int)
     return offered[chosen]
 
 

@@ -1,16 +1,21 @@
 """The provider type `openai-compatible`: any server that speaks Chat Completions."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from robota.config.profiles.profile import Profile
 from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
+from robota.providers.fault import ProviderFault
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.chat.body import ChatBody, ChatQuirks
 from robota.providers.wire.chat.reply import chat_reply
-from robota.providers.wire.client import WireClient, offered_models
+from robota.providers.wire.client import WireClient, offered_models, post_once
 from robota.text.counted import counted
+
+# How servers say that they have no list of models.
+LISTS_NOTHING: Final = frozenset({404, 405, 501})
 
 
 class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
@@ -36,13 +41,26 @@ def chat_client(profile: Profile) -> WireClient:
 
 
 async def probe(profile: Profile) -> Probed:
-    """Ask the server for its models."""
-    names = await list_models(profile)
+    """Ask the server for its models, or, if it lists none, the model for a word."""
+    try:
+        names = await list_models(profile)
+    except ProviderFault as fault:
+        if fault.status not in LISTS_NOTHING:
+            raise
+        await _say_a_word(profile)
+        return Probed(text=f"{profile.model} answers. The server does not list its models.")
     if profile.model in names:
         return Probed(text=f"The server answers and offers {profile.model}.")
     offer = counted(len(names), "model")
     text = f"The server answers and offers {offer}, but {profile.model} is not in its list."
     return Probed(text=text, offers_model=False, models=tuple(names))
+
+
+async def _say_a_word(profile: Profile) -> None:
+    """The smallest request; raises `ProviderFault` if it is not answered."""
+    said = {"model": profile.model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
+    headers = {**_headers(profile), **options_of(profile, ChatOptions).headers}
+    await post_once(profile, f"{_base(profile)}/chat/completions", headers, msgspec.json.encode(said))
 
 
 async def list_models(profile: Profile) -> list[str]:

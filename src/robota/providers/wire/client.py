@@ -141,6 +141,16 @@ async def offered_models(profile: Profile, url: str, headers: Mapping[str, str])
     ]
 
 
+async def post_once(profile: Profile, url: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    """The whole answer to one request; raises `ProviderFault`."""
+    http = _http_for(profile)
+    try:
+        answer = http.post_stream(url, {**headers, "content-type": "application/json"}, body)
+        return b"".join([data async for data in answer])
+    finally:
+        await http.close()
+
+
 async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:
     """Ask the server for the model of the profile, to see that address, key and model are right.
 

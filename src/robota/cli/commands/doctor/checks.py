@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from robota.app.knowledge.skills import skill_finder
-from robota.cli.configure.wizard import probe
+from robota.cli.configure.trial import probe
 from robota.config.errors import ConfigError, NoProviderError
 from robota.config.paths import home_directory, known_home, user_directory
 from robota.config.profiles.choice import select_profile

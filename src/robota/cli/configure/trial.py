@@ -1,0 +1,28 @@
+"""Whether a provider profile works: its server is asked."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from robota.config.errors import ConfigError
+from robota.config.profiles.profile import Profile
+from robota.providers.definition import Probed
+from robota.providers.registry import definition, ready
+
+PROBE_SECONDS: Final = 15.0
+
+
+async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> Probed:
+    """Whether the provider answers; raises `ConfigError` or `ProviderFault` if it does not."""
+    full = ready(profile, env)
+    kind = definition(full.type)
+    ask_it = kind.probe_profile
+    if ask_it is None:
+        # Making one says at least whether everything it needs is installed.
+        await kind.create_provider(full).close()
+        return Probed(text="There is nobody to ask, but the profile is complete.")
+    try:
+        async with asyncio.timeout(limit_s):
+            return await ask_it(full)
+    except TimeoutError as error:
+        raise ConfigError(f"There was no answer in {limit_s:g} seconds.") from error
