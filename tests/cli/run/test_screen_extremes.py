@@ -1,5 +1,7 @@
 """The terminal UI under what a model and programs can throw at it."""
 
+import re
+
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
@@ -50,6 +52,28 @@ def test_a_window_that_changes_while_an_answer_streams_loses_and_doubles_nothing
     # What scrolls out in the very moment of a change is the terminal's; from there on each is there once.
     assert [sentence for sentence in SENTENCES[60:] if text.count(sentence) != 1] == []
     assert sum(row.startswith("Idle") for row in shown[-40:]) == 1
+
+
+def test_in_a_window_that_becomes_narrower_only_the_region_itself_is_drawn_over(robota: Robota) -> None:
+    """A terminal that breaks rows anew makes three of an edge of 120 columns, and one of a short row."""
+    script(robota, {"calls": [call("execute_command", command="echo begun; sleep 1000")]})
+    with ScreenTerminal(
+        robota,
+        "--permission-mode",
+        "bypassPermissions",
+        columns=120,
+        env={"TMUX": "there", "ROBOTA_REDUCED_MOTION": "1"},
+    ) as terminal:
+        terminal.sees("Idle")
+        terminal.press("go\r")
+        terminal.sees("    begun")
+        terminal.press("x")
+        terminal.sees("> x")
+        before = len(terminal.screen)
+        terminal.resize(40, 24)
+        terminal.wait_until(lambda: "begun" in terminal.screen[before:])
+        up = re.search(r"\x1b\[(\d+)A", terminal.screen[before:])
+    assert up is not None and int(up[1]) == len(("□ Bash …", "    begun", "edge")) + 2
 
 
 def test_a_question_is_told_on_a_screen_that_hides_it(robota: Robota) -> None:

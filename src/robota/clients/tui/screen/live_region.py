@@ -6,7 +6,7 @@ What is finished is printed above the region and belongs to the terminal from th
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
 
@@ -27,6 +27,7 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.screen import Char
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.screen.full_screen import FullScreen
@@ -185,7 +186,7 @@ class LiveRegion:
         if screen is None:
             return []
         cursor = screen.get_cursor_position(self._application.layout.current_window)
-        return [*(max(screen.data_buffer[row], default=-1) + 1 for row in range(cursor.y)), cursor.x]
+        return [*(_columns_written(screen.data_buffer[row]) for row in range(cursor.y)), cursor.x]
 
     def _container(self) -> HSplit:
         has_edges = Condition(self._has_edges)
@@ -258,6 +259,11 @@ class ParsedRows:
         for place, row in enumerate(self.rows):
             pieces += [("", "\n"), *self._parsed[row]] if place else self._parsed[row]
         return pieces
+
+
+def _columns_written(row: Mapping[int, Char]) -> int:
+    """How far a row was written: blanks at its end never are."""
+    return max((column for column, cell in row.items() if cell.char != " "), default=-1) + 1
 
 
 def _rows_window(rows: ParsedRows) -> Window:
