@@ -67,8 +67,9 @@ def test_after_clear_the_next_words_begin_a_new_task(robota: Robota) -> None:
         terminal.wait_for("First answer.")
         terminal.answer("> ", "/clear")
         terminal.wait_for("starts afresh")
-        terminal.answer("> ", "something else")
-        terminal.wait_for("Second answer.")
+        signs = terminal.wait_for("> ")
+        terminal.press("something else\n")
+        assert "> " not in terminal.wait_for("Second answer."), f"the sign stood there already: {signs}"
         terminal.answer("> ", "/cost")
         assert "0.5" not in terminal.wait_for("cost: ")
 

@@ -54,7 +54,7 @@ CASES = {
     "hooks": Case(line="/hooks", shows="There are no hooks", prints="There are no hooks here."),
     "skills": Case(line="/skills", shows="There are no skills", prints="There are no skills here."),
     "plugin": Case(line="/plugin", shows="No plugin is installed.", prints="/plugin marketplace", is_choice=True),
-    "intents": Case(line="/intents", shows="active_intents.yaml is gone", prints="yaml is gone", code=1),
+    "intents": Case(line="/intents", shows="There are no intents here", prints="There are no intents here", code=1),
     "memory": Case(line="/memory", shows="Nothing is remembered here.", prints="Nothing is remembered here."),
     "trust": Case(line="/trust", shows="nothing to trust", prints="nothing to trust"),
     "doctor": Case(line="/doctor", shows="CHECK", prints="CHECK"),

@@ -45,6 +45,10 @@ def test_a_review_is_a_task_for_the_model(robota: Robota) -> None:
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/review the gate")
         terminal.wait_for("All is well.")
+        terminal.hang_up()
+    with Terminal(robota, "--continue") as terminal:
+        shown = terminal.wait_for("All is well.")
+        assert "> /review the gate\n" in shown and "Above all" not in shown, "its prompt is ours, not what was said"
     assert robota("-p", "/review the gate").stdout == "All is well.\n"
 
 

@@ -76,12 +76,15 @@ def wrong_arguments(info: SlashCommandInfo, problem: str) -> Refused:
     return Refused(code="wrong_arguments", message=f"{problem} Usage: {usage}. Nothing was changed.")
 
 
-async def send_prompt(session: Session, prompt: str, line: str) -> CommandOutcome | Refused:
-    """Give the model a prompt that was typed as `line`: in the task there is, after what it does, or in a new one."""
+async def send_prompt(session: Session, line: str) -> CommandOutcome | Refused:
+    """Give the task a line that stands for a prompt: the one there is, after what it does, or a new one.
+
+    The person reads the line in the conversation; the task puts the prompt in its place.
+    """
     if session.is_working:
-        receipt = await session.submit(QueueMessage(text=prompt))
+        receipt = await session.submit(QueueMessage(text=line))
         return receipt if isinstance(receipt, Refused) else told(f"queued: {line}")
     has_task = session.state().current_task_id is not None
     # A task at rest waits for words, also one that was taken up again, which nothing queued may set going.
-    receipt = await session.submit(AskResponse(answer=Say(text=prompt)) if has_task else NewTask(text=prompt))
+    receipt = await session.submit(AskResponse(answer=Say(text=line)) if has_task else NewTask(text=line))
     return receipt if isinstance(receipt, Refused) else CommandStarted()

@@ -24,7 +24,6 @@ class PromptCommands:
 
     def _run(self, info: SlashCommandInfo) -> Run:
         async def run(arguments: str) -> CommandOutcome | Refused:
-            line = f"/{info.name} {arguments}".strip()
-            return await send_prompt(self._session, line, line)
+            return await send_prompt(self._session, f"/{info.name} {arguments}".strip())
 
         return run

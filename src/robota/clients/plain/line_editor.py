@@ -15,6 +15,7 @@ class LineEditor:
     def __init__(self, lines: LineWriter) -> None:
         self.lines = lines
         self._written = -1  # how much had been written when our echo was the last of it
+        self._standing = (-1, "")  # the same for what was shown last, and what that was
         self.text = ""
         self.has_sign = False
 
@@ -45,13 +46,20 @@ class LineEditor:
         return text
 
     def show(self) -> None:
-        """The sign if something may be typed, and the last line of what has been typed, on a line of their own."""
-        if self.lines.is_open:
-            self.lines.words("\n")
+        """The sign if something may be typed, and the last line of what has been typed, on a line of their own.
+
+        Where it stands already, because another question waits for words now, it is not shown twice.
+        """
         *above, last = self.text.split("\n")
         more = f"({len(above):,} lines) " if above else ""
-        self.lines.words((SIGN if self.has_sign else "") + more + last)
+        shown = (SIGN if self.has_sign else "") + more + last
+        if self.lines.is_open and self._standing == (self.lines.written, shown):
+            return
+        if self.lines.is_open:
+            self.lines.words("\n")
+        self.lines.words(shown)
         self._written = self.lines.written
+        self._standing = (self._written, shown)
 
     def _insert(self, text: str) -> None:
         is_shown = not self.text or self._written == self.lines.written

@@ -19,6 +19,7 @@ from robota.protocol.slash_commands import (
 from robota.protocol.views import TableView
 
 HISTORY_ROWS: Final = 100
+LONGEST_HINT: Final = 24
 HELP: Final = SlashCommandInfo(
     name="help", aliases=("?",), argument_hint="[COMMAND]", description="what can be typed, or more about one"
 )
@@ -48,7 +49,7 @@ def conversation_commands(
         infos = [command.info for command in all_commands()]
         wanted = arguments.removeprefix("/")
         if not wanted:
-            return _table((_usage(info), info.description) for info in infos)
+            return _table((_short_usage(info), info.description) for info in infos)
         info = next((info for info in infos if wanted in (info.name, *info.aliases)), None)
         if info is None:
             return Refused(code="unknown_command", message=f"There is no command /{wanted}. /help lists them.")
@@ -91,6 +92,12 @@ def _history(session: Session) -> Run:
         return rows if isinstance(rows, Refused) else RowsShown(rows=rows)
 
     return history
+
+
+def _short_usage(info: SlashCommandInfo) -> str:
+    """In a list of all commands, one with many actions does not name them."""
+    is_long = bool(info.subcommands) and len(info.argument_hint) > LONGEST_HINT
+    return f"/{info.name} [ACTION …]" if is_long else _usage(info)
 
 
 def _usage(info: SlashCommandInfo) -> str:

@@ -38,11 +38,16 @@ def intent_commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/intents`. What it needs is loaded with the first request."""
 
     async def intents(arguments: str) -> CommandOutcome | Refused:
-        from robota.commands.intent_requests import BadIntentRequest, intent_request
+        from robota.commands.intent_requests import BadIntentRequest, CreateIntent, intent_request
         from robota.intents.intent import IntentProblem
+        from robota.intents.intent_files import INTENTS, has_intents
 
         try:
-            answer = await host.program.intents().carry_out(intent_request(arguments))
+            upkeep, request = host.program.intents(), intent_request(arguments)
+            if not isinstance(request, CreateIntent) and not has_intents(upkeep.files.home):
+                problem = f"There are no intents here: no {INTENTS}. /intents new makes one. Nothing was changed."
+                return Refused(code="intents", message=problem)
+            answer = await upkeep.carry_out(request)
         except BadIntentRequest as problem:
             return wrong_arguments(INFO, str(problem))
         except (IntentProblem, OSError) as problem:

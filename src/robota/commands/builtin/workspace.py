@@ -40,15 +40,6 @@ REVIEW: Final = SlashCommandInfo(
     needs_model=True,
 )
 DOCTOR: Final = SlashCommandInfo(name="doctor", description="look at everything that Robota needs")
-REVIEW_PROMPT: Final = """\
-Review the changes in this working tree and do not change any file.
-
-Find out with git what changed: the status, the unstaged and the staged changes; if there are none, the commits of \
-this branch that its main branch does not have. Read the code around each change and not only the lines of the diff.
-
-Report what is wrong, the worst first: errors in behaviour, lost data, security, races, missing handling of failures, \
-tests that are missing or would not notice. For each say the file and line, what happens and when, and how to mend it. \
-Leave out matters of taste. If nothing is wrong, say so and say what you looked at."""
 
 
 def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:
@@ -76,8 +67,7 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
                 return wrong_arguments(BACKGROUND, "That is not a form of /background.")
 
     async def review(arguments: str) -> CommandOutcome | Refused:
-        prompt = f"{REVIEW_PROMPT}\n\nAbove all: {arguments}" if arguments else REVIEW_PROMPT
-        return await send_prompt(session, prompt, f"/review {arguments}".strip())
+        return await send_prompt(session, f"/review {arguments}".strip())
 
     async def doctor(arguments: str) -> CommandOutcome | Refused:
         return CommandShown(view=await host.program.examine())

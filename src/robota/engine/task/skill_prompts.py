@@ -17,6 +17,7 @@ from robota.contracts.knowledge import (
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, ToolRole, UseSkill, names_with_role
 from robota.engine.calls.executor import ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.task.built_in_prompts import built_in_prompt
 from robota.protocol.conversation import ImageSource
 from robota.protocol.events import Notice
 
@@ -47,8 +48,11 @@ class SkillPrompts:
         """What the model is told of a prompt; None if a call in it was not allowed, as the person then reads."""
         knowledge, prompts = self._runtime.services.knowledge, self._runtime.services.prompts
         call = partial(self._call, self._executor.for_prompt())
+        built_in = built_in_prompt(prompt)
         try:
-            expanded = None if knowledge is None else await knowledge.expand(prompt, call)
+            expanded = None if built_in is None else ExpandedPrompt(text=built_in)
+            if expanded is None and knowledge is not None:
+                expanded = await knowledge.expand(prompt, call)
             if expanded is None and prompts is not None:
                 expanded = await prompts.expand(prompt)
             mentioned = await self._mentioned(prompt, call)

@@ -329,9 +329,7 @@ class Task:
             self.runtime.rows.say("error", f"The prompt was not sent: {said.blocked}")
         if said.stopped is not None or said.blocked is not None:
             return False
-        services = self.runtime.services
-        has_commands = services.knowledge is not None or services.prompts is not None
-        may_name_something = "@" in words.text or (has_commands and words.text.lstrip().startswith("/"))
+        may_name_something = "@" in words.text or words.text.lstrip().startswith("/")
         text, images = words.text, tuple(image_blocks(words.images))
         if words.is_prompt and may_name_something:
             told = await self._skills.told(words.text)

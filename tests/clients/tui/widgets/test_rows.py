@@ -7,17 +7,21 @@ from hypothesis import strategies as st
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
+from robota.clients.tui.flows.completion_popup import popup_for
+from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe, theme_for
 from robota.clients.tui.widgets.approval_card import card_rows, short_command
 from robota.clients.tui.widgets.call_rows import call_rows
 from robota.clients.tui.widgets.dialog_drawing import DialogDrawing
 from robota.clients.tui.widgets.diff_rows import diff_text
+from robota.clients.tui.widgets.lists import confirm_rows, popup_rows
 from robota.clients.tui.widgets.live_rows import live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, short_number, status_row
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, JudgedPart, OfferedRules
+from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 from robota.protocol.events import ContextUpdate, TodosUpdated
 from robota.protocol.message import TodoItem
 from robota.protocol.views import DiffHunk, DiffLine, DiffView, TerminalView
@@ -170,3 +174,22 @@ def test_the_plan_is_shown_while_it_is_worked_on() -> None:
     view = reduce(reduce(ViewModel(), state()), TodosUpdated(task_id=TASK, todos=todos))
     rows = list(live_rows(view, PLAIN, 40))
     assert rows[0] == "Plan (8 of 10 done)" and "  □ step 8" in rows and len(rows) == 7
+
+
+def test_in_the_popup_every_command_says_what_it_does() -> None:
+    commands = ("/memory [list | show | add | note | pending | approve | reject | used]", "/init [WORDS]")
+    candidates = tuple(
+        CompletionCandidate(kind=CandidateKind.COMMAND, label=label, insert=label, description="what it does")
+        for label in commands
+    )
+    popup = popup_for("/", 1, PromptCompletion(start=0, end=1, candidates=candidates))
+    assert popup is not None
+    assert list(popup_rows(popup, PLAIN, 60)) == [
+        "> /memory [list | show | add …  what it does",
+        "  /init [WORDS]                 what it does",
+    ]
+
+
+def test_a_question_is_shown_whole() -> None:
+    rows = list(confirm_rows(ConfirmPrompt(question="Go back to before this prompt, with 3 files?"), PLAIN, 24))
+    assert rows == ["? Go back to before", "  this prompt, with 3", "  files?", "  y yes", "  n no"]

@@ -5,12 +5,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from robota.clients.terminal.width import columns_of
+from robota.clients.terminal.width import columns_of, wrapped
 from robota.clients.tui.flows.completion_popup import CompletionPopup
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.list_picker import ListPicker
 from robota.clients.tui.flows.queue_list import QueueList
-from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.theme import Role, Theme, cut_columns
 from robota.text.visible import single_line
 
 WIDEST_LABEL: Final = 40
@@ -22,13 +22,15 @@ def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str
     """The words that fit on the screen; where the next ones come from somewhere else, a rule stands between."""
     candidates = popup.completion.candidates
     shown = [candidates[place] for place in popup.rows.visible]
-    label_width = min(WIDEST_LABEL, max(columns_of(each.label) for each in shown) + 2)
+    label_width = min(WIDEST_LABEL, width // 2, max(columns_of(each.label) for each in shown) + 2)
     source = shown[0].source
     for place, candidate in zip(popup.rows.visible, shown, strict=True):
         if candidate.source != source:
             source = candidate.source
             yield theme.row([(f"  ── {source or ''}", Role.DIM)], width)
-        yield _labelled(candidate.label, candidate.description, label_width, place == popup.rows.index, theme, width)
+        # What a command does tells more than the last of the words that it takes.
+        label = cut_columns(candidate.label, label_width - 2) if candidate.description else candidate.label
+        yield _labelled(label, candidate.description, label_width, place == popup.rows.index, theme, width)
     if len(shown) < len(candidates):
         yield theme.row([(f"  {(popup.rows.index or 0) + 1} of {len(candidates)}", Role.DIM)], width)
 
@@ -72,7 +74,9 @@ def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Itera
 
 def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int, *, takes_keys: bool = True) -> Iterator[str]:
     """The question and its two answers, which are shown only when they count."""
-    yield theme.row([("? ", Role.WARNING), (prompt.question, Role.BOLD)], width)
+    for number, line in enumerate(wrapped(f"? {prompt.question}", width, "  ").split("\n")):
+        sign, words = (line[:2], line[2:]) if number == 0 else ("", line)
+        yield theme.row([(sign, Role.WARNING), (words, Role.BOLD)], width)
     if not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
         return
