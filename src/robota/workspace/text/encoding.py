@@ -71,6 +71,8 @@ def decode(data: bytes) -> Text:
     if b"\r" in data and data.isascii():
         return _ascii_with_returns(data)
     content = _strictly(data, "utf-8")
+    if content is not None and b"\r" not in data:  # which need not be looked for once more
+        return Text(plain=content, form=TextForm(newline=_newline_in(content)), data=data, decoded=content)
     return _text(data, content, TextForm()) if content is not None else _not_quite_utf8(data)
 
 
@@ -129,8 +131,12 @@ def _text(data: bytes, content: str, form: TextForm) -> Text:
 def _plain(text: str) -> tuple[str, str | None]:
     """The text with plain newlines, and the ending that all its lines share, if they do."""
     if "\r" not in text:
-        return text, "\n" if "\n" in text else None
+        return text, _newline_in(text)
     return _without_returns(text[start : start + CACHED] for start in _starts(text))
+
+
+def _newline_in(text: str) -> str | None:
+    return "\n" if "\n" in text else None
 
 
 def _without_returns(pieces: Iterable[str]) -> tuple[str, str | None]:

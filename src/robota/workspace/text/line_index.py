@@ -2,6 +2,8 @@
 
 # Few enough newlines to walk over one by one, enough text to be counted through at once.
 STEP = 16_384
+# A line that is not further up is walked to; all others are counted from the beginning.
+NEAR = 1_000
 
 
 class LineIndex:
@@ -28,7 +30,8 @@ class LineIndex:
     def start_of(self, line: int) -> int:
         """Where a line starts. That of the line after the last lies beyond the last newline, even if it is missing."""
         if line < self._line:
-            self._line = self._place = 0
+            self._place = self._start_above(line)
+            self._line = line if self._place else 0
         place = self._start_from(self._text.rfind("\n", 0, self._place) + 1, line - self._line)
         if place > len(self._text):
             return place
@@ -57,6 +60,15 @@ class LineIndex:
                 return self._beyond_the_last(further)
             place = newline + 1
             further -= 1
+        return place
+
+    def _start_above(self, line: int) -> int:
+        """Where a line starts that stands not far above the one that was asked for last; 0 if it is far."""
+        if self._line - line > NEAR:
+            return 0
+        place = self._text.rfind("\n", 0, self._place) + 1
+        for _ in range(self._line - line):
+            place = self._text.rfind("\n", 0, place - 1) + 1
         return place
 
     def _beyond_the_last(self, further: int) -> int:
