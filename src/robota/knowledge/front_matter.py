@@ -8,17 +8,18 @@ import msgspec
 from robota.config.yaml_document import YamlProblem, read_yaml
 
 FENCE: Final = "---"
-_BEGINS: Final = re.compile(r"---[ \t\r]*\n")
-_ENDS: Final = re.compile(r"\n---[ \t\r]*(?:\n|\Z)")
+# Compiled with the first file that needs them; what was read of skills is mostly kept from an earlier session.
+_BEGINS: Final = r"---[ \t\r]*\n"
+_ENDS: Final = r"\n---[ \t\r]*(?:\n|\Z)"
 # Far more than any front matter has; the parser needs quadratic time for brackets in brackets.
 MAX_CHARACTERS: Final = 20_000
 MAX_BRACKETS: Final = 200
 # A text as people write it behind a name. With a colon in it YAML would refuse the line, and everybody means the text.
-_TEXT: Final = re.compile(r"""[^-?:,\[\]{}#&*!|>'"%@`~\s](?:[^#\x85\u2028\u2029]|(?<=\S)#)*""")
+_TEXT: Final = r"""[^-?:,\[\]{}#&*!|>'"%@`~\s](?:[^#\x85\u2028\u2029]|(?<=\S)#)*"""
 # An item of a list in brackets that is nothing but text.
-_ITEM: Final = re.compile(r"""[^-?:,\[\]{}#&*!|>'"%@`~\s][^:#,\[\]{}\x85\u2028\u2029]*""")
-_LINE: Final = re.compile(r"([A-Za-z][\w-]*):[ \t]*(.*?)[ \t]*")
-_NOT_TEXT: Final = re.compile(r"(?i:true|false|yes|no|on|off|null|~)|[-+.\d][\d._eE+:xob-]*")
+_ITEM: Final = r"""[^-?:,\[\]{}#&*!|>'"%@`~\s][^:#,\[\]{}\x85\u2028\u2029]*"""
+_LINE: Final = r"([A-Za-z][\w-]*):[ \t]*(.*?)[ \t]*"
+_NOT_TEXT: Final = r"(?i:true|false|yes|no|on|off|null|~)|[-+.\d][\d._eE+:xob-]*"
 
 
 class FrontMatter(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +48,8 @@ def _split(document: str) -> tuple[str, str | None, str]:
     """What stands between the dashes, the second of them if there is one, and what comes behind."""
     if not document.startswith(FENCE):
         return "", None, document
-    begins = _BEGINS.match(document)
-    ends = None if begins is None else _ENDS.search(document, begins.end() - 1)
+    begins = re.match(_BEGINS, document)
+    ends = None if begins is None else re.compile(_ENDS).search(document, begins.end() - 1)
     if begins is None or ends is None:
         return "", None, document
     return document[begins.end() : ends.start() + 1].replace("\r\n", "\n"), FENCE, document[ends.end() :]
@@ -60,7 +61,7 @@ def _plain_fields(head: str) -> dict[str, Any] | None:
     for line in head.split("\n"):
         if not line.strip():
             continue
-        named = _LINE.fullmatch(line)
+        named = re.fullmatch(_LINE, line)
         if named is None or named[1] in fields:
             return None
         value = _plain_value(named[2])
@@ -74,13 +75,13 @@ def _plain_value(value: str) -> str | list[str] | None:
     """A plain text, or a list of such in brackets; None if it takes a parser to tell."""
     if value.startswith("[") and value.endswith("]"):
         items = [item.strip() for item in value[1:-1].split(",")]
-        return items if all(_ITEM.fullmatch(item) and not _NOT_TEXT.fullmatch(item) for item in items) else None
-    return value if _TEXT.fullmatch(value) and not _NOT_TEXT.fullmatch(value) else None
+        return items if all(re.fullmatch(_ITEM, item) and not re.fullmatch(_NOT_TEXT, item) for item in items) else None
+    return value if re.fullmatch(_TEXT, value) and not re.fullmatch(_NOT_TEXT, value) else None
 
 
 def _loose_fields(head: str) -> dict[str, Any] | None:
     """One text a line, whatever is in it: people write `description: Use this: always`, which is no YAML."""
-    named = [_LINE.fullmatch(line) for line in head.split("\n") if line.strip()]
+    named = [re.fullmatch(_LINE, line) for line in head.split("\n") if line.strip()]
     fields = {each[1]: each[2] for each in named if each is not None and each[2][:1] not in "[{&*!|>"}
     return fields if len(fields) == len(named) else None
 

@@ -7,7 +7,6 @@ from typing import Final
 from robota.contracts.knowledge import CallTool, ExpandedPrompt, PromptNotSent, SubtaskWanted
 from robota.knowledge.skills.discovery import SkillFinder
 from robota.knowledge.skills.skill import Skill, SkillContext, SkillKind, SkillScope
-from robota.knowledge.skills.template import Values, fill, parse_template
 from robota.protocol.slash_commands import CommandSource, SlashCommandInfo, typed_command
 
 # Names and beginnings of descriptions have to do where there are very many skills.
@@ -86,6 +85,9 @@ class SessionKnowledge:
         return ExpandedPrompt(text=text, denied=skill.disallowed_tools, subtask=_subtask(skill))
 
     async def _text(self, skill: Skill, arguments: str, call: CallTool) -> str:
+        # Loaded with the first skill that is used.
+        from robota.knowledge.skills.template import Values, fill, parse_template
+
         async def run(command: str) -> str:
             return (await call(self._shell_tool, {"command": command})).content
 

@@ -84,13 +84,10 @@ def _has_some(settings: Settings, plugins: "Sequence[ActivePlugin]", env: Mappin
 def _finder(
     project: "TrustedFiles", plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
 ) -> "SkillFinder":
-    from robota.commands.plugins.skill_files import skill_files
     from robota.knowledge.skills.discovery import PLACES, SkillFinder, SkillSource, files_of_person
     from robota.knowledge.skills.skill import SkillScope
 
-    of_plugins = {
-        place: found for plugin in plugins for place, found in skill_files(plugin.contents, plugin.name, plugin.root)
-    }
+    of_plugins = _of_plugins(plugins) if plugins else {}
 
     def files(place: "SkillPlace") -> Iterable["SkillSource"]:
         if place.scope is SkillScope.PLUGIN:
@@ -101,13 +98,21 @@ def _finder(
         prefix = f"{place.directory}/"
         return (
             SkillSource(
-                source.path.removeprefix(prefix), str(root / source.path), source.digest, partial(_data, source)
+                source.path.removeprefix(prefix), f"{root}/{source.path}", source.digest, partial(_data, source)
             )
             for source in project.sources
             if source.path.startswith(prefix)
         )
 
     return SkillFinder(files, user_directory(env) / "cache" / "skills.json", (*PLACES, *of_plugins))
+
+
+def _of_plugins(plugins: "Sequence[ActivePlugin]") -> "dict[SkillPlace, tuple[SkillSource, ...]]":
+    from robota.commands.plugins.skill_files import skill_files
+
+    return {
+        place: found for plugin in plugins for place, found in skill_files(plugin.contents, plugin.name, plugin.root)
+    }
 
 
 def _data(source: ConfigSource) -> bytes | None:

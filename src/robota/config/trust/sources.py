@@ -229,4 +229,4 @@ def _unread(path: str, kind: str, detail: str) -> ConfigSource:
 
 
 def _printable(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -46,21 +46,38 @@ class FileContent(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_in_project(path: Path, top: Path) -> FileContent:
     """A file below `top`. A link may lead to another file below it; that one is then opened without any link."""
-    real = _real(path)
+    straight = _without_links(path, top)
+    return _by_real_path(_real(path), top) if straight is None else straight
+
+
+def _without_links(path: Path, top: Path) -> FileContent | None:
+    """A file to which no link leads, as mostly. None if it is not there as that, or lies elsewhere."""
+    try:
+        return _below(top, path.relative_to(top).parts, str(path))
+    except (OSError, ValueError, FileNotRead):
+        return None
+
+
+def _by_real_path(real: Path, top: Path) -> FileContent:
     try:
         steps = real.relative_to(top).parts
     except ValueError:
         raise FileOutside(str(real)) from None
-    if not steps or ".git" in steps:
+    try:
+        return _below(top, steps, str(real))
+    except OSError as error:
+        raise FileNotRead(f"it cannot be read: {error.strerror}") from error
+
+
+def _below(top: Path, steps: tuple[str, ...], path: str) -> FileContent:
+    """The file at the end of these steps, none of which may be a link."""
+    if not steps or ".git" in steps or ".." in steps:
         raise FileNotRead("it is no file of the project")
     with ExitStack() as opened:
-        try:
-            parent = _opened(opened, str(top), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None)
-            for step in steps[:-1]:
-                parent = _opened(opened, step, _LOOK | os.O_DIRECTORY, parent)
-            return _read(steps[-1], parent, _LOOK, str(real))
-        except OSError as error:
-            raise FileNotRead(f"it cannot be read: {error.strerror}") from error
+        parent = _opened(opened, str(top), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None)
+        for step in steps[:-1]:
+            parent = _opened(opened, step, _LOOK | os.O_DIRECTORY, parent)
+        return _read(steps[-1], parent, _LOOK, path)
 
 
 def read_outside(path: str) -> FileContent:
