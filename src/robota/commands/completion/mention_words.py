@@ -28,15 +28,18 @@ class MentionWords:
 
     async def complete(self, text: str, caret: int, limit: int) -> PromptCompletion | None:
         """None if no mention stands at the caret."""
+        self._listed.refresh()  # so that the files are known when one is wanted
         typed = UNFINISHED.search(text, max(0, caret - LONGEST_PATH), caret)
         if typed is None:
-            self._listed.refresh()  # so that the files are known when one is wanted
             return None
         query = re.sub(r"\\(.)", r"\1", typed["bare"]) if typed["quoted"] is None else typed["quoted"]
         words = {} if typed["quoted"] is not None else await asyncio.to_thread(self._words, query)
         listed = await self._listed.files()
         query = query.removeprefix("./").removeprefix("/")
-        paths = await asyncio.to_thread(listed.index.best, query, limit, self._is_hidden)
+        if listed.is_complete:
+            paths = await asyncio.to_thread(listed.index.best, query, limit, self._is_hidden)
+        else:  # a few of the first, while another thread lists the others and would keep a second one waiting
+            paths = listed.index.best(query, limit, self._is_hidden)
         candidates = (
             *(_word(name, description) for name, description in words.items()),
             *(found for path in paths if path != query and (found := _path(path)) is not None),

@@ -18,8 +18,11 @@ MOST_FILES: Final = 300_000
 # A list is right for this long, and longer where making it takes long: at most a twentieth of the time goes into it.
 FRESH_S: Final = 2.0
 FRESH_FACTOR: Final = 20
-# So long a person waits for the first list; what is there by then has to do.
-PATIENCE_S: Final = 0.02
+# So long a person waits for the whole list the first time; what is there by then has to do. If that is nothing at all,
+# they wait for so many steps more.
+PATIENCE_S: Final = 0.015
+STEP_S: Final = 0.004
+MORE_STEPS: Final = 5
 MOST_AT_FIRST: Final = 1_000
 
 
@@ -50,10 +53,17 @@ class FileList:
         """What is known now. A list that may be out of date is used once more while the next one is made."""
         self.refresh()
         if self._index is None and self._listing is not None:
-            await asyncio.wait([self._listing], timeout=PATIENCE_S)
+            await self._wait_for_some(self._listing)
         if self._index is not None:
             return ListedFiles(index=self._index, is_complete=True)
         return ListedFiles(index=FileIndex(self._found[:MOST_AT_FIRST]), is_complete=False)
+
+    async def _wait_for_some(self, listing: "asyncio.Task[None]") -> None:
+        await asyncio.wait([listing], timeout=PATIENCE_S)
+        for _ in range(MORE_STEPS):
+            if self._index is not None or self._found:
+                return
+            await asyncio.wait([listing], timeout=STEP_S)
 
     async def _list(self) -> None:
         begun = self._clock()
