@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -23,12 +24,16 @@ from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
 SHORT_HASH: Final = 7
+# How long a thread may keep the one that draws from going on. It has to ask several times for each key, and a thread
+# that looks through megabytes of output for secrets would make it wait 5 ms each time.
+LONGEST_HOLD_S: Final = 0.001
 
 
 async def converse_drawn(
     session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText
 ) -> int | SessionWanted:
     """Talk until the person leaves."""
+    sys.setswitchinterval(LONGEST_HOLD_S)
     env = os.environ
     chosen = opened.settings.values.theme or ThemeName.AUTO
     theme = theme_for(env, chosen)
