@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import NoReturn, TextIO
 
 HELP = frozenset({"-h", "--help"})
+# They run a session, whose clients steer the terminal and look at every text themselves.
+RUNNING_SESSIONS = frozenset({"demo", "answer"})
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
@@ -34,6 +36,10 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     if arguments and arguments[0] in SUBCOMMANDS:
         from importlib import import_module
 
+        if arguments[0] not in RUNNING_SESSIONS and (sys.stdout.isatty() or sys.stderr.isatty()):
+            from robota.cli.guarded_terminal import guard_terminals
+
+            guard_terminals()
         code: int = import_module(SUBCOMMANDS[arguments[0]][0]).main(arguments[1:])
         return code
     from robota.cli.run.prompt import run

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.text.visible import printable_name
+
 NARROWEST_COLUMN: Final = 20
 GAP: Final = "  "
 
@@ -43,7 +45,11 @@ def terminal_width() -> int | None:
 
 
 def in_columns(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
-    """The rows as lines; a last column that is too wide is wrapped below itself."""
+    """The rows as lines; a last column that is too wide is wrapped below itself.
+
+    A name that somebody else chose can neither steer a terminal nor look like two rows.
+    """
+    rows = [[printable_name(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     indent = sum(widths) + len(GAP) * len(widths)
     room = None if width is None else width - indent - 1

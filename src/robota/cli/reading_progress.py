@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 AFTER_S: Final = 1.0
 MEGABYTE: Final = 1_000_000
@@ -23,6 +23,8 @@ class ReadingProgress:
         self._clock = clock
         self._begun = clock()
         self._is_told = sys.stderr.isatty()
+        # The terminal itself: the one that commands print to takes no steering.
+        self._terminal: TextIO = getattr(sys.stderr, "terminal", sys.stderr)
         self._told = ""
 
     def __call__(self, position: int, size: int | None = None) -> None:
@@ -35,14 +37,14 @@ class ReadingProgress:
         text = f"{self._what}: {position // MEGABYTE:,} of {self._size // MEGABYTE:,} MB (Ctrl-C stops it)"
         if text != self._told:
             self._told = text
-            sys.stderr.write(f"\r{text}")
-            sys.stderr.flush()
+            self._terminal.write(f"\r{text}")
+            self._terminal.flush()
 
     def end(self) -> None:
         """Leave nothing of it on the screen."""
         if self._told:
-            sys.stderr.write("\r" + " " * len(self._told) + "\r")
-            sys.stderr.flush()
+            self._terminal.write("\r" + " " * len(self._told) + "\r")
+            self._terminal.flush()
             self._told = ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from shutil import get_terminal_size
 from typing import Final
 
+from robota.text.steering import spelled_steering
 from robota.workspace.process.environment import find_program
 
 # Colours stay, a text that fits is only printed, and the text is still there when one leaves.
@@ -20,7 +21,7 @@ def page_text(text: str, env: Mapping[str, str]) -> None:
         sys.stdout.write(text)
         return
     try:
-        subprocess.run(command, input=text.encode("utf-8", "replace"), check=False)
+        subprocess.run(command, input=spelled_steering(text).encode("utf-8", "replace"), check=False)
     except OSError:
         sys.stdout.write(text)
 

@@ -73,7 +73,7 @@ def _print_found(found: FoundSession, now_ms: int) -> None:
     foreign = "" if session.is_own else " (not from here)"
     print(f"{session.id}  {age(session.modified_ms, now_ms)}  {title}{foreign}")
     for text in found.texts:
-        print(f"    {text.tool or text.kind}: {_shown(text)}")
+        print(f"    {single_line(text.tool or text.kind)}: {_shown(text)}")
 
 
 def _shown(text: FoundPassage) -> str:

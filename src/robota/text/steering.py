@@ -1,0 +1,33 @@
+"""What steers a terminal, spelled out: moves of the cursor, titles, the clipboard, text that runs the other way.
+
+The colours that Robota itself uses stay, because who calls this has text and colours in one string; none of them can
+hide a word. The rest is spelled as in JSON, so a document that is printed still says the same.
+"""
+
+import re
+from typing import Final
+
+COLOURS: Final = r"\x1b\[(?:(?:0|1|2|4|22|24|3[1-6]|39|9[1-6])(?:;(?=\d))?)*m"
+# Control codes but new lines and tabs, lone surrogates, bidirectional overrides and isolates, tags.
+STEERING: Final = (
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+    r"|\r(?!\n)"
+)
+FIRST_OF_TWO: Final = 0x10000
+
+
+def spelled_steering(text: str) -> str:
+    """The text with everything that steers a terminal, but for a few colours, as `\\u001b`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(f"({COLOURS})|{STEERING}", _spelled, text)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    if found[1] is not None:
+        return found[0]
+    code = ord(found[0])
+    if code < FIRST_OF_TWO:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - FIRST_OF_TWO, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
