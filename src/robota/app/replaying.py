@@ -87,6 +87,8 @@ async def replay_session(options: ReplayOptions, env: Mapping[str, str]) -> Repl
     """Run it again. Raises `NotReplayable`, `ConfigError`, `LogError` and `CheckpointError`."""
     artifacts = options.directory / ARTIFACTS_NAME
     recording = recording_of(load(options.directory / LOG_NAME).records, lambda name: read_artifact(artifacts, name))
+    if recording.header.completion not in set(Completion):
+        raise NotReplayable("Its log says that its tasks end in a way that this version does not know")
     with tempfile.TemporaryDirectory(prefix=SCRATCH, ignore_cleanup_errors=True) as scratch:
         return await _Replay(options, recording, _real(scratch), env).report()
 

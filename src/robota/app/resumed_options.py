@@ -12,23 +12,24 @@ from robota.engine.runtime.options import Completion
 from robota.log.kinds.session import SessionHeader
 from robota.log.replay.session import ReplayedSession
 from robota.log.store import PROJECT_DIRECTORY
+from robota.log.taking_up import TakenUp
 from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import single_line
 
-BYPASS_NOT_RESTORED: Final = (
-    "The session ran with bypassPermissions. That is not restored: add --permission-mode bypassPermissions to have it "
-    "again."
+NOT_RESTORED: Final = (
+    "The session ran with {mode}. That is not restored{reason}: add --permission-mode {mode} to have it again."
 )
+NOT_OWN: Final = ", because its log is not as it was written here"
 
 
-def as_it_was(
-    launch: LaunchOptions, session: ReplayedSession, env: Mapping[str, str]
-) -> tuple[LaunchOptions, tuple[str, ...]]:
+def as_it_was(launch: LaunchOptions, found: TakenUp, env: Mapping[str, str]) -> tuple[LaunchOptions, tuple[str, ...]]:
     """The launch options with what the session had where they leave it open, and what could not be had again.
 
     The permission mode counts as if it were given on the command line, so settings of an administrator overrule it. The
-    one that allows everything is never restored: it is an approval, and approvals are not.
+    one that allows everything is never restored: it is an approval, and approvals are not. Nor is one that allows
+    more than the default, if somebody else may have written the log.
     """
+    session = found.session
     header = session.header
     if header is None:
         return launch, ()
@@ -36,9 +37,11 @@ def as_it_was(
     launch = _in_its_directory(launch, header, notices)
     launch = _with_its_model(launch, header, env, notices)
     recorded: PermissionMode | None = header.permission_mode
-    if launch.permission_mode is None and recorded is PermissionMode.BYPASS:
+    is_approval = recorded is PermissionMode.BYPASS or (recorded is PermissionMode.ACCEPT_EDITS and not found.is_own)
+    if launch.permission_mode is None and is_approval:
+        reason = "" if found.is_own else NOT_OWN
+        notices.append(NOT_RESTORED.format(mode=recorded, reason=reason))
         recorded = None
-        notices.append(BYPASS_NOT_RESTORED)
     completion = header.completion if header.completion in set(Completion) else None
     launch = msgspec.structs.replace(
         launch,

@@ -202,7 +202,7 @@ def _open_again(
     found = take_up_session(directory, user_directory(env), now_ms, redactor)
     with ExitStack() as undo:
         undo.callback(found.log.close)
-        launch, notices = as_it_was(launch, found.session, env)
+        launch, notices = as_it_was(launch, found, env)
         choices = _choices(launch, env, redactor)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
         opened = _opened(choices, again, redactor, env, arrange)

@@ -28,6 +28,8 @@ CHANGED: Final = (
 class TakenUp(msgspec.Struct, frozen=True, kw_only=True):
     """A session whose log is open again. `left_ms` is when its last record was written.
 
+    `is_own` says that the log is whole and as it was written on this machine, at this place.
+
     If only the end of the log was read, `damage_in_old_part` looks through the rest, which takes its time, and gives
     the lines to tell the person if it is no longer as it was.
     """
@@ -36,6 +38,7 @@ class TakenUp(msgspec.Struct, frozen=True, kw_only=True):
     log: SessionLog
     session: ReplayedSession
     left_ms: int
+    is_own: bool
     notices: tuple[str, ...] = ()
     damage_in_old_part: Callable[[], tuple[str, ...]] | None = None
 
@@ -50,7 +53,8 @@ def take_up_session(
             "`robota sessions list` shows the sessions there are."
         )
     head_file = head_path(user_directory, directory)
-    reading = LogReading(snapshot_path(user_directory, directory), noted_head(head_file))
+    noted = noted_head(head_file)
+    reading = LogReading(snapshot_path(user_directory, directory), noted)
     log, loaded = SessionLog.open(
         directory,
         now_ms,
@@ -72,6 +76,7 @@ def take_up_session(
         log=log,
         session=session,
         left_ms=loaded.last_ts,
+        is_own=noted is not None and reading.is_own and not loaded.problems,
         notices=(*_damage(loaded.problems), *_rewriting(reading, head_file)),
         damage_in_old_part=look_through if reading.has_old_part else None,
     )

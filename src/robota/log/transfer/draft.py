@@ -10,7 +10,7 @@ from typing import Self
 from robota.log.artifacts import artifact_path, force_path_to_disk
 from robota.log.catalogue.trash import DRAFT
 from robota.log.chain.head import ChainHead, head_path, note_head, noted_head
-from robota.log.chain.reader import LOG_NAME
+from robota.log.chain.reader import LOG_NAME, scan
 from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import ArtifactMissing, LogExists, LogWriteError
 from robota.log.record import FIRST_PREV, Payload, kind_of, seal
@@ -57,8 +57,13 @@ class DraftSession:
             raise _not_written(error) from error
 
     def is_own(self, directory: Path) -> bool:
-        """Whether the log in another session's directory was written on this machine."""
-        return noted_head(head_path(self._user_directory, directory)) is not None
+        """Whether the log in another session's directory is the one that was written on this machine."""
+        noted = noted_head(head_path(self._user_directory, directory))
+        if noted is None:
+            return False
+        found: list[int] = []
+        scan(directory / LOG_NAME, lambda record, _: found.append(record.seq) if record.hash == noted.hash else None)
+        return found == [noted.seq]
 
     def next_ts(self, wanted: int) -> int:
         """A time for the next record or row: the wanted one, or the next that is free."""

@@ -15,6 +15,7 @@ from robota.log.replay.branches import LAST_OF_ALL, RecordSpan, branch_spans
 from robota.log.replay.rewind_index import read_rewind_history
 from robota.log.replay.rewind_points import RewindHistory
 from robota.log.transfer.draft import DraftSession
+from robota.protocol.permission_mode import PermissionMode
 
 # Numbers of records mean nothing in a copy that leaves some out, and what was gone back from is left out.
 NOT_COPIED: Final = frozenset({"rewind", "rewindStart"})
@@ -53,8 +54,8 @@ def fork_of(directory: Path, turn: int | None, index: Path | None = None) -> For
 def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, now_ms: int) -> None:
     """Put the copy into a draft, and say at its end where it came from.
 
-    If the original was not written on this machine, the copy does not say that it worked elsewhere: that is where
-    `robota rewind` restores files.
+    If the original is not as it was written on this machine, the copy does not say that it worked elsewhere, because
+    that is where `robota rewind` restores files, nor that anything was allowed.
     """
     copy = _Copy(draft, new_id, None if draft.is_own(fork.directory) else str(draft.root))
     fork.each(copy.take)
@@ -75,10 +76,10 @@ def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, n
 class _Copy:
     """Copies records into a draft. `header` is the first of the original, `head` the hash of what was copied last."""
 
-    def __init__(self, draft: DraftSession, new_id: str, cwd: str | None) -> None:
+    def __init__(self, draft: DraftSession, new_id: str, foreign_root: str | None) -> None:
         self._draft = draft
         self._new_id = new_id
-        self._cwd = cwd
+        self._foreign_root = foreign_root
         self.header: SessionHeader | None = None
         self.head = ""
 
@@ -90,7 +91,11 @@ class _Copy:
         self._draft.add(record.kind, payload, record.ts)
 
     def _with_id(self, header: SessionHeader) -> bytes:
-        return msgspec.structs.replace(header, id=self._new_id, cwd=self._cwd or header.cwd).to_json()
+        header = msgspec.structs.replace(header, id=self._new_id)
+        if self._foreign_root is not None:
+            mode = PermissionMode.PLAN if header.permission_mode is PermissionMode.PLAN else PermissionMode.DEFAULT
+            header = msgspec.structs.replace(header, cwd=self._foreign_root, permission_mode=mode)
+        return header.to_json()
 
 
 def _end_of_turn(history: RewindHistory, turn: int) -> int:

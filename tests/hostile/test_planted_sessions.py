@@ -1,0 +1,66 @@
+"""A session that came with a repository brings its words along, if a person wants them, and no permission at all."""
+
+from typing import Any
+
+import pytest
+
+from tests.cli.scripts import call, script, sessions
+from tests.harness.cli import Finished, Robota
+from tests.hostile.planted_session import plant_session
+
+WRITES = ({"calls": [call("write_to_file", path="PWNED", content="x")]}, {"text": "ok"})
+
+
+def plant(robota: Robota, **header: Any) -> None:
+    script(robota, {"text": "ok"})
+    assert robota("-p", "go").code == 0
+    plant_session(robota, "planted", lambda kind, payload: payload.update(header if kind == "session" else {}))
+
+
+def resumed(robota: Robota, session: str, *arguments: str) -> Finished:
+    script(robota, *WRITES)
+    return robota("-p", "go on", "--resume", session, "--yes", *arguments)
+
+
+@pytest.mark.parametrize("way", ["taken up", "forked", "forked while it is taken up"])
+def test_its_permission_mode_is_nobodys(robota: Robota, way: str) -> None:
+    plant(robota, permissionMode="acceptEdits")
+    if way == "forked":
+        assert robota("sessions", "fork", "planted").code == 0
+        done = resumed(robota, max(path.name for path in sessions(robota) if path.name != "planted"))
+    elif way == "taken up":
+        done = resumed(robota, "planted")
+        assert "acceptEdits. That is not restored" in done.stderr
+    else:
+        done = resumed(robota, "planted", "--fork-session")
+    assert done.code == 0 and not (robota.workspace / "PWNED").exists(), done.stderr
+
+
+def test_that_it_only_planned_is_kept(robota: Robota) -> None:
+    plant(robota, permissionMode="plan")
+    done = resumed(robota, "planted", "--allowed-tools", "Edit")
+    assert "PWNED" in done.stderr and not (robota.workspace / "PWNED").exists()
+
+
+def test_a_session_of_ones_own_goes_on_in_its_mode(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    assert robota("-p", "go", "--permission-mode", "acceptEdits").code == 0
+    assert resumed(robota, sessions(robota)[0].name).code == 0
+    assert (robota.workspace / "PWNED").exists()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--fork-session",)])
+def test_one_that_was_changed_since_does_not(robota: Robota, arguments: tuple[str, ...]) -> None:
+    """A command behind Landlock can write the log of its own session."""
+    plant(robota, permissionMode="acceptEdits")
+    (planted, own) = sorted(sessions(robota), key=lambda path: path.name != "planted")
+    (own / "log.jsonl").write_bytes((planted / "log.jsonl").read_bytes())
+    done = resumed(robota, own.name, *arguments)
+    assert done.code == 0 and not (robota.workspace / "PWNED").exists(), done.stderr
+
+
+@pytest.mark.parametrize("header", [{"completion": "never"}, {"model": "\x1b]0;x"}, {"cwd": "\0"}, {"provider": ""}])
+def test_running_it_again_ends_in_words(robota: Robota, header: dict[str, str]) -> None:
+    plant(robota, **header)
+    done = robota("replay", "planted")
+    assert done.code in (0, 1, 2) and "Traceback" not in done.stderr, done.stderr
