@@ -51,6 +51,7 @@ def test_names_are_found_in_any_case_and_a_near_miss_is_named() -> None:
     registry = CommandRegistry([Fixed(CommandSource.BUILT_IN, "permissions")])
     assert source_of(registry, "Permissions") is CommandSource.BUILT_IN
     assert source_of(registry, "permision") == "There is no command /permision. Did you mean /permissions?"
+    assert source_of(registry, "undo") == "There is no command /undo. Did you mean /rewind undo?"
     assert source_of(registry, "zzz") == "There is no command /zzz. /help lists them."
 
 

@@ -64,7 +64,12 @@ def test_the_commands_of_the_readme_run(robota: Robota) -> None:
 
 RECIPES = (DOCS / "recipes.md").read_text(encoding="utf-8")
 # What a recipe calls that is not on every machine, or would reach the network: each says how it was called.
-STAND_INS = ("gh", "pip")
+STAND_INS = {
+    "gh": 'case $* in *pr\\ list*) echo 7 topic;; *) echo gh "$@" >&2;; esac',
+    "pip": 'echo pip "$@" >&2',
+    # The container is this machine: what stands behind the name of the image is what it runs.
+    "podman": 'case $1 in run) while [ "$1" != robota ]; do shift; done; exec "$@";; *) echo podman "$@" >&2;; esac',
+}
 
 
 def fences(language: str) -> list[str]:
@@ -94,10 +99,10 @@ def recipes() -> list[str]:
 @pytest.mark.parametrize("recipe", recipes(), ids=[str(number) for number in range(len(recipes()))])
 def test_a_recipe_runs_as_it_stands(recipe: str, robota: Robota, tmp_path: Path) -> None:
     home_with_a_model(robota.home)
-    for name in STAND_INS:
+    for name, script in STAND_INS.items():
         stand_in = tmp_path / "bin" / name
         stand_in.parent.mkdir(exist_ok=True)
-        stand_in.write_text(f'#!/bin/sh\ncase $* in *pr\\ list*) echo 7;; *) echo {name} "$@" >&2;; esac\n')
+        stand_in.write_text(f"#!/bin/sh\n{script}\n")
         stand_in.chmod(0o755)
     ran = run_script(f"set -euo pipefail\n{PREPARED}\n{recipe}", robota.workspace, robota.home, tmp_path / "bin")
     assert ran.code == 0, ran.stdout + ran.stderr
@@ -108,7 +113,7 @@ git init -q --bare ../origin
 git -c user.name=a -c user.email=a@localhost commit -q --allow-empty -m one
 git branch -M main
 git remote add origin ../origin
-git push -q origin main main:pull/7/head
+git push -q origin main main:topic
 git switch -q -c work
 echo 'x = 1' > a.py
 git add a.py
@@ -117,9 +122,15 @@ export ANTHROPIC_API_KEY=not-a-key ROBOTA_PROVIDER=script
 """
 
 
-def home_with_a_model(home: Path, *, current: bool = False) -> None:
-    """A person whose provider answers every prompt with OK."""
-    turns = [{"text": "OK", "repeat": 100}]
+def test_the_pre_commit_recipe_lets_only_an_ok_pass(robota: Robota) -> None:
+    home_with_a_model(robota.home, says="This is not OK")
+    (entry,) = (recipe for recipe in recipes() if "grep -qx OK" in recipe)
+    assert run_script(f"{PREPARED}\n{entry}", robota.workspace, robota.home).code == 1
+
+
+def home_with_a_model(home: Path, *, current: bool = False, says: str = "OK") -> None:
+    """A person whose provider answers every prompt with the same words."""
+    turns = [{"text": says, "repeat": 100}]
     profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns}}
     (home / ".robota").mkdir(parents=True)
     settings = {"providers": {"script": profile}, **({"currentProvider": "script"} if current else {})}

@@ -57,6 +57,11 @@ OPTIONS_OF_OTHERS: Final = {
     "--profile": " A provider profile is chosen with: --provider NAME",
     "--config": " A setting for one run: --settings JSON; for good: robota config set KEY VALUE",
     "--cd": " The directory to work in: --cwd DIR",
+    "-C": " The directory to work in: --cwd DIR",
+    "-m": " The model to use: --model MODEL",
+    "-q": " Only the answer, and what went wrong: --quiet",
+    "-i": " A prompt begins a conversation: robota PROMPT",
+    "--prompt-interactive": " A prompt begins a conversation: robota PROMPT",
     "--output-schema": " The shape of the answer: --json-schema FILE",
     "--no-stream": " The answer comes whole in a pipe; at a terminal: --quiet",
 }
@@ -124,6 +129,8 @@ def in_plain_words(message: str, help: str) -> str:
     if message.startswith(MISSING):
         return f"Missing: {message.removeprefix(MISSING)}."
     if choice := INVALID_CHOICE.fullmatch(message):
+        if choice["name"] == "--input-format":
+            return "Only --input-format text is there: one prompt a run, the next one with: robota -c -p PROMPT."
         known = re.findall(r"[\w-]+", choice["all"])
         name = "" if choice["name"].isupper() else f"{choice['name'].split('/')[-1]}: "
         return f"{name}{choice['said']!r} is none of {', '.join(known)}.{did_you_mean(choice['said'], known)}"

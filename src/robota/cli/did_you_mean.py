@@ -13,6 +13,8 @@ MOST_ARGUMENTS = 1
 RESUME = "The newest session goes on with: robota --continue; another one with: robota --resume SESSION"
 SET_UP = "A provider and its key are set up with: robota --configure; only a key: robota login"
 ONE_ANSWER = "One task and its answer: robota -p PROMPT"
+NO_CLIENT = "The terminal is the only client so far; one of your own: robota help protocol"
+NO_AGENTS = "Agents are not run yet: robota help plugins; robota doctor names those that are there"
 # What people type who know other agents, and where it is here.
 KNOWN_ELSEWHERE = {
     "auth": SET_UP,
@@ -37,6 +39,15 @@ KNOWN_ELSEWHERE = {
     "cost": "What sessions cost is shown with: robota sessions list",
     "chat": "A conversation begins with: robota",
     "exec": ONE_ANSWER,
+    "run": ONE_ANSWER,
+    "ask": ONE_ANSWER,
+    "review": "The changes of the working tree are reviewed with: robota -p /review",
+    "serve": "As an MCP server for another program: robota mcp serve",
+    "web": NO_CLIENT,
+    "ide": NO_CLIENT,
+    "acp": NO_CLIENT,
+    "agent": NO_AGENTS,
+    "agents": NO_AGENTS,
     "settings": "Did you mean: robota config show",
     "permissions": "What may run is explained by: robota policy",
     "hooks": "Hooks stand in the settings: robota config get hooks",

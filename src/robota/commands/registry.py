@@ -18,6 +18,23 @@ PRECEDENCE: Final = (
     CommandSource.MCP,
 )
 
+SETTINGS: Final = "In a shell: robota config. Here /permissions, /model, /theme and /language change some of them."
+# What other agents call it, and where it is here.
+ELSEWHERE: Final = {
+    "agents": "Agents are not run yet.",
+    "bug": "A session is packed for a report in a shell: robota report",
+    "checkpoint": "/rewind list shows what one can go back to.",
+    "checkpoints": "/rewind list shows what one can go back to.",
+    "config": SETTINGS,
+    "login": "A key is kept by: robota login, in a shell; /provider add sets one up here.",
+    "logout": "A key is forgotten by: robota logout, in a shell.",
+    "redo": "Did you mean /rewind redo?",
+    "restore": "Did you mean /rewind restore?",
+    "settings": SETTINGS,
+    "undo": "Did you mean /rewind undo?",
+    "vim": "ROBOTA_KEYS=vi in the environment gives the input the keys of vi.",
+}
+
 
 class CommandRegistry:
     """The commands of every provider."""
@@ -36,7 +53,7 @@ class CommandRegistry:
         if command is not None:
             return command
         near = get_close_matches(name.lower(), known, n=1)
-        meant = f"Did you mean /{near[0]}?" if near else "/help lists them."
+        meant = ELSEWHERE.get(name.lower()) or (f"Did you mean /{near[0]}?" if near else "/help lists them.")
         return Refused(code="unknown_command", message=f"There is no command /{name}. {meant}")
 
     def _found(self) -> Iterable[SlashCommand]:

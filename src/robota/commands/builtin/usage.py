@@ -38,7 +38,9 @@ def usage_commands(session: Session) -> Iterable[SlashCommand]:
         )
 
     yield SlashCommand(info=SlashCommandInfo(name="status", description="the session, its model and modes"), run=status)
-    yield SlashCommand(info=SlashCommandInfo(name="cost", description="tokens used and what they cost"), run=cost)
+    yield SlashCommand(
+        info=SlashCommandInfo(name="cost", aliases=("usage",), description="tokens used and what they cost"), run=cost
+    )
     yield SlashCommand(info=SlashCommandInfo(name="todos", description="the todo list of the task"), run=todos)
 
 

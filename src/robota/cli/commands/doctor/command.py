@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         print(f"robota: {options.cwd} cannot be used: {error.strerror}.", file=sys.stderr)
         return 1
-    mended = mend(root, os.environ) if options.fix else ()
+    mended = mend(root, os.environ, really=options.fix)
     checks = [*mended, *asyncio.run(examine(root, os.environ))]
     is_well = all(check.health is not Health.BAD for check in checks)
     if options.json:

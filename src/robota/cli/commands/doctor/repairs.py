@@ -1,9 +1,12 @@
 """What `robota doctor --fix` mends: only what loses nothing and needs no decision."""
 
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from robota.cli.commands.doctor.checks import Check, Health
 from robota.config.durable_file import PRIVATE
@@ -14,17 +17,39 @@ from robota.config.settings.writer import read_raw, set_value
 PRIVATE_DIRECTORY: Final = 0o700
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 IGNORE_ALL: Final = "*\n"
+HOW: Final = "Mend it: robota doctor --fix"
 
 
-def mend(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
-    """Mend what is wrong, and say what was done. What cannot be mended is left to the checks that follow."""
+class Repair(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is wrong, what it is like afterwards, and how that is done."""
+
+    found: str
+    then: str
+    make: Callable[[], object]
+
+
+def mend(root: Path, env: Mapping[str, str], *, really: bool) -> Sequence[Check]:
+    """Mend what is wrong and say what was done, or only say what could be mended."""
+    checks: list[Check] = []
     try:
-        return [*_close(root, env), *_hide_from_git(root), *_choose_provider(env)]
+        for repair in _repairs(root, env):
+            if really:
+                repair.make()
+                checks.append(Check(name="fixed", health=Health.GOOD, text=f"{repair.found}; {repair.then}"))
+            else:
+                checks.append(Check(name="fix", health=Health.NOTE, text=repair.found, advice=HOW))
     except (ConfigError, OSError) as error:
-        return [Check(name="fix", health=Health.NOTE, text=f"not everything could be mended: {error}")]
+        checks.append(Check(name="fix", health=Health.NOTE, text=f"not everything could be mended: {error}"))
+    return checks
 
 
-def _close(root: Path, env: Mapping[str, str]) -> Iterator[Check]:
+def _repairs(root: Path, env: Mapping[str, str]) -> Iterator[Repair]:
+    yield from _close(root, env)
+    yield from _hide_from_git(root)
+    yield from _choose_provider(env)
+
+
+def _close(root: Path, env: Mapping[str, str]) -> Iterator[Repair]:
     """Keys and conversations are the person's own: nobody else on the machine may read them."""
     user = user_directory(env)
     places = [(user, PRIVATE_DIRECTORY), (settings_path(env), PRIVATE)]
@@ -32,19 +57,19 @@ def _close(root: Path, env: Mapping[str, str]) -> Iterator[Check]:
     for path, mode in (*places, *((log, PRIVATE) for log in logs)):
         if path.is_symlink() or not path.exists() or not path.stat().st_mode & OTHERS:
             continue
-        path.chmod(mode)
-        yield _done(f"{path} could be read by others; now only by you")
+        closing = partial(path.chmod, mode)
+        yield Repair(found=f"{path} could be read by others", then="now only by you", make=closing)
 
 
-def _hide_from_git(root: Path) -> Iterator[Check]:
+def _hide_from_git(root: Path) -> Iterator[Repair]:
     directory = root / ".robota"
     ignore = directory / ".gitignore"
     if (directory / "sessions").is_dir() and not directory.is_symlink() and not ignore.exists():
-        ignore.write_text(IGNORE_ALL, encoding="utf-8")
-        yield _done(f"{ignore} was missing; sessions are hidden from git again")
+        hiding = partial(ignore.write_text, IGNORE_ALL, encoding="utf-8")
+        yield Repair(found=f"{ignore} is missing", then="sessions are hidden from git again", make=hiding)
 
 
-def _choose_provider(env: Mapping[str, str]) -> Iterator[Check]:
+def _choose_provider(env: Mapping[str, str]) -> Iterator[Repair]:
     """A current provider that is not there, where only one can be meant."""
     path = settings_path(env)
     raw = read_raw(path)
@@ -52,9 +77,6 @@ def _choose_provider(env: Mapping[str, str]) -> Iterator[Check]:
     names = list(providers) if isinstance(providers, dict) else []
     current = raw.get("currentProvider")
     if len(names) == 1 and current is not None and current != names[0]:
-        set_value(path, ["currentProvider"], names[0])
-        yield _done(f"currentProvider named {current!r}, which is not there; now it names {names[0]!r}")
-
-
-def _done(text: str) -> Check:
-    return Check(name="fixed", health=Health.GOOD, text=text)
+        choosing = partial(set_value, path, ["currentProvider"], names[0])
+        found = f"currentProvider names {current!r}, which is not there"
+        yield Repair(found=found, then=f"now it names {names[0]!r}", make=choosing)
