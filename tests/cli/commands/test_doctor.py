@@ -32,6 +32,7 @@ def checks(robota: Robota, **env: str) -> dict[str, dict[str, Any]]:
 def test_a_machine_that_is_well(robota: Robota) -> None:
     with running() as server:
         write_settings(robota, {"providers": {"a": compatible(f"{server.url}/v1", "$ENV:K")}})
+        robota("doctor", "--fix", env={"K": "sk-7"})
         found = checks(robota, K="sk-7")
     assert " ".join(found) == "robota python terminal git ripgrep sandbox settings trust provider disk"
     assert "offers fake-model" in found["provider"]["text"]
