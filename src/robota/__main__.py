@@ -1,6 +1,6 @@
 """`python -m robota`."""
 
-from robota.cli.main import main
+from robota.cli.main import entry
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    entry()

@@ -13,6 +13,7 @@ import pytest
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
+from robota.log.replay.rewind_index import read_rewind_history
 from tests.agents.worktrees.repositories import commit
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, LONGEST_RUN_S, Robota, clean_environment
@@ -131,10 +132,14 @@ def test_a_task_of_300_tool_turns(robota: Robota) -> None:
 def test_two_at_once_in_one_workspace(robota: Robota) -> None:
     """R13 of the matrix."""
     script(robota, {"text": "word " * 50, "chunkDelayMs": 2})
-    processes = [start(robota, "-p", "talk", "--session-id", name) for name in ("one", "two")]
+    processes = [start(robota, "-p", f"talk of {name}", "--session-id", name) for name in ("one", "two")]
     assert [process.communicate()[0][:5] for process in processes] == [b"word ", b"word "]
     assert [process.returncode for process in processes] == [0, 0]
-    assert all(verify(directory / "log.jsonl").broken is None for directory in sessions(robota))
+    assert sorted(directory.name for directory in sessions(robota)) == ["one", "two"]
+    for directory in sessions(robota):
+        log = directory / "log.jsonl"
+        prompts = [point.prompt for point in read_rewind_history(log).points]
+        assert prompts == [f"talk of {directory.name}"] and verify(log).broken is None
 
 
 def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None:

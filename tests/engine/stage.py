@@ -16,6 +16,7 @@ from robota.protocol.events import Event, MessageCreated, MessageUpdated, State
 from robota.protocol.message import Message
 from robota.protocol.state import AgentState, StateTracker
 
+LONGEST_STORY_S = 100  # only a story that fails takes so long
 E = TypeVar("E")
 
 
@@ -104,7 +105,8 @@ def play(
         wish = LaunchOptions(cwd=workspace, profile=profile, **launch)
         opened = open_session(wish, env)
         try:
-            await story(Stage(opened))
+            async with asyncio.timeout(LONGEST_STORY_S):
+                await story(Stage(opened))
         finally:
             await opened.close()
 

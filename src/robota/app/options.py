@@ -15,6 +15,7 @@ from robota.engine.runtime.options import (
     Options,
     ToolFormat,
 )
+from robota.log.kinds.session import kept_name
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.registry import definition
 
@@ -28,7 +29,7 @@ def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Prof
         model=profile.model or "",
         fallback_models=settings.fallback_models,
         provider_name=profile.name or profile.type,
-        name=launch.name,
+        name=kept_name(launch.name),
         mode=launch.mode or DEFAULT_MODE,
         permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
         may_bypass=settings.permissions.disable_bypass_permissions_mode is None,

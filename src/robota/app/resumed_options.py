@@ -9,7 +9,7 @@ import msgspec
 from robota.app.modes import task_modes
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.engine.runtime.options import Completion
-from robota.log.kinds.session import SessionHeader
+from robota.log.kinds.session import SessionHeader, kept_name
 from robota.log.replay.session import ReplayedSession
 from robota.log.store import PROJECT_DIRECTORY
 from robota.log.taking_up import TakenUp
@@ -47,7 +47,7 @@ def as_it_was(launch: LaunchOptions, found: TakenUp, env: Mapping[str, str]) -> 
         launch,
         permission_mode=launch.permission_mode or recorded,
         completion=launch.completion or completion,
-        name=launch.name or session.name,
+        name=kept_name(launch.name) or session.name,
     )
     return _in_its_mode(launch, session, env, notices), tuple(notices)
 

@@ -261,3 +261,16 @@ def test_a_session_from_elsewhere_does_not_become_one_of_here_by_going_back_in_i
     assert done.code == 0 and "was not written on this machine" in done.stderr
     [listed] = json.loads(ok(robota("sessions", "list", "--json")))
     assert listed["id"] == "planted" and not listed["isOwn"]
+
+
+def test_a_checkpoint_store_that_was_deleted_is_named_by_everything_that_needs_it(robota: Robota) -> None:
+    worked(robota)
+    for store in (robota.home / ".robota/projects").glob("*/checkpoints"):
+        shutil.rmtree(store)
+    assert "(its checkpoints are gone)" in ok(robota("rewind", "list"))
+    session = sessions(robota)[0].name
+    for arguments in (("rewind", "diff", "1"), ("rewind", "restore", "1", "--yes"), ("bisect", "--test", "true")):
+        done = robota(*arguments)
+        assert done.code == 1 and "was pruned, or the store was deleted. Files were left as they are" in done.stderr
+    assert files(robota) == NEW
+    assert ok(robota("rewind", "restore", "1", "--conversation", "--yes", "--session", session))

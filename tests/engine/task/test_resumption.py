@@ -17,7 +17,7 @@ from robota.protocol.conversation import TextBlock, ToolResultBlock, UserTurn
 from robota.protocol.events import Notice, State, TaskTokenUsageUpdated
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import AgentState
-from tests.engine.stage import Stage, call, play
+from tests.engine.stage import LONGEST_STORY_S, Stage, call, play
 
 Story = Callable[[Stage], Awaitable[None]]
 
@@ -32,8 +32,9 @@ def resume(workspace: Path, turns: Sequence[Any], story: Story, **launch: Any) -
         wish = LaunchOptions(cwd=workspace, profile=profile, resumes=directory, **launch)
         opened = open_session(wish, {"ROBOTA_HOME": str(workspace.parent / "robota-home"), "ROBOTA_ENVIRONMENT": "0"})
         try:
-            await opened.take_up()
-            await story(Stage(opened))
+            async with asyncio.timeout(LONGEST_STORY_S):
+                await opened.take_up()
+                await story(Stage(opened))
         finally:
             await opened.close()
         assert verify(opened.log.path).broken is None

@@ -194,8 +194,8 @@ def test_a_way_back_that_leads_to_itself_or_forward_ends() -> None:
     """R02 of the matrix: a cycle. Nobody writes one; a log that was made by somebody else may hold it."""
     for to in (3, 4, 99, -1):
         records = chained(turn("a"), turn("b"), back(to), turn("c"), back(3))
-        assert set(texts(records)) <= {"a", "b", "c"}
-        rewind_history(records)
+        assert texts(records[:4]) == ["a", "b", "c"] and texts(records) == ["a", "b"]
+        assert [(jump.seq, jump.to) for jump in rewind_history(records).jumps] == [(5, 3)]
     tasks = (
         TaskRecord(task_id="x", parent_task_id="y", mode="m"),
         TaskRecord(task_id="y", parent_task_id="x", mode="m"),

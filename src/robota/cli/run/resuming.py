@@ -151,6 +151,7 @@ def _check_origin(session: CataloguedSession, arguments: CommandLine, *, attende
 
 def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user: Path, env: Mapping[str, str]) -> Path:
     """A copy of the session under a new id; the session itself stays as it is."""
+    from robota.log.kinds.session import kept_name
     from robota.log.snapshot_keeper import rewind_index_path
     from robota.log.transfer.draft import DraftSession
     from robota.log.transfer.fork import fork_of, write_fork
@@ -161,7 +162,7 @@ def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user
     new_id = arguments.session_id or new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
     with DraftSession(root, user, new_id, Redactor(secret_variables(env))) as draft:
         fork = fork_of(session.directory, None, rewind_index_path(user, session.directory))
-        write_fork(draft, fork, new_id, arguments.name, now_ms)
+        write_fork(draft, fork, new_id, kept_name(arguments.name), now_ms)
         return draft.finish()
 
 

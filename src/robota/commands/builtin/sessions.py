@@ -10,7 +10,7 @@ from robota.commands.host import CommandHost, ExportRequest
 from robota.config.errors import ConfigError
 from robota.engine.session.session import Session
 from robota.log.errors import LogError
-from robota.log.kinds.session import LONGEST_NAME
+from robota.log.kinds.session import kept_name
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
     CommandChoice,
@@ -19,7 +19,6 @@ from robota.protocol.slash_commands import (
     SlashCommandInfo,
     SubcommandInfo,
 )
-from robota.text.visible import without_controls
 
 if TYPE_CHECKING:
     from robota.commands.stored_sessions import StoredSessions
@@ -61,7 +60,7 @@ def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashC
     """`/rename`, `/export` and `/fork`."""
 
     async def rename(arguments: str) -> CommandOutcome | Refused:
-        name = _name(arguments)
+        name = kept_name(arguments)
         if not name:
             return wrong_arguments(RENAME, "Say the new name.")
         session.rename(name)
@@ -79,7 +78,7 @@ def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashC
             return Refused(code="nothing_to_fork", message="Nothing was said in this session yet. Nothing was copied.")
         directory = Path(state.log_path).parent
         try:
-            copy = await asyncio.to_thread(_stored(host).fork, directory, _name(arguments) or None)
+            copy = await asyncio.to_thread(_stored(host).fork, directory, kept_name(arguments) or None)
         except LogError as error:
             return Refused(code="not_forked", message=str(error))
         return SessionWanted(session_id=copy)
@@ -127,10 +126,6 @@ def _stored(host: CommandHost) -> "StoredSessions":
     from robota.commands.stored_sessions import StoredSessions
 
     return StoredSessions(host)
-
-
-def _name(text: str) -> str:
-    return " ".join(without_controls(text).split())[:LONGEST_NAME]
 
 
 def _export_order(arguments: str) -> ExportRequest:

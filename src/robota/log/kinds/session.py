@@ -5,8 +5,14 @@ from typing import ClassVar, Final
 from robota.log.record import Payload, record_kind
 from robota.protocol.message import QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
+from robota.text.visible import without_controls
 
 LONGEST_NAME: Final = 200
+
+
+def kept_name(typed: str | None) -> str | None:
+    """The name of a session as it is kept: one line, nothing that cannot be seen; None if nothing is left of it."""
+    return " ".join(without_controls(typed or "").split())[:LONGEST_NAME].strip() or None
 
 
 @record_kind("session")

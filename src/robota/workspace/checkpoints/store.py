@@ -364,7 +364,7 @@ class OpenStore:
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
         """See `CheckpointStore.diff`."""
         for each in (before, after):
-            self._require(each)
+            self._object("tree", each)
         only = [f":(top,literal){path}" for path in paths]
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
         return self.git.run("diff-tree", "-r", "-p", *plain, before, after, "--", *only)
@@ -423,7 +423,10 @@ class OpenStore:
         try:
             return self.git.run("cat-file", kind, name)
         except CheckpointError as error:
-            told = f"The checkpoint {name[:12]} is not in the store: it was pruned, or the store was deleted"
+            told = (
+                f"The checkpoint {name[:12]} is not in the store any more: it was pruned, or the store was deleted. "
+                "Files were left as they are. The conversation alone can still go back"
+            )
             raise CheckpointError(told) from error
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from robota.log.record import Payload, record_kind
 from robota.log.replay.reading import LogReading
 from robota.log.snapshot_keeper import snapshot_path
 from tests.cli.scripts import call, script, sessions
-from tests.harness.cli import Robota
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.log.catalogue.logs import Written
 
 
@@ -172,3 +174,29 @@ def test_an_index_in_a_project_is_never_read(robota: Robota, session: Path) -> N
     before = {path.name: path.read_bytes() for path in planted.iterdir()}
     assert "Write a file" in robota("sessions", "list").stdout
     assert {path.name: path.read_bytes() for path in planted.iterdir()} == before
+
+
+def test_a_name_is_kept_as_it_can_be_typed_again(robota: Robota) -> None:
+    script(robota, {"text": "ok"})
+    assert robota("-p", "go", "-n", "red \x1b[31m\nname\u202e ", "--session-id", "s").code == 0
+    [listed] = json.loads(robota("sessions", "list", "--json").stdout)
+    assert listed["name"] == "red [31m name"
+    assert robota("sessions", "show", "red [31m name").code == 0
+
+
+def test_a_reader_that_has_gone_away_ends_it_quietly(robota: Robota) -> None:
+    """Also where it is started as a module."""
+    Written(robota.workspace, "s").prompt("go").reply("yes").end()
+    for command in ([str(EXECUTABLE)], [sys.executable, "-m", "robota"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run(
+            [*command, "sessions", "list"],
+            cwd=robota.workspace,
+            env=clean_environment(robota.home),
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (141, b"")

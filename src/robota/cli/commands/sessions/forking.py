@@ -7,6 +7,7 @@ from robota.cli.commands.sessions.selection import chosen_session
 from robota.cli.output import print_json
 from robota.config.paths import user_directory
 from robota.log.chain.writer import wall_clock_ms
+from robota.log.kinds.session import kept_name
 from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.snapshot_keeper import rewind_index_path
 from robota.log.store import new_session_id
@@ -25,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     user = user_directory(os.environ)
     fork = fork_of(session.directory, options.at, rewind_index_path(user, session.directory))
     with DraftSession(options.cwd.resolve(), user, new_id, redactor) as draft:
-        write_fork(draft, fork, new_id, options.name, now_ms)
+        write_fork(draft, fork, new_id, kept_name(options.name), now_ms)
         directory = draft.finish()
     if options.json:
         print_json({"id": new_id, "path": str(directory), "origin": session.id, "turn": options.at})

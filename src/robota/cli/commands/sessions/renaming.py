@@ -7,18 +7,18 @@ import os
 from robota.cli.commands.sessions.selection import chosen_session, person_directory
 from robota.cli.output import print_json
 from robota.log.errors import LogInUse
-from robota.log.kinds.session import LONGEST_NAME, NameRecord
+from robota.log.kinds.session import NameRecord, kept_name
 from robota.log.taking_up import open_to_add, refuse_newer
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
-from robota.text.visible import single_line, without_controls
+from robota.text.visible import single_line
 
 
 def run(options: argparse.Namespace) -> int:
     """Append the new name to the log; the log says which names a session had."""
     session = chosen_session(options)
     refuse_newer(session.directory, session.summary.header)
-    name = " ".join(without_controls(options.name).split())[:LONGEST_NAME] or None
+    name = kept_name(options.name)
     redactor = Redactor(secret_variables(os.environ))
     try:
         log = open_to_add(session.directory, person_directory(), redactor)
