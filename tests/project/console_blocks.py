@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from tests.harness.cli import EXECUTABLE, Finished, clean_environment, run
+from tests.harness.cli import Finished, clean_environment, run
 
 BLOCK: Final = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MARK: Final = "--- next command ---"
@@ -35,16 +35,16 @@ def typed_commands(page: str) -> Iterator[TypedCommand]:
             yield TypedCommand(text="\n".join([first, *more]), printed="\n".join(printed))
 
 
-def run_commands(commands: list[TypedCommand], cwd: Path, home: Path) -> list[str]:
-    """What each printed, typed one after another in one shell that finds `robota`."""
+def run_commands(commands: list[TypedCommand], cwd: Path, home: Path, programs: Path) -> list[str]:
+    """What each printed, typed one after another in one shell that finds `robota` among these programs."""
     script = "".join(f"{command.text}\nprintf '%s\\n' '{MARK}'\n" for command in commands)
-    return run_script(f"exec 2>&1\n{script}", cwd, home).stdout.split(f"{MARK}\n")[:-1]
+    return run_script(f"exec 2>&1\n{script}", cwd, home, programs).stdout.split(f"{MARK}\n")[:-1]
 
 
-def run_script(script: str, cwd: Path, home: Path, *more_programs: Path) -> Finished:
-    """Run it in a shell that finds `robota`, and first of all the programs in these directories."""
+def run_script(script: str, cwd: Path, home: Path, *programs: Path) -> Finished:
+    """Run it in a shell that finds the programs in these directories first of all."""
     environment = clean_environment(home)
-    environment["PATH"] = os.pathsep.join([*map(str, more_programs), str(EXECUTABLE.parent), environment["PATH"]])
+    environment["PATH"] = os.pathsep.join([*map(str, programs), environment["PATH"]])
     return run(["bash", "--norc", "-c", script], cwd, environment, "")
 
 

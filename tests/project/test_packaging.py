@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tomllib
 import zipfile
@@ -80,22 +79,14 @@ def test_the_sdist_can_be_built_from_and_holds_the_changelog(built: dict[str, Pa
     } <= names
 
 
-def test_a_stranger_installs_the_wheel_with_pip_and_sees_it_work(built: dict[str, Path], tmp_path: Path) -> None:
-    """In an environment of its own and without a network, so the packages that it needs are lent to it."""
-    fresh = tmp_path / "fresh"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(fresh)], check=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(fresh / "bin/python")]
-    install = [*pip, "install", "-q", "--no-index", "--no-deps", "--no-compile", str(built[".whl"])]
-    done = subprocess.run(install, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    [packages] = fresh.glob("lib/python*/site-packages")
-    (packages / "lent.pth").write_text(sysconfig.get_paths()["platlib"] + "\n")
+def test_a_stranger_installs_the_wheel_with_pip_and_sees_it_work(installed: Path, tmp_path: Path) -> None:
+    """The pages are typed along with the same environment: see test_pages_run.py."""
 
     def robota(*arguments: str) -> str:
-        return said_by([str(fresh / "bin/robota"), *arguments], tmp_path)
+        return said_by([str(installed / "robota"), *arguments], tmp_path)
 
-    where = said_by([str(fresh / "bin/python"), "-c", "import robota; print(robota.__file__)"], tmp_path)
-    assert Path(where.strip()).is_relative_to(fresh)
+    where = said_by([str(installed / "python"), "-c", "import robota; print(robota.__file__)"], tmp_path)
+    assert Path(where.strip()).is_relative_to(installed.parent)
     assert robota("--version").startswith("robota ")
     assert "Commands" in robota("--help")
     assert robota("help", "security").startswith("# ")

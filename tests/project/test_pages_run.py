@@ -1,4 +1,4 @@
-"""What a reader types from README, tutorial and recipes works as it is printed."""
+"""The path of a stranger: what README, tutorial and recipes print works as it is typed, with the installed wheel."""
 
 import json
 import re
@@ -19,9 +19,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize("page", ["tutorial.md", "proof.md", "print-mode.md"])
-def test_a_page_can_be_typed_along(robota: Robota, page: str) -> None:
+def test_a_page_can_be_typed_along(robota: Robota, installed: Path, page: str) -> None:
     commands = list(typed_commands((DOCS / page).read_text(encoding="utf-8")))
-    printed = run_commands(commands, robota.workspace, robota.home)
+    printed = run_commands(commands, robota.workspace, robota.home, installed)
     assert len(printed) == len(commands) > 8
     differing = [
         (command.text, command.printed, seen)
@@ -51,14 +51,14 @@ def test_a_page_is_compared_line_by_line(printed: str, expected: str, same: bool
 NOT_TYPED = ("pipx ", "robota --configure", "robota demo", "make ", "cd ", 'robota "')
 
 
-def test_the_commands_of_the_readme_run(robota: Robota) -> None:
+def test_the_commands_of_the_readme_run(robota: Robota, installed: Path) -> None:
     home_with_a_model(robota.home, current=True)
     page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     commands = [command for command in typed_commands(page) if not command.text.startswith(NOT_TYPED)]
     if shutil.which("jq") is None:
         commands = [command for command in commands if "jq " not in command.text]
     script = "\n".join(command.text for command in commands)
-    ran = run_script(f"set -eo pipefail\n{script}", robota.workspace, robota.home)
+    ran = run_script(f"set -eo pipefail\n{script}", robota.workspace, robota.home, installed)
     assert ran.code == 0 and ran.stdout.count("OK") == len(commands) > 4, ran.stdout + ran.stderr
 
 
@@ -97,14 +97,15 @@ def recipes() -> list[str]:
 
 
 @pytest.mark.parametrize("recipe", recipes(), ids=[str(number) for number in range(len(recipes()))])
-def test_a_recipe_runs_as_it_stands(recipe: str, robota: Robota, tmp_path: Path) -> None:
+def test_a_recipe_runs_as_it_stands(recipe: str, robota: Robota, installed: Path, tmp_path: Path) -> None:
     home_with_a_model(robota.home)
-    for name, script in STAND_INS.items():
+    for name, does in STAND_INS.items():
         stand_in = tmp_path / "bin" / name
         stand_in.parent.mkdir(exist_ok=True)
-        stand_in.write_text(f"#!/bin/sh\n{script}\n")
+        stand_in.write_text(f"#!/bin/sh\n{does}\n")
         stand_in.chmod(0o755)
-    ran = run_script(f"set -euo pipefail\n{PREPARED}\n{recipe}", robota.workspace, robota.home, tmp_path / "bin")
+    script = f"set -euo pipefail\n{PREPARED}\n{recipe}"
+    ran = run_script(script, robota.workspace, robota.home, tmp_path / "bin", installed)
     assert ran.code == 0, ran.stdout + ran.stderr
 
 
@@ -122,10 +123,10 @@ export ANTHROPIC_API_KEY=not-a-key ROBOTA_PROVIDER=script
 """
 
 
-def test_the_pre_commit_recipe_lets_only_an_ok_pass(robota: Robota) -> None:
+def test_the_pre_commit_recipe_lets_only_an_ok_pass(robota: Robota, installed: Path) -> None:
     home_with_a_model(robota.home, says="This is not OK")
     (entry,) = (recipe for recipe in recipes() if "grep -qx OK" in recipe)
-    assert run_script(f"{PREPARED}\n{entry}", robota.workspace, robota.home).code == 1
+    assert run_script(f"{PREPARED}\n{entry}", robota.workspace, robota.home, installed).code == 1
 
 
 def home_with_a_model(home: Path, *, current: bool = False, says: str = "OK") -> None:
