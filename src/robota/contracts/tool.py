@@ -9,8 +9,8 @@ import msgspec
 
 from robota.contracts.workspace import Files, Processes
 from robota.protocol.asks.ask import QuestionAsk
+from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ImageSource
-from robota.protocol.events import CallPurpose
 from robota.protocol.message import TodoItem
 from robota.protocol.views import View
 from robota.workspace.problems import CommandNotStarted, FileProblem

@@ -72,6 +72,12 @@ def message_of(raw: Any, where: str = "message") -> Message:
     return _convert(_fold_message(raw), Message, where)
 
 
+def view_of(raw: dict[str, Any]) -> View:
+    """A view from parsed JSON; one of a kind that we cannot draw becomes a line of text."""
+    view: View = _convert(_fold_view(raw), View, "view")  # type: ignore[arg-type]
+    return view
+
+
 def _load(data: bytes | str) -> Any:
     try:
         return msgspec.json.decode(data)
@@ -110,12 +116,16 @@ def _fold_event(raw: dict[str, Any], shape: Any) -> dict[str, Any]:
         folded["message"] = _fold_message(folded["message"])
     if isinstance(folded.get("messages"), list):
         folded["messages"] = _fold_messages(folded["messages"])
+    if isinstance(folded.get("calls"), list):
+        folded["calls"] = _fold_calls(folded["calls"])
     state = folded.get("state")
     if isinstance(state, dict):
         state = dict(_fold(state, SessionState))
-        rows = state.get("clineMessages")
+        rows, calls = state.get("clineMessages"), state.get("calls")
         if isinstance(rows, list):
             state["clineMessages"] = _fold_messages(rows)
+        if isinstance(calls, list):
+            state["calls"] = _fold_calls(calls)
         folded["state"] = state
     if isinstance(folded.get("view"), dict):
         folded["view"] = _fold_view(folded["view"])
@@ -124,6 +134,12 @@ def _fold_event(raw: dict[str, Any], shape: Any) -> dict[str, Any]:
 
 def _fold_messages(rows: list[Any]) -> list[Any]:
     return [_fold_message(row) if isinstance(row, dict) else row for row in rows]
+
+
+def _fold_calls(calls: list[Any]) -> list[Any]:
+    has_view = (isinstance(call, dict) and isinstance(call.get("view"), dict) for call in calls)
+    pairs = zip(calls, has_view, strict=True)
+    return [{**call, "view": _fold_view(call["view"])} if folds else call for call, folds in pairs]
 
 
 def _fold_message(raw: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from robota.protocol.calls import CallPurpose, PastCall
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Usage
 from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message, QueuedMessage, TodoItem
@@ -41,7 +42,8 @@ class UsedPlugin(Value, frozen=True, kw_only=True):
 class SessionState(OpenValue, frozen=True, kw_only=True):
     """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows.
 
-    Of a long task these are the newest rows. There are `older_rows` before them, which come with `olderRows`.
+    Of a long task these are the newest rows. There are `older_rows` before them, which come with `olderRows`. `calls`
+    are those that these rows tell of and that have ended.
     """
 
     session_id: str
@@ -51,6 +53,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     permission_mode: PermissionMode
     cline_messages: tuple[Message, ...] = ()
     older_rows: int = 0
+    calls: tuple[PastCall, ...] = ()
     current_task_id: str | None = None
     message_queue: tuple[QueuedMessage, ...] = ()
     todos: tuple[TodoItem, ...] = ()
@@ -127,15 +130,6 @@ class TurnResults(TaskEvent, frozen=True, kw_only=True, tag="turnResults"):
     """The results of a reply's tool calls, as they enter the history."""
 
     results: tuple[ToolResultBlock, ...]
-
-
-class CallPurpose(StrEnum):
-    """What a call is for, as far as clients show it differently."""
-
-    WORK = "work"
-    QUESTION = "question"  # its words come again as an ask
-    COMPLETION = "completion"  # its words come again as the answer
-    SUBTASK = "subtask"  # others work while it runs
 
 
 class ToolStart(TaskEvent, frozen=True, kw_only=True, tag="toolStart"):
@@ -407,10 +401,11 @@ class Rewound(EngineEvent, frozen=True, kw_only=True, tag="rewound"):
 
 
 class OlderRows(TaskEvent, frozen=True, kw_only=True, tag="olderRows"):
-    """Rows of the task that a client asked for, in order; there are `older_rows` more before them."""
+    """Rows of the task that a client asked for, in order, and their calls; there are `older_rows` more before them."""
 
     messages: tuple[Message, ...]
     older_rows: int = 0
+    calls: tuple[PastCall, ...] = ()
     request_id: str | None = None
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.clients.terminal.width import wrapped
+from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.events import (
-    CallPurpose,
     Notice,
     RetryScheduled,
     TaskSpawned,

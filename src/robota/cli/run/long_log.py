@@ -13,6 +13,7 @@ from robota.log.catalogue.live import is_held
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
+from robota.log.replay.past_calls import past_calls
 from robota.log.replay.reading import LogReading
 from robota.log.replay.tail import LogTail, tail_of
 from robota.log.snapshot_keeper import snapshot_path
@@ -58,7 +59,10 @@ def _show(tail: LogTail, env: Mapping[str, str], *, draws: bool) -> bool:
     root = tail.session.root
     if root is None or not root.messages:
         return False
+    from robota.clients.render.past_rows import PastConversation
+
     older = 0 if tail.is_whole else UNKNOWN_OLDER
+    past = PastConversation(rows=root.messages, calls=past_calls(root.messages, root.calls), older=older)
     if draws:
         from robota.clients.tui.scrollback import Scrollback
         from robota.clients.tui.theme import theme_for
@@ -66,14 +70,14 @@ def _show(tail: LogTail, env: Mapping[str, str], *, draws: bool) -> bool:
 
         width = os.get_terminal_size(sys.stdout.fileno()).columns
         scrollback = Scrollback(theme_for(env), lambda: width, ViewModel)
-        scrollback.show_past(root.messages, older)
+        scrollback.show_past(past)
         sys.stdout.write("\n".join([*scrollback.given(), ""]))
     else:
-        from robota.clients.render.past_rows import past_rows
+        from robota.clients.render.past_rows import past_lines
         from robota.clients.terminal.line_writer import LineWriter
 
         lines = LineWriter(sys.stdout)
-        for line in past_rows(root.messages, older):
-            lines.line(line.text, line.colour)
+        for line in past_lines(past, bullet=lines.bullet):
+            lines.show(line)
     sys.stdout.flush()
     return True

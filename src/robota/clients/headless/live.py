@@ -12,8 +12,8 @@ from robota.clients.headless.result import Result
 from robota.clients.headless.text_format import TextPrinter
 from robota.clients.terminal.line import DIM, RED, Handlers
 from robota.clients.terminal.line_writer import LineWriter
+from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (
-    CallPurpose,
     MessageCreated,
     MessageUpdated,
     TaskSpawned,

@@ -16,7 +16,7 @@ from robota.clients.plain.still_running import StillRunning
 from robota.clients.plain.transcript import Transcript
 from robota.clients.render.approval_lines import choice_lines, cut, reason_lines, subject_lines
 from robota.clients.render.command_text import conversation_lines
-from robota.clients.render.past_rows import past_rows
+from robota.clients.render.past_rows import PastConversation, past_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.editor import EditText, NotEdited
@@ -189,7 +189,8 @@ class Conversation:
         self._transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
         older = self._view.session.older_rows if self._view.session is not None else 0
         if not self._is_past_shown:
-            self._show_lines(past_rows(tuple(self._view.rows), older))
+            past = PastConversation(rows=tuple(self._view.rows), calls=self._view.past_calls, older=older)
+            self._show_lines(past_lines(past, bullet=self._lines.bullet))
         asked = ask_of(message) or QuestionAsk(question=message.text or "")
         if prompt is not None:
             self._asked = None
@@ -406,7 +407,7 @@ class Conversation:
 
     def _show_lines(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            self._lines.line(line.text, line.colour)
+            self._lines.show(line)
 
     async def _next_task(self, prompt: str | None = None) -> None:
         self._asked_ts = None

@@ -9,8 +9,8 @@ from robota.clients.render.progress import Progress
 from robota.clients.terminal.line import DIM, RED, Handlers
 from robota.clients.terminal.line_writer import LineWriter
 from robota.protocol.asks.kinds import APPROVAL_ASKS
+from robota.protocol.calls import SPEAKING, CallPurpose
 from robota.protocol.events import (
-    CallPurpose,
     MessageCreated,
     MessageUpdated,
     TextDelta,
@@ -23,8 +23,6 @@ from robota.protocol.message import Message
 from robota.protocol.views import DiffsView, DiffView
 
 SPOKEN: Final = frozenset({"text", "completion_result"})
-# Their words are shown anyhow: in the ask that follows, or as an answer.
-SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
 # The seed's protocol names some errors; what a person reads is up to the client.
 ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
 

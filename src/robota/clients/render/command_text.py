@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final, assert_never
 
 from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
-from robota.clients.render.past_rows import past_rows
+from robota.clients.render.past_rows import PastConversation, past_lines
 from robota.clients.render.rewind_lines import preview_lines, result_lines
 from robota.clients.render.view_lines import visible_lines, whole_view
 from robota.clients.terminal.line import DIM, GREEN, INSET, RED, Line
@@ -62,7 +62,8 @@ def conversation_lines(outcome: Readable, width: int | None = None) -> Iterable[
         case PreviewShown():
             return condense_preview_lines(outcome.preview, width)
         case RowsShown(rows=page):
-            return past_rows(page.messages, page.older_rows, len(page.messages))
+            past = PastConversation(rows=page.messages, calls=page.calls, older=page.older_rows)
+            return past_lines(past, len(page.messages) + len(page.calls))
         case DiffShown(diff=diff):
             return diff_lines(diff)
         case TextCopied(text=text):

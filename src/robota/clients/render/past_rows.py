@@ -1,58 +1,88 @@
-"""Rows of a conversation that was led before, as lines: what was said word for word, what was done in a line."""
+"""A conversation that was led before: what of it is shown, and its lines: what was said, and each call with its end."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from robota.clients.render.past_calls import is_call_row, past_call
-from robota.clients.terminal.line import BOLD, DIM, Line
-from robota.protocol.message import Message
-from robota.text.visible import single_line, visible
+import msgspec
+
+from robota.clients.render.call_lines import result_lines, title_line
+from robota.clients.render.view_lines import todo_lines
+from robota.clients.terminal.line import BOLD, DIM, RED, Line
+from robota.protocol.calls import SPEAKING, CallPurpose, PastCall
+from robota.protocol.message import Message, TodoItem
+from robota.protocol.views import TodoView
+from robota.text.visible import visible
 
 ROWS_SHOWN: Final = 30
-TITLE_LENGTH: Final = 120
 SPOKEN: Final = frozenset({"text", "completion_result"})
 TAB: Final = frozenset("\t")
+BULLET: Final = "*"
 
 
-def past_rows(rows: Sequence[Message], older: int, most: int = ROWS_SHOWN) -> Iterator[Line]:
-    """The lines of the newest rows; there are `older` ones before them. What is still asked is left out."""
-    shown = [row for row in rows if is_past_row(row)]
-    more = more_before(rows, older, len(shown) > most)
-    if more:
+class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of a conversation and the calls that they tell of; there are `older` rows before them."""
+
+    rows: Sequence[Message]
+    calls: Sequence[PastCall] = ()
+    older: int = 0
+
+    def items(self, most: int = ROWS_SHOWN) -> "list[Message | PastCall]":
+        """The newest of what is worth showing, in order: words, and what was done."""
+        return self._all()[-most:]
+
+    def more_before(self, most: int = ROWS_SHOWN) -> str:
+        """How to see what came before them; empty if nothing did."""
+        if len(self._all()) > most:
+            return "(There is more before this: /history shows it.)"
+        if not self.older or not self.rows:
+            return ""
+        return f"({self.older:,} rows before this: /history {len(self.rows)} {self.rows[0].ts})"
+
+    def is_prompt(self, row: Message) -> bool:
+        """Whether the person said it; the first row of all is what they asked."""
+        is_first = not self.older and row.ts == self.rows[0].ts
+        return is_first or row.say == "user_feedback"
+
+    def _all(self) -> "list[Message | PastCall]":
+        said: list[Message | PastCall] = [row for row in self.rows if _is_told(row)]
+        made = (call for call in self.calls if call.purpose not in SPEAKING)
+        return sorted([*said, *made], key=lambda item: item.after if isinstance(item, PastCall) else item.ts)
+
+
+def past_lines(past: PastConversation, most: int = ROWS_SHOWN, *, bullet: str = BULLET) -> Iterator[Line]:
+    """The newest of it as lines. What is still asked is left out."""
+    if more := past.more_before(most):
         yield Line(more, DIM)
-    # The first row of all is what the person asked.
-    first = rows[0].ts if rows and not older else 0
-    for row in shown[-most:]:
-        if row.say == "user_feedback" or row.ts == first:
-            yield from _said(row, "> ", BOLD)
-        elif row.say in SPOKEN:
-            yield from _said(row, "", None)
+    for place, item in enumerate(past.items(most)):
+        if isinstance(item, PastCall):
+            yield from _call(item, bullet)
+            continue
+        if place or more:
+            yield Line("")
+        if past.is_prompt(item):
+            yield from _said(item, "> ", BOLD)
+        elif item.say in SPOKEN:
+            yield from _said(item, "", None)
         else:
-            yield Line(f"    {past_title(row)}", DIM)
+            yield from _said(item, "! ", RED)
 
 
-def more_before(rows: Sequence[Message], older: int, are_cut: bool) -> str:
-    """How to see what came before these rows; empty if nothing did."""
-    if are_cut:
-        return "(There is more before this: /history shows it.)"
-    return f"({older:,} rows before this: /history {len(rows)} {rows[0].ts})" if older and rows else ""
+def _is_told(row: Message) -> bool:
+    """Whether it is words; what went wrong with a call is told with it."""
+    if row.say in SPOKEN:
+        return True
+    return bool(row.text) and (row.say == "user_feedback" or (row.say == "error" and row.call_id is None))
 
 
-def is_past_row(row: Message) -> bool:
-    """Whether a row of the past is worth showing: words, and what was done."""
-    if row.type == "ask" or is_call_row(row):
-        return is_call_row(row)
-    # What went wrong with a call is told with it.
-    is_told = row.say == "user_feedback" or (row.say == "error" and row.call_id is None)
-    return row.say in SPOKEN or (is_told and bool(row.text))
+def _call(call: PastCall, bullet: str) -> Iterator[Line]:
+    yield title_line(call.title, bullet)
+    if isinstance(call.view, TodoView):
+        yield from todo_lines(msgspec.convert(call.view.items, tuple[TodoItem, ...]))
+    duration_ms = 0 if call.purpose is CallPurpose.SUBTASK else call.duration_ms
+    yield from result_lines(call.status, call.reason, call.view, duration_ms)
 
 
 def _said(row: Message, sign: str, colour: str | None) -> Iterator[Line]:
     text = (row.text or "") + (" [interrupted]" if row.interrupted else "")
     for line in text.rstrip("\n").split("\n"):
         yield Line(sign + visible(line.rstrip(), TAB), colour)
-
-
-def past_title(row: Message) -> str:
-    """What was done, on one line."""
-    return single_line(past_call(row).title if is_call_row(row) else row.text or "", TITLE_LENGTH)

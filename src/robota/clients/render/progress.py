@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from robota.clients.render.view_lines import short_view, todo_lines
-from robota.clients.terminal.line import BOLD, DIM, INSET, RED, Handlers
+from robota.clients.render.call_lines import STEP, result_lines, title_line
+from robota.clients.render.view_lines import todo_lines
+from robota.clients.terminal.line import DIM, INSET, RED, Handlers, Line
 from robota.clients.terminal.line_writer import LineWriter
+from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (
-    CallPurpose,
     ContextReduced,
     Notice,
     RetryScheduled,
@@ -19,9 +20,6 @@ from robota.protocol.events import (
     TurnReply,
 )
 
-REASON_SHOWN: Final = 400
-WORTH_TELLING_MS: Final = 1000
-STEP: Final = "  "
 RETRY_CAUSES: Final = {
     "rate_limit": "The model server wants fewer requests",
     "overloaded": "The model server is overloaded",
@@ -62,6 +60,10 @@ class Progress:
             Sandbox: self._diagnostics.sandbox,
         }
 
+    def _show(self, line: Line) -> None:
+        indent = None if line.indent is None else self._margin + line.indent
+        self._diagnostics.show(Line(self._margin + line.text, line.colour, indent))
+
     def _line(self, text: str, colour: str | None = None) -> None:
         self._diagnostics.line(self._margin + text, colour)
 
@@ -84,20 +86,15 @@ class Progress:
         title = event.title or f"{event.label} {event.first_arg}".rstrip()
         self._titles[event.call_id] = title
         self._newest_call = event.call_id
-        self._prose(f"{self._diagnostics.bullet} {title}", BOLD, indent=STEP)
+        self._show(title_line(title, self._diagnostics.bullet))
 
     def _tool_end(self, event: ToolEnd) -> None:
         self._turn_to(event.task_id)
         title = self._titles.pop(event.call_id, f"{event.label} {event.first_arg}".rstrip())
-        if event.status != "success":
-            # Calls that run side by side end in any order, so one that is not the newest is named again.
-            which = "" if event.call_id == self._newest_call else f" {title}"
-            why = f": {_shortened(event.reason)}" if event.reason else ""
-            self._prose(f"{INSET}{event.status}{which}{why}", RED)
-        for line in short_view(event.view):
-            self._line(line.text, line.colour)
-        if event.duration_ms >= WORTH_TELLING_MS:
-            self._line(f"{INSET}{event.duration_ms / 1000:.1f} s", DIM)
+        # Calls that run side by side end in any order, so one that is not the newest is named again.
+        which = "" if event.call_id == self._newest_call else title
+        for line in result_lines(event.status, event.reason, event.view, event.duration_ms, of=which):
+            self._show(line)
 
     def _task_spawned(self, event: TaskSpawned) -> None:
         self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
@@ -134,8 +131,3 @@ def retry_in_words(event: RetryScheduled, left_s: int | None = None) -> str:
         status = f" ({event.reason})" if event.reason else ""
     pause = f"{event.delay_ms / 1000:.1f} s" if left_s is None else f"{left_s} s"
     return f"{cause}{status}. Trying again in {pause} ({event.attempt} of {event.max_retries})."
-
-
-def _shortened(reason: str) -> str:
-    text = " ".join(reason.split())
-    return text if len(text) <= REASON_SHOWN else f"{text[:REASON_SHOWN]} …"

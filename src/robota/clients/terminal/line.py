@@ -17,10 +17,14 @@ Handlers = Mapping[type, Callable[[Any], None]]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line for a person; without a colour it looks like the rest of the terminal."""
+    """One line for a person; without a colour it looks like the rest of the terminal.
+
+    `indent` is for a sentence, which is broken between words: what stands before its further lines.
+    """
 
     text: str
     colour: str | None = None
+    indent: str | None = None
 
 
 class TextOutput(Protocol):

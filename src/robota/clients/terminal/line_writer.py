@@ -3,7 +3,7 @@
 import contextlib
 import os
 
-from robota.clients.terminal.line import DIM, RED, TextOutput
+from robota.clients.terminal.line import DIM, RED, Line, TextOutput
 from robota.clients.terminal.width import columns_of, wants_colour, width_of, wrapped
 from robota.protocol.events import Notice, Sandbox
 from robota.text.visible import without_controls, without_surrogates
@@ -52,6 +52,13 @@ class LineWriter:
     def prose(self, text: str, colour: str | None = None, *, indent: str = "    ") -> None:
         """A sentence or more: on a terminal it is broken between words."""
         self.line(wrapped(text, self.width, indent), colour)
+
+    def show(self, line: Line) -> None:
+        """A line as it is, or a sentence."""
+        if line.indent is None:
+            self.line(line.text, line.colour)
+        else:
+            self.prose(line.text, line.colour, indent=line.indent)
 
     def erase(self, end: str) -> bool:
         """Take back what was written last; False if it cannot be, because it began in a row above."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol, assert_never
 
 from robota.clients.render.rewind_lines import preview_lines, question_about
-from robota.clients.render.unified_diff import files_in
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.line import Line
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
@@ -26,6 +25,7 @@ from robota.protocol.slash_commands import (
     SessionWanted,
     TextCopied,
 )
+from robota.protocol.unified_diff import files_in
 from robota.protocol.views import DiffView
 
 # The line that was entered stands above these, as a prompt stands above its answer. Others open something to look at.

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 from robota.clients.render.command_text import conversation_lines
-from robota.clients.render.unified_diff import files_in
 from robota.clients.render.view_lines import whole_view
 from robota.clients.tui.pages.browser import BrowsedList
 from robota.clients.tui.pages.reader import Reader
@@ -21,6 +20,7 @@ from robota.protocol.slash_commands import (
     PreviewShown,
     RowsShown,
 )
+from robota.protocol.unified_diff import files_in
 from robota.protocol.views import DiffView
 
 NOTHING_TO_SEE: Final = "There is nothing to see of it."

@@ -1,13 +1,12 @@
 """What is printed for good: the conversation as finished blocks, each once, in the order in which it happened."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec.structs import replace
 
-from robota.clients.render.past_calls import is_call_row, past_call
-from robota.clients.render.past_rows import ROWS_SHOWN, is_past_row, more_before
+from robota.clients.render.past_rows import PastConversation
 from robota.clients.render.progress import REDUCTIONS
 from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.width import wrapped
@@ -15,10 +14,10 @@ from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.markdown.answer import StreamedAnswer
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.call_rows import call_rows
-from robota.clients.tui.widgets.live_rows import SPEAKING
 from robota.clients.tui.widgets.usage_row import usage_words
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.protocol.asks.kinds import APPROVAL_ASKS
+from robota.protocol.calls import SPEAKING, PastCall
 from robota.protocol.events import (
     ContextReduced,
     Event,
@@ -108,23 +107,20 @@ class Scrollback:
         if task_id is not None:
             self._begun.add(task_id)
 
-    def show_past(self, rows: Sequence[Message], older: int) -> None:
+    def show_past(self, past: PastConversation) -> None:
         """What was said and done before this process, as it looked then, and how to see what came before it."""
-        shown = [row for row in rows if is_past_row(row)]
-        more = more_before(rows, older, len(shown) > ROWS_SHOWN)
-        if more:
+        if more := past.more_before():
             self.tell(more, Role.DIM)
-        first = rows[0].ts if rows and not older else 0
-        for row in shown[-ROWS_SHOWN:]:
-            if row.say == "user_feedback" or row.ts == first:
-                self.say_as_person(row.text or "")
-            elif row.say in SPOKEN:
-                self._begin_answer(row)
-                self._finish(row)
-            elif is_call_row(row):
-                self._show_call(past_call(row, rows))
+        for item in past.items():
+            if isinstance(item, PastCall):
+                self._show_call(_as_it_ended(item))
+            elif past.is_prompt(item):
+                self.say_as_person(item.text or "")
+            elif item.say in SPOKEN:
+                self._begin_answer(item)
+                self._finish(item)
             else:
-                self.tell(f"! {row.text}", Role.ERROR)
+                self.tell(f"! {ERRORS_IN_WORDS.get(item.text or '', item.text)}", Role.ERROR)
 
     def show_changes_of(self, call_id: str) -> None:
         """What this call does is not what was asked about, so its end shows it."""
@@ -261,6 +257,18 @@ class Scrollback:
             self.tell(
                 f"! No sandbox works here, so commands run only if a rule names them: {event.reason}.", Role.WARNING
             )
+
+
+def _as_it_ended(call: PastCall) -> LiveTool:
+    return LiveTool(
+        call_id=call.call_id,
+        title=call.title,
+        purpose=call.purpose,
+        status=call.status,
+        duration_ms=call.duration_ms,
+        reason=call.reason,
+        view=call.view,
+    )
 
 
 def _indented(text: str) -> str:

@@ -8,9 +8,9 @@ from robota.clients.view.rows import MessageRows
 from robota.clients.view.streamed import StreamedText
 from robota.protocol.asks.ask import Ask
 from robota.protocol.asks.seed import ask_of
+from robota.protocol.calls import CallPurpose, PastCall
 from robota.protocol.events import (
     BackgroundTask,
-    CallPurpose,
     ContextUpdate,
     Notice,
     RetryScheduled,
@@ -28,9 +28,9 @@ class LiveTool(msgspec.Struct, frozen=True, kw_only=True):
     """A call of the newest reply. `status` is running, or as in `ToolEnd`; `output` is the end of what it printed."""
 
     call_id: str
-    tool: str
-    label: str
-    first_arg: str
+    tool: str = ""
+    label: str = ""
+    first_arg: str = ""
     title: str = ""
     purpose: CallPurpose = CallPurpose.WORK
     status: str = RUNNING
@@ -83,6 +83,7 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     background: tuple[BackgroundTask, ...] = ()
     seen_background: frozenset[str] = frozenset()  # what had ended well when the person last said something
     kept_out: str = ""  # what the sandbox keeps commands from
+    past_calls: tuple[PastCall, ...] = ()  # those of the rows that were there already
 
     @property
     def agent(self) -> AgentStateInfo:

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, ViewModel
 from robota.clients.view.rows import PAGE_SIZE, rows_of
 from robota.clients.view.streamed import StreamedText
+from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (
     BackgroundStatus,
     BackgroundTasks,
-    CallPurpose,
     ContextUpdate,
     Event,
     MessageCreated,
@@ -63,7 +63,7 @@ def windowed(view: ViewModel, pages: int) -> ViewModel:
     if dropped <= 0 or view.session is None:
         return view
     session = replace(view.session, older_rows=view.session.older_rows + dropped * PAGE_SIZE)
-    return replace(view, rows=view.rows.newest(pages), session=session)
+    return replace(view, rows=view.rows.newest(pages), past_calls=(), session=session)
 
 
 def _state(view: ViewModel, event: State) -> ViewModel:
@@ -73,8 +73,9 @@ def _state(view: ViewModel, event: State) -> ViewModel:
     same_task = view.session is not None and view.session.current_task_id == state.current_task_id
     return replace(
         view if same_task else ViewModel(notices=view.notices),
-        session=replace(state, cline_messages=()),
+        session=replace(state, cline_messages=(), calls=()),
         rows=rows,
+        past_calls=state.calls,
         streams={},
         request=next((row for row in reversed(rows) if is_request_row(row)), None),
         queue=state.message_queue,
@@ -89,7 +90,8 @@ def _older_rows(view: ViewModel, event: OlderRows) -> ViewModel:
     if session is None or not is_before or session.current_task_id != event.task_id:
         return view
     rows = rows_of((*event.messages, *view.rows))
-    return replace(view, rows=rows, session=replace(session, older_rows=event.older_rows))
+    session = replace(session, older_rows=event.older_rows)
+    return replace(view, rows=rows, past_calls=(*event.calls, *view.past_calls), session=session)
 
 
 def _message_created(view: ViewModel, event: MessageCreated) -> ViewModel:

@@ -83,6 +83,11 @@ class CallContext:
                 self._timer = asyncio.get_running_loop().call_later(OUTPUT_ASK_SECONDS, self._ask_about_output)
         self._output.append(output)
 
+    @property
+    def shown_output(self) -> str:
+        """What it has shown so far."""
+        return "" if self._output is None else self._output.text
+
     def keep(self, data: bytes) -> str:
         return self._runtime.journal.keep(data) or NOT_KEPT
 
@@ -125,7 +130,8 @@ class CallContext:
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """A call that may run as it was prepared; `feedback` is what the person said when approving it.
 
-    `context` is the one it was prepared with, and `hook_context` what hooks want the model to know.
+    `context` is the one it was prepared with, and `hook_context` what hooks want the model to know. `is_shown` says
+    that its row shows it as it is, and not as it was before a person changed it.
     """
 
     tool: AnyTool
@@ -134,6 +140,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     context: CallContext
     feedback: str = ""
     hook_context: str = ""
+    is_shown: bool = True
 
 
 class Admission:
@@ -198,7 +205,8 @@ class Admission:
             case ApprovedCall(prepared=prepared, feedback=feedback):
                 await self._confirm(tool, call)
                 feedback = "\n".join(part for part in (admitted.feedback, feedback) if part)
-                return msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback)
+                is_shown = admitted.is_shown and prepared is admitted.prepared
+                return msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback, is_shown=is_shown)
             case ChangedCall() as changed:
                 return await self._with_changed_input(call, changed, said)
             case never:
@@ -364,7 +372,8 @@ class Admission:
         verdict = self._judged(tool, params, context)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
-        admitted = msgspec.structs.replace(await self._prepared(tool, call, params, context), feedback=change.note)
+        prepared = await self._prepared(tool, call, params, context)
+        admitted = msgspec.structs.replace(prepared, feedback=change.note, is_shown=False)
         if said.ask_reason in (None, known.ask_reason):
             await self._confirm(tool, call)
             return admitted

@@ -34,12 +34,17 @@ from robota.engine.calls.admission import Admission, Admitted, not_logged
 from robota.engine.calls.call_stopped import A_BUG, HALTED, CallStopped, TaskHalted, describe, halted_by_hook
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
+from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ToolResultBlock
-from robota.protocol.events import CallPurpose, TaskToolFailed, ToolEnd, ToolStart
+from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
+from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
 
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
 ERROR_CHARACTERS: Final = 500
+# Of a view that the rows of a call do not tell: of a text, of anything else.
+KEPT_TEXT: Final = 2_000
+KEPT_CHARACTERS: Final = 32_000
 EMPTY_RESULT: Final = "(the tool returned nothing)"
 
 
@@ -54,6 +59,7 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None  # why it did not run, for a person
     ends_task: str | None = None  # why the person is next, in words for them
     touched: tuple[str, ...] = ()  # the paths that it was about, as the model wrote them
+    kept_view: View | None = None  # what the log keeps of what a person is shown
 
     @property
     def block(self) -> ToolResultBlock:
@@ -81,6 +87,7 @@ class ToolExecutor:
         self._admission = Admission(runtime)
         self._reads = asyncio.Semaphore(PARALLEL_READS)
         self._keeps_each = False
+        self._begun: dict[str, ToolStart] = {}  # what clients were told last of each call that runs
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
         done: list[Executed] = []
@@ -150,18 +157,18 @@ class ToolExecutor:
 
     def _tell_start(self, call: ToolCall) -> None:
         tool = self._admission.tool(call.name)
-        self._runtime.bus.emit(
-            ToolStart(
-                task_id=self._runtime.task_id,
-                call_id=call.id,
-                tool=call.name,
-                label=tool.label if tool else call.name,
-                first_arg=first_argument(call.input),
-                input=call.input,
-                title=call_title(tool, call.name, call.input),
-                purpose=tool.purpose if tool else CallPurpose.WORK,
-            )
+        begun = ToolStart(
+            task_id=self._runtime.task_id,
+            call_id=call.id,
+            tool=call.name,
+            label=tool.label if tool else call.name,
+            first_arg=first_argument(call.input),
+            input=call.input,
+            title=call_title(tool, call.name, call.input),
+            purpose=tool.purpose if tool else CallPurpose.WORK,
         )
+        self._begun[call.id] = begun
+        self._runtime.bus.emit(begun)
 
     async def _through_the_stages(self, call: ToolCall, failed_before: bool) -> Executed:
         try:
@@ -180,7 +187,9 @@ class ToolExecutor:
             result = ToolResult(content=COMPLETED_DESPITE_ERROR, is_error=True)
         closes = _closing(result.control, call)
         if result.control is not None:
+            shown = result.view
             result = await self._handle(result.control, call)
+            result = result if shown is None else msgspec.structs.replace(result, view=result.view or shown)
         duration_ms = round((monotonic() - started) * 1000)
         ran = CompletedCall(tool=admitted.tool, call=admitted.call, result=result, duration_ms=duration_ms)
         result, halted = await self._after_hooks(ran)
@@ -192,6 +201,7 @@ class ToolExecutor:
             closes_reply=closes or (HALTED if halted is not None else None),
             ends_task=None if halted is None else halted_by_hook(halted),
             touched=admitted.tool.touches(admitted.tool.decode(admitted.call.input)).paths,
+            kept_view=_kept_view(result.view, admitted),
         )
 
     async def _admitted(self, call: ToolCall, remark: str = "") -> Admitted:
@@ -288,14 +298,18 @@ class ToolExecutor:
         return Executed(call=call, result=result, status="denied", reason=why)
 
     def _record(self, executed: Executed, ended: ToolEnd) -> None:
-        runtime = self._runtime
-        runtime.journal.write(
+        runtime, begun = self._runtime, self._begun.pop(ended.call_id)
+        runtime.rows.end_call(
             ToolEndRecord(
                 task_id=runtime.task_id,
                 call_id=ended.call_id,
                 tool=ended.tool,
                 status=ended.status,
                 duration_ms=ended.duration_ms,
+                title=begun.title,
+                purpose=begun.purpose,
+                reason=ended.reason and ended.reason[:ERROR_CHARACTERS],
+                view=executed.kept_view,
             )
         )
         runtime.meter.tool(ended.tool, failed=ended.status != "success")
@@ -310,6 +324,27 @@ def _why(executed: Executed) -> str | None:
     if executed.reason is None and executed.status == "error":
         return executed.result.content[:ERROR_CHARACTERS]
     return executed.reason
+
+
+def _kept_view(view: View | None, admitted: Admitted) -> View | None:
+    """What the log keeps of a view: nothing that the rows of the call tell, and never much.
+
+    `log.replay.past_calls` puts back what is left out.
+    """
+    match view:
+        case DiffView() if admitted.is_shown and view == admitted.prepared.preview.view:
+            return msgspec.structs.replace(view, hunks=())
+        case DiffsView() if admitted.is_shown and view == admitted.prepared.preview.view:
+            return DiffsView(files=tuple(msgspec.structs.replace(file, hunks=()) for file in view.files))
+        case TerminalView():
+            is_told = view.output == admitted.context.shown_output
+            return msgspec.structs.replace(view, output="" if is_told else view.output[-KEPT_CHARACTERS:])
+        case TextView():
+            return view if len(view.text) <= KEPT_TEXT else TextView(text=f"{view.text[:KEPT_TEXT]} …")
+        case None:
+            return None
+        case _:
+            return view if len(msgspec.json.encode(view)) <= KEPT_CHARACTERS else None
 
 
 COMPLETED_DESPITE_ERROR: Final = (

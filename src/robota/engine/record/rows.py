@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from robota.engine.record.journal import EventBus, Journal
+from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, PartialMessage, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, StateTracker
 
 if TYPE_CHECKING:
+    from robota.log.replay.past_calls import EndedCall
     from robota.log.replay.row_pages import RowPages
 
 # A streaming row is written to the log at most this often: a crash loses no more than that of an answer.
@@ -33,13 +35,17 @@ class Rows:
         bus: EventBus,
         messages: Sequence[Message] = (),
         older: "RowPages | None" = None,
+        known_calls: "Sequence[EndedCall]" = (),
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`older` are rows before `messages` that only the log has. `clock` gives seconds; it decides when a streaming
-        row is written to the log again.
+        """`older` are rows before `messages` that only the log has; `known_calls` are those of `messages`.
+
+        `clock` gives seconds; it decides when a streaming row is written to the log again.
         """
         self.older = older
+        self.known_calls = known_calls
+        self.call_ends: list[tuple[int, ToolEndRecord]] = []  # since then, each with the newest row at its time
         self.task_id = task_id
         self._clock = clock
         self._journal = journal
@@ -77,6 +83,12 @@ class Rows:
     def stream(self, kind: str, **fields: Any) -> "StreamingRow":
         """A row whose text is still coming. It appears with its first text."""
         return StreamingRow(self, kind, fields)
+
+    def end_call(self, record: ToolEndRecord) -> None:
+        """A call has ended: clients that come later are shown it among the rows."""
+        self._journal.write(record)
+        if self.messages:
+            self.call_ends.append((self.messages[-1].ts, record))
 
     def flush(self) -> None:
         """Bring the stored text of streaming rows up to date, for a client that joins now."""

@@ -1,14 +1,18 @@
 """Pages of the rows of a task: the newest are in memory, older ones are read from the log when they are asked for."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from robota.engine.record.rows import Rows
 from robota.log.errors import LogError
+from robota.log.replay.past_calls import ended_among, past_calls
 from robota.log.replay.row_pages import RowsFound, rows_before
+from robota.protocol.calls import PastCall
 from robota.protocol.commands import OlderRowsRequest, Refused
 from robota.protocol.events import OlderRows
+from robota.protocol.message import Message
 
 MOST_ROWS: Final = 1_000
 
@@ -26,9 +30,16 @@ async def page_of(rows: Rows, log: Path, request: OlderRowsRequest) -> OlderRows
             found = await asyncio.to_thread(rows_before, log, rows.task_id, rows.older, first, most - len(known))
         except (LogError, OSError) as error:
             return Refused(code="log_unreadable", message=f"Older rows cannot be read: {error}")
+    shown = (*found.rows, *known[cut:])
     return OlderRows(
         task_id=rows.task_id,
-        messages=(*found.rows, *known[cut:]),
+        messages=shown,
+        calls=(*past_calls(found.rows, found.calls), *calls_of(rows, known[cut:])),
         older_rows=found.older + cut,
         request_id=request.request_id,
     )
+
+
+def calls_of(rows: Rows, shown: Sequence[Message]) -> tuple[PastCall, ...]:
+    """The calls that these rows tell of, which are some of those in memory."""
+    return past_calls(shown, ended_among(rows.messages, rows.call_ends, rows.known_calls)) if shown else ()

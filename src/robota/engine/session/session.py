@@ -10,6 +10,7 @@ import msgspec
 from robota.contracts.hook import HookContext, HookEvent
 from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
+from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options, chosen_state, session_header
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
@@ -22,6 +23,7 @@ from robota.protocol.asks.answer import Approve, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import UnknownResponse, answer_in
+from robota.protocol.calls import PastCall
 from robota.protocol.commands import (
     Accepted,
     AskResponse,
@@ -64,7 +66,7 @@ from robota.protocol.events import (
     TaskAborted,
     TokenUsage,
 )
-from robota.protocol.message import QueuedMessage
+from robota.protocol.message import Message, QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
@@ -176,6 +178,7 @@ class Session:
             mode=runtime.mode if runtime else options.mode,
             cline_messages=rows,
             older_rows=runtime.rows.count - len(rows) if runtime else 0,
+            calls=self._past_calls(runtime.rows, rows) if runtime and rows else (),
             current_task_id=runtime.task_id if runtime else None,
             message_queue=self._queue.entries,
             todos=shown.todos if shown else (),
@@ -185,6 +188,12 @@ class Session:
             sandbox=self._sandbox.kind if self._sandbox else None,
             sees_images=self._services.model.info.sees_images,
         )
+
+    def _past_calls(self, rows: Rows, shown: Sequence[Message]) -> tuple[PastCall, ...]:
+        # A new session has none.
+        from robota.engine.session.older_rows import calls_of
+
+        return calls_of(rows, shown)
 
     def usage(self) -> TokenUsage:
         """What the task has used so far."""

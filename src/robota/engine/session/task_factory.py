@@ -122,7 +122,7 @@ class TaskFactory:
         return task
 
     def _rows_of(self, known: "ReplayedTask") -> Rows:
-        return Rows(known.task_id, self._journal, self._bus, known.messages, known.older)
+        return Rows(known.task_id, self._journal, self._bus, known.messages, known.older, known.calls)
 
     def _runtime(self, options: Options, rows: Rows) -> TaskRuntime:
         return TaskRuntime(

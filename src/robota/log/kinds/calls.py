@@ -1,9 +1,14 @@
 """Records of tool calls: what policy said of them, what a person answered, how they ran, checkpoints before them."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import msgspec
 
 from robota.log.record import Payload, record_kind
+from robota.protocol.calls import CallPurpose
+from robota.protocol.codec import view_of
 from robota.protocol.conversation import ToolResultBlock
+from robota.protocol.views import View
 
 
 @record_kind("verdict")
@@ -50,13 +55,33 @@ class ToolStartRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("toolEnd")
 class ToolEndRecord(Payload, frozen=True, kw_only=True):
-    """A call has ended; `status` is that of the protocol's `toolEnd`."""
+    """A call has ended; `status` is that of the protocol's `toolEnd`, and so is the rest: what clients are shown of it.
+
+    A `view` leaves out what the rows of the call tell: the hunks of a diff, the output of a command. A log of an older
+    version has no title, and neither reason nor view.
+    """
 
     task_id: str
     call_id: str
     tool: str
     status: str
     duration_ms: int
+    title: str = ""
+    purpose: CallPurpose = CallPurpose.WORK
+    reason: str | None = None
+    view: View | None = None
+
+    @classmethod
+    def from_json(cls, data: bytes | msgspec.Raw) -> Self:
+        """The payload; a view of a kind that this version does not know becomes a line of text that says so."""
+        try:
+            return msgspec.json.decode(data, type=cls)
+        except msgspec.ValidationError:
+            told = msgspec.json.decode(data)
+            if not isinstance(told, dict) or not isinstance(told.get("view"), dict):
+                raise
+            known = {name: value for name, value in told.items() if name != "view"}
+            return msgspec.structs.replace(msgspec.convert(known, cls), view=view_of(told["view"]))
 
 
 @record_kind("result")

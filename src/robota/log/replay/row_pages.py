@@ -8,18 +8,26 @@ import msgspec
 
 from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LineSpan
+from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.log.record import PayloadError, Record, payload_of
 from robota.log.replay.branches import RecordSpan
 from robota.log.replay.closed_rows import closed_rows
+from robota.log.replay.past_calls import CallEnds, EndedCall, with_cut_off
 from robota.log.replay.request_account import ContextSize, RequestAccount, context_size_of, counted
 from robota.protocol.message import Message
 
 ROWS_IN_PAGE: Final = 100
 
 
+# Records that tell of a row.
+TELLING: Final = frozenset({"message", "messageText", "toolEnd"})
+
+
 class RowPage(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """Rows that follow one another. Every record that tells of one of them stands in the `lines` of the log."""
+    """Rows that follow one another. Every record that tells of one of them, or of the end of its call, stands in the
+    `lines` of the log.
+    """
 
     first_ts: int
     last_ts: int
@@ -49,9 +57,10 @@ class RowPages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowsFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of rows, and how many there are before it."""
+    """A page of rows with the calls that they tell of, and how many rows there are before it."""
 
     rows: tuple[Message, ...] = ()
+    calls: tuple[EndedCall, ...] = ()
     older: int = 0
 
 
@@ -73,16 +82,20 @@ def with_rows(older: RowPages, rows: Sequence[tuple[Message, LineSpan]], branch:
 def rows_before(log: Path, task_id: str, older: RowPages, before_ts: int, most: int) -> RowsFound:
     """The newest of the older rows with a `ts` less than this, read from the log. Raises `LogUnreadable`, OSError."""
     found: list[Message] = []
+    calls: list[EndedCall] = []
     left = sum(page.count for page in older.pages if page.first_ts < before_ts)
     for page in reversed(older.pages):
         if len(found) >= most:
             break
         if page.first_ts < before_ts:
-            rows = _rows_in(log, task_id, page, older.branch)
+            reading = _PageReading(task_id, page)
+            reading.read(log, older.branch)
+            rows = reading.rows()
             left -= page.count
             found[:0] = [row for row in rows if row.ts < before_ts]
+            calls[:0] = with_cut_off(task_id, rows, reading.calls.ended)
     cut = max(0, len(found) - most)
-    return RowsFound(rows=tuple(found[cut:]), older=left + cut)
+    return RowsFound(rows=tuple(found[cut:]), calls=tuple(calls), older=left + cut)
 
 
 def _page_of(rows: Sequence[tuple[Message, LineSpan]]) -> RowPage:
@@ -90,25 +103,41 @@ def _page_of(rows: Sequence[tuple[Message, LineSpan]]) -> RowPage:
     return RowPage(first_ts=rows[0][0].ts, last_ts=rows[-1][0].ts, count=len(rows), lines=lines)
 
 
-def _rows_in(log: Path, task_id: str, page: RowPage, branch: Sequence[RecordSpan]) -> tuple[Message, ...]:
-    rows: dict[int, Message] = {}
-    for grown in records_since(log, LogPosition(page.lines.start)):
-        if grown.position.offset > page.lines.end:
-            break
-        if not branch or any(grown.record.seq in span for span in branch):
-            _take(rows, task_id, page, grown.record)
-    return closed_rows(rows[ts] for ts in sorted(rows))
+class _PageReading:
+    """Reads the rows of a page, and the ends of calls, from the lines that tell of them."""
 
+    def __init__(self, task_id: str, page: RowPage) -> None:
+        self._task_id = task_id
+        self._page = page
+        self._rows: dict[int, Message] = {}
+        self.calls = CallEnds()
 
-def _take(rows: dict[int, Message], task_id: str, page: RowPage, record: Record) -> None:
-    try:
-        payload = payload_of(record) if record.kind in ("message", "messageText") else None
-    except PayloadError:
-        return
-    match payload:
-        case MessageRecord(task_id=task, message=row) if task == task_id and page.first_ts <= row.ts <= page.last_ts:
-            rows[row.ts] = row
-        case MessageTextRecord(task_id=task, ts=ts) if task == task_id and ts in rows:
-            rows[ts] = msgspec.structs.replace(rows[ts], text=(rows[ts].text or "") + payload.added)
-        case _:
-            pass
+    def read(self, log: Path, branch: Sequence[RecordSpan]) -> None:
+        """Read the lines. Raises `LogUnreadable`, OSError."""
+        for grown in records_since(log, LogPosition(self._page.lines.start)):
+            if grown.position.offset > self._page.lines.end:
+                break
+            if not branch or any(grown.record.seq in span for span in branch):
+                self._take(grown.record)
+
+    def rows(self) -> tuple[Message, ...]:
+        """The rows in their order."""
+        return closed_rows(self._rows[ts] for ts in sorted(self._rows))
+
+    def _take(self, record: Record) -> None:
+        try:
+            payload = payload_of(record) if record.kind in TELLING else None
+        except PayloadError:
+            return
+        match payload:
+            case MessageRecord(task_id=task, message=row) if task == self._task_id:
+                self.calls.row(row)
+                if self._page.first_ts <= row.ts <= self._page.last_ts:
+                    self._rows[row.ts] = row
+            case MessageTextRecord(task_id=task, ts=ts) if task == self._task_id and ts in self._rows:
+                row = self._rows[ts]
+                self._rows[ts] = msgspec.structs.replace(row, text=(row.text or "") + payload.added)
+            case ToolEndRecord(task_id=task) if task == self._task_id:
+                self.calls.end(payload)
+            case _:
+                pass

@@ -17,6 +17,7 @@ from robota.log.kinds.session import NameRecord, SessionHeader
 from robota.log.record import kind_of, registered_kinds
 from robota.log.replay.branches import Jump, RecordSpan
 from robota.log.replay.context import ContextBase, Piece, Reduced, open_context_of
+from robota.log.replay.past_calls import CallEnds, EndedCall
 from robota.log.replay.row_pages import RowPages, with_rows
 from robota.log.replay.session import SessionFold, UnreadableRecord
 from robota.log.replay.task import TaskFold
@@ -79,6 +80,7 @@ class StoredTask(msgspec.Struct, frozen=True, kw_only=True):
     parent_task_id: str | None
     older: RowPages
     rows: list[StoredRow]
+    calls: list[EndedCall]
     context: StoredContext
     undone: frozenset[str]
     pins: frozenset[int]
@@ -115,6 +117,7 @@ def bound_rows(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int
         if old:
             rows = [(task.messages.pop(ts), task.spans.pop(ts)) for ts in old]
             task.older = with_rows(task.older, rows, branch)
+            task.calls.let_go(old[-1])
             task.answers = {ts: answer for ts, answer in task.answers.items() if ts > task.older.last_ts}
 
 
@@ -164,6 +167,7 @@ def _stored(task: TaskFold) -> StoredTask:
         parent_task_id=task.parent_task_id,
         older=task.older,
         rows=[StoredRow(msgspec.Raw(encode(task.messages[ts])), task.spans[ts]) for ts in sorted(task.messages)],
+        calls=task.calls.ended,
         context=_stored_context(task),
         undone=task.undone,
         pins=task.pins,
@@ -185,6 +189,7 @@ def _restored(stored: StoredTask) -> TaskFold:
         message = message_of(msgspec.json.decode(row.message))
         task.messages[message.ts] = message
         task.spans[message.ts] = row.lines
+    task.calls = CallEnds(task.messages.values(), stored.calls)
     task.base = _base(stored.context)
     task.undone, task.pins, task.todos = stored.undone, stored.pins, stored.todos
     task.answers = {answer.ts: answer for answer in stored.answers}

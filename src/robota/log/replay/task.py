@@ -29,6 +29,7 @@ from robota.log.replay.context import (
     unanswered,
     with_results,
 )
+from robota.log.replay.past_calls import CallEnds, EndedCall, with_cut_off
 from robota.log.replay.request_account import TaskTotals, context_size_of, counted, with_side_request
 from robota.log.replay.row_pages import RowPages
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
@@ -56,8 +57,9 @@ TaskPayload = (
 
 
 class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One task. `messages` are in the order of `ts`, each in its newest version; `outcome` is None until it ends.
-    `answers` are those of persons by the `ts` of the ask; `interrupted_calls` were started and have no end.
+    """One task. `messages` are in the order of `ts`, each in its newest version; `calls` are those that they tell of.
+    `outcome` is None until it ends. `answers` are those of persons by the `ts` of the ask; `interrupted_calls` were
+    started and have no end.
 
     `mode` is empty if the record that began the task was lost. `turns` are all that were ever recorded; `conversation`
     is what the model is shown of them; reductions that were `undone` no longer count. `results` are those of the last
@@ -72,6 +74,7 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     parent_task_id: str | None = None
     messages: tuple[Message, ...] = ()
+    calls: tuple[EndedCall, ...] = ()
     older: RowPages = RowPages()
     base: ContextBase | None = None
     turns: tuple[Turn, ...] = ()
@@ -157,6 +160,7 @@ class TaskFold:
         self.older = RowPages()
         self.messages: dict[int, Message] = {}
         self.spans: dict[int, LineSpan] = {}
+        self.calls = CallEnds()
         self.base: ContextBase | None = None
         self.turns: list[Turn] = []
         self.reductions: list[Reduced] = []
@@ -175,6 +179,7 @@ class TaskFold:
             case MessageRecord():
                 self._locate(payload.message.ts, span)
                 self.messages[payload.message.ts] = payload.message
+                self.calls.row(payload.message)
             case MessageTextRecord():
                 self._grow(payload, span)
             case TurnRecord():
@@ -189,7 +194,7 @@ class TaskFold:
             case AnswerRecord():
                 self.answers[payload.ts] = payload
             case ToolStartRecord() | ToolEndRecord() | ResultRecord() | FileStampsRecord():
-                self._take_call(payload)
+                self._take_call(payload, span)
             case _:
                 assert_never(payload)
 
@@ -207,13 +212,18 @@ class TaskFold:
             case _:
                 assert_never(payload)
 
-    def _take_call(self, payload: ToolStartRecord | ToolEndRecord | ResultRecord | FileStampsRecord) -> None:
+    def _take_call(
+        self, payload: ToolStartRecord | ToolEndRecord | ResultRecord | FileStampsRecord, span: LineSpan
+    ) -> None:
         match payload:
             case ToolStartRecord():
                 self.running[payload.call_id] = payload
                 self.started.add(payload.call_id)
             case ToolEndRecord():
                 self.running.pop(payload.call_id, None)
+                ended = self.calls.end(payload)
+                if ended is not None:
+                    self._locate(ended.row_ts, span)
             case ResultRecord():
                 self.results.append(payload.result)
             case FileStampsRecord():
@@ -254,11 +264,13 @@ class TaskFold:
         return self.base.last if self.base is not None else None
 
     def history(self) -> ReplayedTask:
+        rows = closed_rows([self.messages[ts] for ts in sorted(self.messages)])
         return ReplayedTask(
             task_id=self.task_id,
             mode=self.mode,
             parent_task_id=self.parent_task_id,
-            messages=closed_rows([self.messages[ts] for ts in sorted(self.messages)]),
+            messages=rows,
+            calls=with_cut_off(self.task_id, rows, self.calls.ended),
             older=self.older,
             base=self.base,
             turns=tuple(self.turns),

@@ -18,7 +18,7 @@ from robota.contracts.tool import (
 )
 from robota.protocol.asks.ask import QuestionAsk, SuggestedAnswer
 from robota.protocol.asks.seed import seed_ask
-from robota.protocol.events import CallPurpose
+from robota.protocol.calls import CallPurpose
 from robota.tools.presentation import description_beside
 
 

@@ -16,7 +16,7 @@ from robota.contracts.tool import (
     Touches,
     titled,
 )
-from robota.protocol.events import CallPurpose
+from robota.protocol.calls import CallPurpose
 from robota.tools.presentation import description_beside
 
 

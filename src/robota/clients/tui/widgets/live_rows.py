@@ -9,7 +9,8 @@ from robota.clients.tui.theme import Role, Theme, cut_columns
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import APPROVAL_ASKS
-from robota.protocol.events import BackgroundStatus, CallPurpose
+from robota.protocol.calls import SPEAKING
+from robota.protocol.events import BackgroundStatus
 from robota.text.visible import single_line
 
 RUNNING_MARK: Final = "□"
@@ -29,8 +30,6 @@ TOOLS_SHOWN: Final = 5
 TITLE_LENGTH: Final = 300
 END_SHOWN: Final = 30
 TODO_MARKS: Final = {"completed": (ENDED_MARK, Role.SUCCESS), "in_progress": (RUNNING_MARK, Role.ACTIVE)}
-# Their words come as an ask or as the answer.
-SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
 
 
 def live_rows(view: ViewModel, theme: Theme, width: int, retry_s: int | None = None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Reads a unified diff, as git writes it, into the changes of each file. Pure; what is no diff is passed over."""
+"""Reads a unified diff, of git or in the row of a call, into the changes of each file. What is none is passed over."""
 
 import re
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ from robota.protocol.views import DiffHunk, DiffLine, DiffView
 HUNK: Final = r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@"
 KINDS: Final = {"+": "add", "-": "remove", " ": "context", "": "context"}
 NOWHERE: Final = "/dev/null"
+# In a row, the line before the changes of each file if there are several.
+PART: Final = "*** "
 
 
 class ReadFile(msgspec.Struct):
@@ -25,6 +27,26 @@ class ReadFile(msgspec.Struct):
 def files_in(diff: str) -> tuple[DiffView, ...]:
     """The files of a diff, each with its hunks; one that is binary, or only got another name or mode, has none."""
     return tuple(_views(diff.split("\n")))
+
+
+def parts_in(diff: str) -> list[tuple[str, tuple[DiffHunk, ...]]]:
+    """The hunks in the diff of a row: for each file what stands above them, which is nothing if there is only one."""
+    found: list[tuple[str, list[DiffHunk]]] = []
+    lines = diff.split("\n")
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if line.startswith(PART):
+            found.append((line.removeprefix(PART), []))
+        elif (hunk := re.match(HUNK, line)) is not None:
+            if not found:
+                found.append(("", []))
+            read, at = _hunk(hunk, lines, at)
+            if not read.lines and lines[at].startswith(" "):  # a remark on what is not shown
+                read = msgspec.structs.replace(read, lines=(DiffLine(kind="context", text=lines[at][1:]),))
+            found[-1][1].append(read)
+    return [(head, tuple(hunks)) for head, hunks in found]
 
 
 def _views(lines: list[str]) -> Iterator[DiffView]:

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from robota.clients.render.unified_diff import files_in
+from robota.protocol.unified_diff import files_in
 
 
 def test_what_git_writes_is_read_back(tmp_path: Path) -> None:

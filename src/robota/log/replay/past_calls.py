@@ -1,0 +1,169 @@
+"""The calls of a task that have ended, as clients are shown them: from the records of their ends and their rows."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from robota.log.kinds.calls import ToolEndRecord
+from robota.protocol.calls import PastCall
+from robota.protocol.message import Message
+from robota.protocol.seed_calls import is_call_row, title_in, view_in_row
+from robota.protocol.views import DiffsView, DiffView, TerminalView, View
+
+INTERRUPTED: Final = "interrupted"
+
+
+class EndedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a call among the rows of its task. `row_ts` is its first row, `after` the newest one when it ended.
+
+    A call that has no row belongs to the newest one.
+    """
+
+    row_ts: int
+    after: int
+    record: ToolEndRecord
+
+
+class CallEnds:
+    """Puts the ends of calls among the rows of a task while both come."""
+
+    def __init__(self, rows: Iterable[Message] = (), ended: Iterable[EndedCall] = ()) -> None:
+        """`ended` are known already, `rows` are those that they are of; more of them may come."""
+        self.ended = list(ended)
+        self.newest_row: int | None = None
+        self._open: dict[str, int] = {}
+        self._known = _by_call(self.ended)
+        for row in rows:
+            self.row(row)
+
+    def row(self, row: Message) -> None:
+        """A row was added; one that has only changed is known."""
+        if self.newest_row is not None and row.ts <= self.newest_row:
+            return
+        self.newest_row = row.ts
+        if row.call_id is not None and not _is_told(row, self._known):
+            self._open.setdefault(row.call_id, row.ts)
+
+    def end(self, record: ToolEndRecord) -> EndedCall | None:
+        """A call has ended; None if there is no row that it could stand behind."""
+        if self.newest_row is None:
+            return None
+        first = self._open.pop(record.call_id, self.newest_row)
+        ended = EndedCall(row_ts=first, after=self.newest_row, record=record)
+        self.ended.append(ended)
+        return ended
+
+    def let_go(self, last_ts: int) -> None:
+        """The rows up to this one are no longer held, and so are their calls."""
+        self.ended = [each for each in self.ended if each.row_ts > last_ts]
+
+
+def ended_among(
+    rows: Iterable[Message], ends: Sequence[tuple[int, ToolEndRecord]], known: Iterable[EndedCall] = ()
+) -> tuple[EndedCall, ...]:
+    """The `known` calls of these rows, and those of `ends`, each with the newest row when it ended."""
+    placed = CallEnds((), known)
+    left = deque(ends)
+    for row in rows:
+        while left and left[0][0] < row.ts:
+            placed.end(left.popleft()[1])
+        placed.row(row)
+    for _, record in left:
+        placed.end(record)
+    return tuple(placed.ended)
+
+
+def with_cut_off(task_id: str, rows: Iterable[Message], ended: Sequence[EndedCall]) -> tuple[EndedCall, ...]:
+    """The ends, and one for each call that was begun and has none, because nobody runs the session now."""
+    known = _by_call(ended)
+    cut_off: dict[str, EndedCall] = {}
+    for row in rows:
+        if row.call_id is None or not is_call_row(row) or row.call_id in cut_off:
+            continue
+        if not _is_told(row, known):
+            record = ToolEndRecord(task_id=task_id, call_id=row.call_id, tool="", status=INTERRUPTED, duration_ms=0)
+            cut_off[row.call_id] = EndedCall(row_ts=row.ts, after=row.ts, record=record)
+    return (*ended, *cut_off.values())
+
+
+def _by_call(ended: Iterable[EndedCall]) -> dict[str, list[EndedCall]]:
+    found: dict[str, list[EndedCall]] = {}
+    for each in ended:
+        found.setdefault(each.record.call_id, []).append(each)
+    return found
+
+
+def _is_told(row: Message, ended: Mapping[str, Sequence[EndedCall]]) -> bool:
+    """Whether the call that the row is of has ended; some models give an id twice."""
+    return any(each.row_ts <= row.ts <= each.after for each in ended.get(row.call_id or "", ()))
+
+
+def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[PastCall, ...]:
+    """The calls whose first row is among these, in the order in which they ended."""
+    places: set[int] = set()
+    told: dict[str, list[Message]] = {}
+    for row in rows:
+        places.add(row.ts)
+        if row.call_id is not None:
+            told.setdefault(row.call_id, []).append(row)
+    found = []
+    for each in ended:
+        if each.row_ts in places:
+            own = [row for row in told.get(each.record.call_id, ()) if each.row_ts <= row.ts <= each.after]
+            found.append(_past_call(each, own))
+    return tuple(sorted((call for call in found if call is not None), key=lambda call: call.after))
+
+
+def _past_call(ended: EndedCall, rows: Sequence[Message]) -> PastCall | None:
+    """The call; None if the log is of a version that did not tell what it is called, and no row does."""
+    record = ended.record
+    first = next((row for row in rows if is_call_row(row)), None)
+    error = next((row.text for row in rows if row.say == "error"), None)
+    title = record.title or (record.tool if first is None and error else "" if first is None else title_in(first))
+    if not title:
+        return None
+    return PastCall(
+        call_id=record.call_id,
+        after=ended.after,
+        title=title,
+        status=record.status,
+        purpose=record.purpose,
+        duration_ms=record.duration_ms,
+        reason=record.reason or error,
+        view=_whole(record, first, rows),
+    )
+
+
+def _whole(record: ToolEndRecord, first: Message | None, rows: Sequence[Message]) -> View | None:
+    """What the record leaves out because the rows tell it is put back."""
+    kept = record.view
+    match kept:
+        case DiffView(hunks=()) | DiffsView() if first is not None:
+            return _with_hunks(kept, view_in_row(first))
+        case TerminalView(output=""):
+            return msgspec.structs.replace(kept, output=_output(rows))
+        case None if first is not None and not record.title:
+            shown = view_in_row(first)
+            return (
+                TerminalView(command=shown.command, output=_output(rows)) if isinstance(shown, TerminalView) else shown
+            )
+        case _:
+            return kept
+
+
+def _with_hunks(kept: DiffView | DiffsView, shown: View | None) -> View:
+    match kept, shown:
+        case DiffView(), DiffView():
+            return msgspec.structs.replace(kept, hunks=shown.hunks)
+        case DiffsView(), DiffsView() if len(kept.files) == len(shown.files):
+            pairs = zip(kept.files, shown.files, strict=True)
+            files = tuple(msgspec.structs.replace(file, hunks=file.hunks or other.hunks) for file, other in pairs)
+            return msgspec.structs.replace(kept, files=files)
+        case _:
+            return kept
+
+
+def _output(rows: Sequence[Message]) -> str:
+    return next((row.text or "" for row in reversed(rows) if row.say == "command_output"), "")
