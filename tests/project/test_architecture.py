@@ -15,6 +15,7 @@ import grimp
 import msgspec
 import pytest
 
+from robota.protocol.seed_calls import TITLES
 from robota.tools.registry import builtin_tools
 
 ROOT = Path(__file__).parents[2]
@@ -161,6 +162,32 @@ def test_only_tools_and_the_language_of_rules_know_a_tool_by_its_id() -> None:
     assert {path: found - {"glob"} for path, found in naming.items() if found != {"glob"}} == {
         "policy/rules/rule.py": {"execute_command"}
     }
+
+
+def test_clients_know_no_action_of_a_call_by_its_name() -> None:
+    """The seed's rows name what a call does (`readFile`); clients are told a title and a view of it."""
+    said = {word for path in (SOURCE / "tools").rglob("*.py") for word in _actions_said_in(path)}
+    assert {"readFile", "newFileCreated", "updateTodoList"} <= said
+    fields = {field.name for tool in builtin_tools() for field in msgspec.structs.fields(tool.params)}
+    parameters = {name for name in fields if "_" in name}  # the others are words of other things, too
+    naming = {
+        path.relative_to(SOURCE).as_posix(): found
+        for path in (SOURCE / "clients").rglob("*.py")
+        if (found := (said | TITLES.keys() | parameters) & _string_constants(path))
+    }
+    assert naming == {}
+
+
+def _actions_said_in(path: Path) -> set[str]:
+    """The names of actions in the rows of calls."""
+    calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+    said = (each.value for node in calls for each in node.keywords if each.arg == "tool" and _is_row(node))
+    leaves = (leaf.value for value in said for leaf in ast.walk(value) if isinstance(leaf, ast.Constant))
+    return {leaf for leaf in leaves if isinstance(leaf, str)}
+
+
+def _is_row(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "SayTool"
 
 
 def _string_constants(path: Path) -> set[str]:

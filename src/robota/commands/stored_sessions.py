@@ -6,22 +6,17 @@ import time
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from robota.commands.host import CommandHost
 from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession, catalogue
 from robota.log.catalogue.find import find_catalogued
 from robota.log.catalogue.places import project_places
-from robota.log.chain.growth import last_records
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogError
-from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.log.new_session import SESSION_ID_BYTES
-from robota.log.record import PayloadError, Record, payload_of
-from robota.log.replay.closed_rows import closed_rows
-from robota.log.replay.present_records import present_among
+from robota.log.replay.past_calls import past_calls
+from robota.log.replay.tail import tail_of
 from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchQuery, search
 from robota.log.snapshot_keeper import rewind_index_path
 from robota.log.store import new_session_id
@@ -29,7 +24,6 @@ from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
 from robota.protocol.commands import Refused
 from robota.protocol.events import OlderRows
-from robota.protocol.message import Message
 from robota.protocol.slash_commands import CommandOption, RowsShown, SessionWanted
 from robota.text.visible import single_line
 
@@ -37,7 +31,6 @@ OFFERED: Final = 20
 TITLE_SHOWN: Final = 60
 SNIPPET_SHOWN: Final = 200
 ROWS_GLIMPSED: Final = 40
-READ_BYTES: Final = (1024 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024)
 UNKNOWN_OLDER: Final = 1
 
 
@@ -83,12 +76,16 @@ class StoredSessions:
         if found is None:
             return Refused(code="no_session", message=f"There is no session {single_line(session_id)}.")
         try:
-            rows, task, is_whole = _last_rows(found.directory / LOG_NAME)
+            tail = tail_of(found.directory / LOG_NAME, ROWS_GLIMPSED)
         except (LogError, OSError) as error:
             return Refused(code="unreadable", message=str(error))
-        shown = closed_rows(rows[ts] for ts in sorted(rows)[-ROWS_GLIMPSED:])
-        older = len(rows) - len(shown) + (0 if is_whole else UNKNOWN_OLDER)
-        return RowsShown(rows=OlderRows(task_id=task, messages=tuple(shown), older_rows=older))
+        root = tail.session.root
+        rows = () if root is None else root.messages[-ROWS_GLIMPSED:]
+        if root is None or not rows:
+            return Refused(code="nothing_said", message=f"Nothing was said in the session {single_line(session_id)}.")
+        older = len(root.messages) - len(rows) + (0 if tail.is_whole else UNKNOWN_OLDER)
+        calls = past_calls(rows, root.calls)
+        return RowsShown(rows=OlderRows(task_id=root.task_id, messages=rows, calls=calls, older_rows=older))
 
     def fork(self, directory: Path, name: str | None) -> str:
         """Copy the session in a directory as it is now; returns the id of the copy."""
@@ -103,35 +100,6 @@ class StoredSessions:
         """Those besides this one in which something was said, the newest first."""
         every = catalogue(project_places(self._host.kept_in, self._user), self._user, _unheard)
         return tuple(each for each in every if each.id != self._host.options.session_id and each.summary.turns)
-
-
-def _last_rows(log: Path) -> tuple[dict[int, Message], str, bool]:
-    """The last rows of a log by their `ts`, the task they are of, and whether there are no more. Reads its end only."""
-    for size in READ_BYTES:
-        rows: dict[int, Message] = {}
-        task, is_whole = "", log.stat().st_size <= size
-        for record in present_among(last_records(log, size)):
-            task = _take_row(rows, record) or task
-        if is_whole or len(rows) >= ROWS_GLIMPSED:
-            break
-    return rows, task, is_whole
-
-
-def _take_row(rows: dict[int, Message], record: Record) -> str:
-    """Take the row of a record, or what was added to one; the task that it is of, or nothing."""
-    try:
-        payload = payload_of(record) if record.kind in ("message", "messageText") else None
-    except PayloadError:
-        return ""
-    match payload:
-        case MessageRecord(task_id=task_id, message=row):
-            rows[row.ts] = row
-            return task_id
-        case MessageTextRecord(ts=ts, added=added) if ts in rows:
-            rows[ts] = msgspec.structs.replace(rows[ts], text=(rows[ts].text or "") + added)
-            return ""
-        case _:
-            return ""
 
 
 def _title(session: CataloguedSession) -> str:

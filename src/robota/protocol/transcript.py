@@ -33,12 +33,13 @@ class Reasoned(TranscriptEntry, frozen=True, kw_only=True, tag="thought"):
 
 
 class Called(TranscriptEntry, frozen=True, kw_only=True, tag="call"):
-    """A call, with what it ran with and what the model was told of it.
+    """A call, with what it ran with and what the model was told of it; `title` is the line that clients show of it.
 
     `status` is success, error, denied or interrupted; `diff` is what it changed, as a unified diff, if it was shown.
     """
 
     call_id: str
+    title: str
     tool: str
     input: dict[str, Any]
     status: str

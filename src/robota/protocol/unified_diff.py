@@ -10,6 +10,7 @@ from robota.protocol.views import DiffHunk, DiffLine, DiffView
 
 HUNK: Final = r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@"
 KINDS: Final = {"+": "add", "-": "remove", " ": "context", "": "context"}
+MARKS: Final = {"context": " ", "add": "+", "remove": "-"}
 NOWHERE: Final = "/dev/null"
 # In a row, the line before the changes of each file if there are several.
 PART: Final = "*** "
@@ -29,6 +30,12 @@ def files_in(diff: str) -> tuple[DiffView, ...]:
     return tuple(_views(diff.split("\n")))
 
 
+def unified(hunk: DiffHunk) -> str:
+    """A hunk as it stands in a unified diff."""
+    header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@\n"
+    return header + "".join(f"{MARKS[line.kind]}{line.text}\n" for line in hunk.lines)
+
+
 def parts_in(diff: str) -> list[tuple[str, tuple[DiffHunk, ...]]]:
     """The hunks in the diff of a row: for each file what stands above them, which is nothing if there is only one."""
     found: list[tuple[str, list[DiffHunk]]] = []
@@ -43,7 +50,7 @@ def parts_in(diff: str) -> list[tuple[str, tuple[DiffHunk, ...]]]:
             if not found:
                 found.append(("", []))
             read, at = _hunk(hunk, lines, at)
-            if not read.lines and lines[at].startswith(" "):  # a remark on what is not shown
+            if not read.lines and at < len(lines) and lines[at].startswith(" "):  # a remark on what is not shown
                 read = msgspec.structs.replace(read, lines=(DiffLine(kind="context", text=lines[at][1:]),))
             found[-1][1].append(read)
     return [(head, tuple(hunks)) for head, hunks in found]

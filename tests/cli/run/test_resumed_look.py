@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,10 @@ def worked(robota: Robota, tmp_path: Path) -> Robota:
     """Calls of every kind: allowed, failing, denied by a rule, denied by the person."""
     (robota.workspace / "calc.py").write_text("def add(a, b):\n    return a - b\n# end\n")
     (robota.workspace / "fail.sh").write_text(f"for i in 1 2 3 4 5 6; do echo line $i; done; echo {LONG}; exit 3\n")
-    turns = [{"text": "I **begin**.", "calls": CALLS[:1]}, *({"calls": [each]} for each in CALLS[1:])]
+    turns: list[dict[str, Any]] = [
+        {"text": "I **begin**.", "calls": CALLS[:1]},
+        *({"calls": [each]} for each in CALLS[1:]),
+    ]
     script(robota, *turns, {"text": "One more.", "calls": [ASKED]}, {"text": "All done."}, {"text": "Here I go on."})
     settings = robota.home / ".robota" / "settings.json"
     rules = {"allow": ["Bash(sh fail.sh)", "mcp__plain__note"], "deny": ["Bash(rm *)"]}

@@ -83,7 +83,8 @@ def test_nothing_in_a_session_closes_a_fold_of_the_markdown(title: str, entries:
 
 
 def test_the_page_needs_nothing_else_and_shows_diffs_in_colour() -> None:
-    call = Called(ts=1, call_id="c", tool="Edit", input={"path": "a"}, status="success", diff="@@ -1 +1 @@\n-old\n+new")
+    diff = "@@ -1 +1 @@\n-old\n+new"
+    call = Called(ts=1, call_id="c", title="Edit a", tool="Edit", input={"path": "a"}, status="success", diff=diff)
     page = "".join(html_of(TranscriptHead(id="s", title="T"), [call]))
     assert '<span class="add">+new</span>' in page and '<span class="del">-old</span>' in page
     assert "prefers-color-scheme: dark" in page and "default-src 'none'" in page

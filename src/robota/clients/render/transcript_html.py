@@ -64,7 +64,7 @@ def _section(entry: Transcript, kind: str, heading: str, content: str) -> str:
 def _call(entry: Called) -> str:
     is_good = entry.status == "success"
     status = "" if is_good else f' <span class="bad">{_text(entry.status)}</span>'
-    title = f"<code>{_text(call_title(entry.tool, entry.input))}</code>{status}"
+    title = f"<code>{_text(call_title(entry))}</code>{status}"
     arguments = msgspec.json.format(msgspec.json.encode(entry.input), indent=2).decode()
     content = f"<pre>{_text(arguments)}</pre>\n" + (f"<pre>{_text(entry.output)}</pre>\n" if entry.output else "")
     diff = f"{_diff(entry.diff)}\n" if entry.diff else ""

@@ -1,14 +1,14 @@
 """A transcript as lines of text: the person's words, the model's, and each call in short or whole."""
 
 from collections.abc import Iterator
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from robota.clients.terminal.line import BOLD, DIM, GREEN, INSET, RED, Line
 from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replied, Transcript
 from robota.text.visible import single_line, visible
 
 TAB: Final = frozenset("\t")
-FIRST_ARGUMENT: Final = 120
+LONGEST_TITLE: Final = 200
 SHORT_OUTPUT_LINES: Final = 10
 SHORT_DIFF_LINES: Final = 20
 SIGN_COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
@@ -34,16 +34,15 @@ def transcript_lines(entry: Transcript, *, whole_output: bool = False) -> Iterat
             assert_never(never)
 
 
-def call_title(tool: str, call_input: dict[str, Any]) -> str:
-    """A call on one line: its tool, and the first argument that says something."""
-    value = next((each for each in call_input.values() if isinstance(each, str) and each), "")
-    return f"{single_line(tool, FIRST_ARGUMENT)}({single_line(value, FIRST_ARGUMENT)})"
+def call_title(entry: Called) -> str:
+    """A call on one line."""
+    return single_line(entry.title, LONGEST_TITLE)
 
 
 def _call(entry: Called, margin: str, whole_output: bool) -> Iterator[Line]:
     told = "" if entry.status == "success" else f" [{single_line(entry.status)}]"
     asked = f" (answer: {single_line(entry.answer)})" if entry.answer else ""
-    yield Line(f"{margin}* {call_title(entry.tool, entry.input)}{told}{asked}", RED if told else None)
+    yield Line(f"{margin}* {call_title(entry)}{told}{asked}", RED if told else None)
     if entry.diff:
         yield from _cut(_diff(entry.diff, margin), None if whole_output else SHORT_DIFF_LINES, margin)
     if entry.output and (whole_output or not entry.diff):

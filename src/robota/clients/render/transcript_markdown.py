@@ -61,7 +61,7 @@ def _call(entry: Called) -> Iterator[str]:
         content += "\n" + _fenced(entry.diff, "diff")
     if entry.output:
         content += "\n" + _fenced(entry.output)
-    yield _folded(call_title(entry.tool, entry.input) + status, content)
+    yield _folded(call_title(entry) + status, content)
 
 
 def _folded(title: str, content: str) -> str:

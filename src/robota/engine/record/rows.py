@@ -45,7 +45,12 @@ class Rows:
         """
         self.older = older
         self.known_calls = known_calls
-        self.call_ends: list[tuple[int, ToolEndRecord]] = []  # since then, each with the newest row at its time
+        self.call_ends: list[ToolEndRecord] = []  # since then
+        self._call_rows: dict[str, int] = {}  # the last row of each call that has not ended
+        ended = {each.record.call_id: each.after for each in known_calls}
+        for row in messages:
+            if row.call_id is not None and row.ts > ended.get(row.call_id, 0):
+                self._call_rows[row.call_id] = row.ts
         self.task_id = task_id
         self._clock = clock
         self._journal = journal
@@ -86,9 +91,11 @@ class Rows:
 
     def end_call(self, record: ToolEndRecord) -> None:
         """A call has ended: clients that come later are shown it among the rows."""
+        row, after = self._call_rows.pop(record.call_id, 0), self.messages[-1].ts if self.messages else 0
+        record = msgspec.structs.replace(record, row=row, after=after)
         self._journal.write(record)
-        if self.messages:
-            self.call_ends.append((self.messages[-1].ts, record))
+        if after:
+            self.call_ends.append(record)
 
     def flush(self) -> None:
         """Bring the stored text of streaming rows up to date, for a client that joins now."""
@@ -103,6 +110,8 @@ class Rows:
     def _create(self, message: Message) -> Message:
         is_clean = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
         self._tracker.created(message)
+        if message.call_id is not None:
+            self._call_rows[message.call_id] = message.ts
         self._bus.emit(MessageCreated(task_id=self.task_id, message=message), is_clean=is_clean)
         return message
 

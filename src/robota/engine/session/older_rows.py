@@ -7,7 +7,7 @@ from typing import Final
 
 from robota.engine.record.rows import Rows
 from robota.log.errors import LogError
-from robota.log.replay.past_calls import ended_among, past_calls
+from robota.log.replay.past_calls import past_calls, placed
 from robota.log.replay.row_pages import RowsFound, rows_before
 from robota.protocol.calls import PastCall
 from robota.protocol.commands import OlderRowsRequest, Refused
@@ -42,4 +42,4 @@ async def page_of(rows: Rows, log: Path, request: OlderRowsRequest) -> OlderRows
 
 def calls_of(rows: Rows, shown: Sequence[Message]) -> tuple[PastCall, ...]:
     """The calls that these rows tell of, which are some of those in memory."""
-    return past_calls(shown, ended_among(rows.messages, rows.call_ends, rows.known_calls)) if shown else ()
+    return past_calls(shown, (*rows.known_calls, *map(placed, rows.call_ends)))

@@ -57,8 +57,9 @@ class ToolStartRecord(Payload, frozen=True, kw_only=True):
 class ToolEndRecord(Payload, frozen=True, kw_only=True):
     """A call has ended; `status` is that of the protocol's `toolEnd`, and so is the rest: what clients are shown of it.
 
-    A `view` leaves out what the rows of the call tell: the hunks of a diff, the output of a command. A log of an older
-    version has no title, and neither reason nor view.
+    A `view` leaves out what the rows of the call tell: the hunks of a diff, the output of a command. `row` is the `ts`
+    of the last of these rows, 0 if there is none, and `after` that of the newest row of the task by then. A log of an
+    older version tells nothing of all this.
     """
 
     task_id: str
@@ -70,6 +71,8 @@ class ToolEndRecord(Payload, frozen=True, kw_only=True):
     purpose: CallPurpose = CallPurpose.WORK
     reason: str | None = None
     view: View | None = None
+    row: int = 0
+    after: int = 0
 
     @classmethod
     def from_json(cls, data: bytes | msgspec.Raw) -> Self:

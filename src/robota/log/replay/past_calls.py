@@ -1,7 +1,6 @@
 """The calls of a task that have ended, as clients are shown them: from the records of their ends and their rows."""
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -16,7 +15,7 @@ INTERRUPTED: Final = "interrupted"
 
 
 class EndedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a call among the rows of its task. `row_ts` is its first row, `after` the newest one when it ended.
+    """The end of a call among the rows of its task. `row_ts` is its last row, `after` the newest one when it ended.
 
     A call that has no row belongs to the newest one.
     """
@@ -30,78 +29,60 @@ class CallEnds:
     """Puts the ends of calls among the rows of a task while both come."""
 
     def __init__(self, rows: Iterable[Message] = (), ended: Iterable[EndedCall] = ()) -> None:
-        """`ended` are known already, `rows` are those that they are of; more of them may come."""
+        """`rows` and `ended` are what has come already."""
         self.ended = list(ended)
-        self.newest_row: int | None = None
-        self._open: dict[str, int] = {}
-        self._known = _by_call(self.ended)
+        self._newest_row: int | None = None
+        self._open: dict[str, list[int]] = {}
+        ends = _newest_ends(self.ended)
         for row in rows:
-            self.row(row)
+            if row.ts > ends.get(row.call_id or "", 0):
+                self.row(row)
 
     def row(self, row: Message) -> None:
         """A row was added; one that has only changed is known."""
-        if self.newest_row is not None and row.ts <= self.newest_row:
-            return
-        self.newest_row = row.ts
-        if row.call_id is not None and not _is_told(row, self._known):
-            self._open.setdefault(row.call_id, row.ts)
+        if self._newest_row is None or row.ts > self._newest_row:
+            self._newest_row = row.ts
+            if row.call_id is not None:
+                self._open.setdefault(row.call_id, []).append(row.ts)
 
-    def end(self, record: ToolEndRecord) -> EndedCall | None:
-        """A call has ended; None if there is no row that it could stand behind."""
-        if self.newest_row is None:
-            return None
-        first = self._open.pop(record.call_id, self.newest_row)
-        ended = EndedCall(row_ts=first, after=self.newest_row, record=record)
-        self.ended.append(ended)
-        return ended
+    def end(self, record: ToolEndRecord) -> Sequence[int]:
+        """A call has ended. Returns the rows that its end belongs to; none if nobody knows where they are."""
+        rows = self._open.pop(record.call_id, [])
+        if record.after:
+            self.ended.append(placed(record))
+            return rows or [record.row or record.after]
+        if rows and self._newest_row is not None:  # a log of an older version
+            self.ended.append(EndedCall(row_ts=rows[-1], after=self._newest_row, record=record))
+        return rows
 
     def let_go(self, last_ts: int) -> None:
         """The rows up to this one are no longer held, and so are their calls."""
         self.ended = [each for each in self.ended if each.row_ts > last_ts]
 
 
-def ended_among(
-    rows: Iterable[Message], ends: Sequence[tuple[int, ToolEndRecord]], known: Iterable[EndedCall] = ()
-) -> tuple[EndedCall, ...]:
-    """The `known` calls of these rows, and those of `ends`, each with the newest row when it ended."""
-    placed = CallEnds((), known)
-    left = deque(ends)
-    for row in rows:
-        while left and left[0][0] < row.ts:
-            placed.end(left.popleft()[1])
-        placed.row(row)
-    for _, record in left:
-        placed.end(record)
-    return tuple(placed.ended)
+def placed(record: ToolEndRecord) -> EndedCall:
+    """The end of a call whose record says where it belongs."""
+    return EndedCall(row_ts=record.row or record.after, after=record.after, record=record)
 
 
 def with_cut_off(task_id: str, rows: Iterable[Message], ended: Sequence[EndedCall]) -> tuple[EndedCall, ...]:
     """The ends, and one for each call that was begun and has none, because nobody runs the session now."""
-    known = _by_call(ended)
+    ends = _newest_ends(ended)
     cut_off: dict[str, EndedCall] = {}
     for row in rows:
-        if row.call_id is None or not is_call_row(row) or row.call_id in cut_off:
-            continue
-        if not _is_told(row, known):
+        if row.call_id is not None and is_call_row(row) and row.ts > ends.get(row.call_id, 0):
             record = ToolEndRecord(task_id=task_id, call_id=row.call_id, tool="", status=INTERRUPTED, duration_ms=0)
             cut_off[row.call_id] = EndedCall(row_ts=row.ts, after=row.ts, record=record)
     return (*ended, *cut_off.values())
 
 
-def _by_call(ended: Iterable[EndedCall]) -> dict[str, list[EndedCall]]:
-    found: dict[str, list[EndedCall]] = {}
-    for each in ended:
-        found.setdefault(each.record.call_id, []).append(each)
-    return found
-
-
-def _is_told(row: Message, ended: Mapping[str, Sequence[EndedCall]]) -> bool:
-    """Whether the call that the row is of has ended; some models give an id twice."""
-    return any(each.row_ts <= row.ts <= each.after for each in ended.get(row.call_id or "", ()))
+def _newest_ends(ended: Iterable[EndedCall]) -> dict[str, int]:
+    """Where the newest call of each id ended: some models give an id twice."""
+    return {each.record.call_id: each.after for each in ended}
 
 
 def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[PastCall, ...]:
-    """The calls whose first row is among these, in the order in which they ended."""
+    """The calls whose last row is among these, in the order in which they ended."""
     places: set[int] = set()
     told: dict[str, list[Message]] = {}
     for row in rows:
@@ -109,11 +90,14 @@ def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[Pas
         if row.call_id is not None:
             told.setdefault(row.call_id, []).append(row)
     found = []
-    for each in ended:
+    ends: dict[str, int] = {}
+    for each in sorted(ended, key=lambda each: each.after):
+        call_id = each.record.call_id
         if each.row_ts in places:
-            own = [row for row in told.get(each.record.call_id, ()) if each.row_ts <= row.ts <= each.after]
+            own = [row for row in told.get(call_id, ()) if ends.get(call_id, 0) < row.ts <= each.after]
             found.append(_past_call(each, own))
-    return tuple(sorted((call for call in found if call is not None), key=lambda call: call.after))
+        ends[call_id] = each.after
+    return tuple(call for call in found if call is not None)
 
 
 def _past_call(ended: EndedCall, rows: Sequence[Message]) -> PastCall | None:

@@ -221,9 +221,8 @@ class TaskFold:
                 self.started.add(payload.call_id)
             case ToolEndRecord():
                 self.running.pop(payload.call_id, None)
-                ended = self.calls.end(payload)
-                if ended is not None:
-                    self._locate(ended.row_ts, span)
+                for ts in self.calls.end(payload):
+                    self._locate(ts, span)
             case ResultRecord():
                 self.results.append(payload.result)
             case FileStampsRecord():

@@ -17,7 +17,10 @@ from robota.log.kinds.session import OriginRecord, RepairRecord, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserBlock, UserTurn
 from robota.protocol.message import Message
+from robota.protocol.seed_calls import diff_in, title_in
 from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replied, Transcript
+from robota.protocol.unified_diff import unified
+from robota.protocol.views import DiffView
 
 REPLIES: Final = frozenset({"text", "completion_result"})
 ERRORS: Final = frozenset({"error", "condense_context_error"})
@@ -46,9 +49,16 @@ class _OpenCall(msgspec.Struct, kw_only=True):
     tool: str
     input: dict[str, Any]
     status: str = INTERRUPTED
+    title: str = ""
     diff: str | None = None
     duration_ms: int = 0
     answer: str | None = None
+
+    def end(self, record: ToolEndRecord) -> None:
+        self.status, self.duration_ms = record.status, record.duration_ms
+        self.title = record.title or self.title
+        if isinstance(record.view, DiffView) and record.view.hunks:  # not what the row shows: a person changed it
+            self.diff = "".join(map(unified, record.view.hunks))
 
 
 class TranscriptFold:
@@ -99,7 +109,7 @@ class TranscriptFold:
                     call.input = payload.input
             case ToolEndRecord():
                 if (call := self._calls.get(payload.call_id)) is not None:
-                    call.status, call.duration_ms = payload.status, payload.duration_ms
+                    call.end(payload)
             case AnswerRecord():
                 yield from self._answer(ts, payload)
             case CondenseRecord():
@@ -165,7 +175,7 @@ class TranscriptFold:
         call = self._calls.get(row.call_id or "")
         if call is None:
             return
-        call.diff = _json_object(row.text).get("diff", call.diff)
+        call.title, call.diff = title_in(row), diff_in(row) or call.diff
         if row.ask is not None:
             self._asked[row.ts] = row.call_id or ""
 
@@ -195,14 +205,21 @@ class TranscriptFold:
             ts=call.ts,
             depth=self._depths.get(call.task_id, 0),
             call_id=call_id,
+            title=call.title or _plain_title(call),
             tool=call.tool,
             input=call.input,
             status=status,
             output=output,
-            diff=call.diff if isinstance(call.diff, str) else None,
+            diff=call.diff,
             duration_ms=call.duration_ms,
             answer=call.answer,
         )
+
+
+def _plain_title(call: _OpenCall) -> str:
+    """Of a call that was not announced: its tool, and the first argument that says something."""
+    value = next((each for each in call.input.values() if isinstance(each, str) and each), "")
+    return f"{call.tool} {value}".rstrip()
 
 
 def _origin(origin: OriginRecord) -> str:

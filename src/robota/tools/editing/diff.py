@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 
 import msgspec
 
+from robota.protocol.unified_diff import unified
 from robota.protocol.views import DiffHunk, DiffLine, DiffView
 from robota.workspace.text.line_index import LineIndex
 from robota.workspace.text.source import TextSpan, common_prefix, common_suffix
@@ -73,7 +74,7 @@ def difference_by(
         hunks=tuple(hunks),
         is_new=is_new,
     )
-    return Difference(view=view, unified="".join(_unified(hunk) for hunk in hunks), unseen=unseen)
+    return Difference(view=view, unified="".join(map(unified, hunks)), unseen=unseen)
 
 
 def _remark_on_unseen(old: int, new: int) -> DiffHunk:
@@ -225,9 +226,3 @@ def _hunk_lines(opcode: Opcode, region: Region) -> Iterator[DiffLine]:
 
 def _bare(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
-
-
-def _unified(hunk: DiffHunk) -> str:
-    marks = {"context": " ", "add": "+", "remove": "-"}
-    header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@\n"
-    return header + "".join(f"{marks[line.kind]}{line.text}\n" for line in hunk.lines)

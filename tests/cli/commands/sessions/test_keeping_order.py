@@ -38,7 +38,7 @@ def session(robota: Robota) -> Path:
 
 def test_a_conversation_is_shown_whole(robota: Robota, session: Path) -> None:
     shown = robota("sessions", "show", session.name[:13]).stdout
-    in_order = ["> Write a file", "Hm.", "I write.", "* write_to_file(a.txt)", "+one", "Done ‹U+001B›[2J."]
+    in_order = ["> Write a file", "Hm.", "I write.", "* Write a.txt", "+one", "Done ‹U+001B›[2J."]
     places = [shown.index(text) for text in in_order]
     assert places == sorted(places)
     entries = json.loads(robota("sessions", "show", "write a", "--json").stdout)["entries"]

@@ -24,6 +24,8 @@ from robota.version import VERSION
 TASK: Final = "imported"
 SIDE_TASK: Final = "imported-subagents"
 LONGEST_NAME: Final = 128
+LONGEST_TITLE: Final = 120
+LONGEST_REASON: Final = 500
 
 
 class ForeignWriter:
@@ -39,7 +41,8 @@ class ForeignWriter:
         self._turns = 0
         self._prompts = 0
         self._has_side_task = False
-        self._calls: dict[str, str] = {}
+        self._calls: dict[str, ToolUseBlock] = {}
+        self._newest_rows: dict[str, int] = {}
         self.model = ""
 
     @property
@@ -78,7 +81,7 @@ class ForeignWriter:
         if text:
             self._row(task, "text", text)
         for call in calls:
-            self._calls[call.id] = call.name
+            self._calls[call.id] = call
             start = ToolStartRecord(task_id=task, call_id=call.id, tool=call.name, input=call.input)
             self._draft.append(start, self._ts)
         words = (TextBlock(text=text),) if text else ()
@@ -89,9 +92,7 @@ class ForeignWriter:
         """What came of calls. A result of a call that nobody made is left to the repair of histories."""
         task = self._side_task() if is_side else TASK
         for block in blocks:
-            tool = self._calls.pop(block.tool_use_id, "")
-            status = "error" if block.is_error else "success"
-            end = ToolEndRecord(task_id=task, call_id=block.tool_use_id, tool=tool, status=status, duration_ms=0)
+            end = _end_of(self._calls.pop(block.tool_use_id, None), task, block, self._newest_rows.get(task, 0))
             self._draft.append(end, self._ts)
         if blocks and not is_side:
             self._turn(UserTurn(content=blocks))
@@ -133,7 +134,7 @@ class ForeignWriter:
         self._draft.append(header, self._ts)
 
     def _row(self, task_id: str, say: str, text: str) -> None:
-        ts = self._draft.next_ts(self._ts)
+        ts = self._newest_rows[task_id] = self._draft.next_ts(self._ts)
         row = Message(ts=ts, type="say", say=say, text=text)
         self._draft.append(MessageRecord(task_id=task_id, message=row))
 
@@ -147,6 +148,24 @@ class ForeignWriter:
             self._draft.append(TaskRecord(task_id=SIDE_TASK, mode="code", parent_task_id=TASK))
             self._draft.append(EndRecord(task_id=SIDE_TASK, outcome="completed"))
         return SIDE_TASK
+
+
+def _end_of(call: ToolUseBlock | None, task_id: str, result: ToolResultBlock, after: int) -> ToolEndRecord:
+    """The end of a call, with what clients show of it: its tool and the first argument that says something."""
+    tool, given = (call.name, call.input.values()) if call is not None else ("", ())
+    argument = next((each for each in given if isinstance(each, str) and each), "")
+    title = f"{tool} {' '.join(argument.split())}"[:LONGEST_TITLE].rstrip()
+    status, reason = ("error", result.content[:LONGEST_REASON]) if result.is_error else ("success", None)
+    return ToolEndRecord(
+        task_id=task_id,
+        call_id=result.tool_use_id,
+        tool=tool,
+        status=status,
+        duration_ms=0,
+        title=title,
+        reason=reason,
+        after=after,
+    )
 
 
 def image_of(source: dict[str, Any]) -> ImageSource | None:
