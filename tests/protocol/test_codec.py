@@ -18,7 +18,7 @@ from robota.protocol.codec import (
     encode,
 )
 from robota.protocol.commands import AskResponse, NewTask
-from robota.protocol.events import MessageCreated, State, ToolEnd, UnknownEvent
+from robota.protocol.events import MessageCreated, OlderRows, State, ToolEnd, UnknownEvent
 from robota.protocol.schema import protocol_schema
 from robota.protocol.views import TextView
 
@@ -87,6 +87,18 @@ def test_a_view_of_an_unknown_kind_becomes_a_line_of_text() -> None:
     event = decode_event(json.dumps(wire))
     assert isinstance(event, ToolEnd) and isinstance(event.view, TextView)
     assert "hologram" in event.view.text and event.view.extra == {"unknown": {"kind": "hologram", "depth": 3}}
+
+
+def test_views_of_past_calls_are_read_likewise() -> None:
+    known = {"callId": "c", "after": 1, "title": "X", "status": "success"}
+    calls = [{**known, "view": {"kind": "hologram"}}, {**known, "view": {"kind": "text", "text": "t", "new": 1}}, known]
+    event = decode_event(json.dumps({"type": "olderRows", "taskId": "t", "messages": [], "calls": calls}))
+    assert isinstance(event, OlderRows) and len(event.calls) == 3 and event.calls[2].view is None
+    assert isinstance(event.calls[0].view, TextView) and "hologram" in event.calls[0].view.text
+    assert json.loads(encode(event))["calls"][1] == calls[1]
+    state = {"sessionId": "s", "cwd": "/", "model": "m", "mode": "code", "permissionMode": "default", "calls": calls}
+    told = decode_event(json.dumps({"type": "state", "state": state}))
+    assert isinstance(told, State) and told.state.calls == event.calls
 
 
 def test_commands_of_the_seed() -> None:

@@ -13,6 +13,7 @@ from robota.log.catalogue.places import project_places
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.errors import ImportRefused
+from robota.log.replay.past_calls import past_calls
 from robota.log.replay.session import replay
 from robota.log.replay.task import ReplayedTask
 from robota.log.transfer.draft import DraftSession
@@ -99,6 +100,9 @@ def test_a_transcript_of_claude_code_becomes_a_session(place: Place) -> None:
     assert session.summary.origin is not None
     assert (session.summary.origin.source, session.summary.origin.session_id) == ("claude-code", "3f1c")
     assert session.summary.files == {"/home/x/project/a.py": 1} and session.state == "completed"
+    [read] = past_calls(task.messages, task.calls)
+    assert (read.title, read.status) == ("Read /home/x/project/a.py", "success")
+    assert [row.text for row in task.messages if row.ts == read.after] == ["I look."]
     assert b"Three usages." in (place.directory / "log.jsonl").read_bytes()
 
 
@@ -152,6 +156,8 @@ def test_a_rollout_of_codex_becomes_a_session(place: Place) -> None:
     assert [call.input for call in calls] == [{"command": ["ls"]}, {"input": "*** Begin Patch"}]
     results = [block for turn in task.turns if isinstance(turn, UserTurn) for block in turn.content]
     assert ToolResultBlock(tool_use_id="c1", content="a.py", is_error=True) in results
+    shown = [(each.title, each.status, each.reason) for each in past_calls(task.messages, task.calls)]
+    assert shown == [("shell", "error", "a.py"), ("apply_patch *** Begin Patch", "success", None)]
     session = place.listed()
     assert (session.summary.title, session.model) == ("Why does it hang?", "gpt-5-codex")
 
