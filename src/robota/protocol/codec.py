@@ -74,7 +74,8 @@ def message_of(raw: Any, where: str = "message") -> Message:
 
 def view_of(raw: dict[str, Any]) -> View:
     """A view from parsed JSON; one of a kind that we cannot draw becomes a line of text."""
-    view: View = _convert(_fold_view(raw), View, "view")  # type: ignore[arg-type]
+    folded = _fold_view(raw)
+    view: View = _convert(folded, VIEW_TYPES[folded["kind"]], "view")
     return view
 
 

@@ -16,6 +16,7 @@ from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
 from robota.engine.session.task_factory import TaskFactory
+from robota.engine.session.tool_gathering import ToolGathering
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.kinds.session import NameRecord
@@ -103,8 +104,7 @@ class Session:
         self._journal = Journal(services.log, self._bus)
         self._asks = AskTable()
         self._grants: list[str] = []
-        self._gathering = asyncio.Lock()
-        self._gatherer: asyncio.Task[Sequence[Notice]] | None = None
+        self._gathering = ToolGathering(services, self._bus.emit)
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopened, self._send_state)
@@ -315,21 +315,7 @@ class Session:
 
         False if a person did not want to wait for it any longer; it is tried again with the next task.
         """
-        if self._services.tools.is_complete:
-            return True
-        async with self._gathering:
-            window = self._services.model.info.context_window
-            self._gatherer = asyncio.create_task(self._services.tools.gather(window, self._bus.emit))
-            try:
-                await asyncio.wait([self._gatherer])
-            finally:
-                gatherer, self._gatherer = self._gatherer, None
-                gatherer.cancel()
-            if gatherer.cancelled():
-                return False
-        for notice in gatherer.result():
-            self._bus.emit(notice)
-        return True
+        return await self._gathering.finish()
 
     async def _make_room(self) -> bool:
         """Whether a new task may start: one that has nothing more to do than to be talked to gives way."""
@@ -358,8 +344,7 @@ class Session:
         return Accepted()
 
     async def _cancel_task(self, command: CancelTask) -> Receipt:
-        if self._gatherer is not None:
-            self._gatherer.cancel()
+        if self._gathering.stop():
             return Accepted()
         pending = self._asks.newest
         is_at_rest = pending is not None and pending.message.ask in GIVES_WAY and not pending.is_settled
@@ -386,7 +371,7 @@ class Session:
         if is_answered_by_queue(asked) and not is_for_later:
             said = Say(text=command.text, images=command.images, is_command=command.is_command)
             return self._asks.answer(AskResponse(answer=said))
-        if not self._gathering.locked() and await self._runner.has_ended():
+        if not self._gathering.is_under_way and await self._runner.has_ended():
             return NO_TASK
         return self._queue.add(command)
 
