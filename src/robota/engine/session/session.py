@@ -16,7 +16,6 @@ from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
 from robota.engine.session.task_factory import TaskFactory
-from robota.engine.session.tool_gathering import ToolGathering
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.kinds.session import NameRecord
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
     from robota.engine.session.context_commands import ContextCommand, ContextCommands
     from robota.engine.session.rewinding import RewindCommand, SessionRewind
     from robota.engine.session.titling import Titling
+    from robota.engine.session.tool_gathering import ToolGathering
     from robota.engine.task.resumption import PausedTask
     from robota.log.replay.session import ReplayedSession
 
@@ -104,7 +104,7 @@ class Session:
         self._journal = Journal(services.log, self._bus)
         self._asks = AskTable()
         self._grants: list[str] = []
-        self._gathering = ToolGathering(services, self._bus.emit)
+        self._gathering: ToolGathering | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopened, self._send_state)
@@ -315,6 +315,12 @@ class Session:
 
         False if a person did not want to wait for it any longer; it is tried again with the next task.
         """
+        if self._services.tools.is_complete:
+            return True
+        if self._gathering is None:
+            from robota.engine.session.tool_gathering import ToolGathering
+
+            self._gathering = ToolGathering(self._services, self._bus.emit)
         return await self._gathering.finish()
 
     async def _make_room(self) -> bool:
@@ -344,7 +350,7 @@ class Session:
         return Accepted()
 
     async def _cancel_task(self, command: CancelTask) -> Receipt:
-        if self._gathering.stop():
+        if self._gathering is not None and self._gathering.stop():
             return Accepted()
         pending = self._asks.newest
         is_at_rest = pending is not None and pending.message.ask in GIVES_WAY and not pending.is_settled
@@ -371,7 +377,8 @@ class Session:
         if is_answered_by_queue(asked) and not is_for_later:
             said = Say(text=command.text, images=command.images, is_command=command.is_command)
             return self._asks.answer(AskResponse(answer=said))
-        if not self._gathering.is_under_way and await self._runner.has_ended():
+        is_starting = self._gathering is not None and self._gathering.is_under_way
+        if not is_starting and await self._runner.has_ended():
             return NO_TASK
         return self._queue.add(command)
 
