@@ -15,7 +15,7 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogError
 from robota.log.new_session import SESSION_ID_BYTES
-from robota.log.replay.past_calls import past_calls
+from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.tail import tail_of
 from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchQuery, search
 from robota.log.snapshot_keeper import rewind_index_path

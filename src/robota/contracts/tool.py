@@ -304,9 +304,6 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
         return bool(self.effects & CHANGING)
 
 
-AnyTool = Tool[Any]
-
-
 def titled(name: str, *parameters: str) -> Callable[[Mapping[str, Any]], str]:
     """Titles for calls: the name, then the values of those parameters, by which a person knows a call again."""
 
@@ -323,24 +320,10 @@ def one_line(text: str) -> str:
     return line if len(line) <= LONGEST_TITLE else f"{line[:TITLE_HEAD]}...{line[-TITLE_TAIL:]}"
 
 
-def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:
-    """As the tool says; else its label, or the name it was called by, and the first argument."""
-    if tool is not None and tool.title is not None:
-        return tool.title(arguments)
-    return f"{tool.label if tool is not None else name} {first_argument(arguments)}".rstrip()
-
-
-def first_argument(arguments: dict[str, Any]) -> str:
-    """The first argument as one short line, for a list of calls."""
-    if not arguments:
-        return ""
-    value = next(iter(arguments.values()))
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return one_line(text)
-
-
 READ_ONLY = frozenset({Effect.READ, Effect.NETWORK})
 CHANGING = frozenset({Effect.WRITE, Effect.EXECUTE})
+
+AnyTool = Tool[Any]
 
 
 def names_with_role(tools: Iterable[AnyTool], role: ToolRole) -> frozenset[str]:

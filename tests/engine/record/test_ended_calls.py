@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from robota.log.replay.past_calls import past_calls
+from robota.log.replay.rows.past_calls import past_calls
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, ApproveHunks
 from robota.protocol.calls import PastCall
 from robota.protocol.commands import AskResponse, OlderRowsRequest

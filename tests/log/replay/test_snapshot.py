@@ -15,7 +15,7 @@ from robota.log.kinds.rewinds import RewindRecord
 from robota.log.kinds.session import EndRecord, TaskRecord
 from robota.log.record import Payload, kind_of
 from robota.log.replay.reading import LogReading
-from robota.log.replay.row_pages import rows_before
+from robota.log.replay.rows.row_pages import rows_before
 from robota.log.replay.session import ReplayedSession, replay
 from robota.log.replay.task import ReplayedTask
 from robota.protocol.conversation import TextBlock, UserTurn

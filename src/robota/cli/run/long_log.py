@@ -13,8 +13,8 @@ from robota.log.catalogue.live import is_held
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
-from robota.log.replay.past_calls import past_calls
 from robota.log.replay.reading import LogReading
+from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.tail import LogTail, tail_of
 from robota.log.snapshot_keeper import snapshot_path
 

@@ -27,7 +27,15 @@ from robota.contracts.tool import (
 )
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
-from robota.engine.calls.call_stopped import A_BUG, CallStopped, TaskHalted, denied, describe
+from robota.engine.calls.call_stopped import (
+    A_BUG,
+    CallStopped,
+    TaskHalted,
+    denied,
+    describe,
+    mistake,
+    not_logged,
+)
 from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
@@ -177,7 +185,7 @@ class Admission:
         tool, params = self._read(call)
         refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
-            raise _mistake(refusal)
+            raise mistake(refusal)
         await self._guard_repetition(call)
         said = await self._pre_hooks(tool, call)
         if said.input is not None:
@@ -221,15 +229,15 @@ class Admission:
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
-            raise _mistake(call.problem)
+            raise mistake(call.problem)
         tool = self._tools.get(call.name)
         if tool is None:
             names = ", ".join(tool.name for tool in self._runtime.services.tools.all)
-            raise _mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
+            raise mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
         try:
             return tool, tool.decode(call.input)
         except BadArguments as error:
-            raise _mistake(str(error)) from error
+            raise mistake(str(error)) from error
 
     async def _guard_repetition(self, call: ToolCall) -> None:
         repetition = self.repetition.count(call.name, call.input)
@@ -242,7 +250,7 @@ class Admission:
         if asks:
             self.repetition.forget()
         is_last = repetition is Repetition.WARNED
-        raise _mistake(await answer_repetition(self._runtime, call.name, asks=asks, is_last=is_last))
+        raise mistake(await answer_repetition(self._runtime, call.name, asks=asks, is_last=is_last))
 
     async def _pre_hooks(self, tool: AnyTool, call: ToolCall, *, is_final: bool = False) -> Proceed:
         """What the hooks say together; each one sees the input as the one before it left it, or as it is if final."""
@@ -385,7 +393,7 @@ class Admission:
         if preview.ask == "tool":
             self._runtime.rows.say("tool", preview.text, call_id=call.id)
         elif preview.ask == "command":
-            said = _json({"tool": "executeCommand", "command": preview.text})
+            said = msgspec.json.encode({"tool": "executeCommand", "command": preview.text}).decode()
             self._runtime.rows.say("tool", said, call_id=call.id)
         elif preview.ask == "use_mcp_server":
             self._runtime.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
@@ -451,11 +459,6 @@ class RepetitionGuard:
         return Repetition(min(self._refusals, Repetition.STOPPED.value))
 
 
-def not_logged(trouble: str) -> str:
-    """Why a call that changes something does not run."""
-    return f"Nothing may be changed while the session log cannot be written: {trouble}"
-
-
 def _not_judged(error: Exception) -> Verdict:
     reason = f"Judging this call failed, so it is not allowed and nothing was run ({describe(error)}). {A_BUG}"
     return Verdict(decision=Decision.DENY, reason=reason)
@@ -497,11 +500,3 @@ def _real_path(path: str, context: CallContext) -> str:
         return str(context.files.resolve(path))
     except FileProblem:  # the tool will refuse it; policy shall see where it leads all the same
         return os.path.realpath(context.cwd / path)
-
-
-def _mistake(message: str) -> CallStopped:
-    return CallStopped("error", message, _json({"status": "error", "message": message}), is_mistake=True)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -54,6 +54,17 @@ def denied(**why: str) -> str:
     return msgspec.json.encode({"status": "denied", **why}).decode()
 
 
+def mistake(message: str) -> CallStopped:
+    """The model made the call wrongly, and is told so."""
+    told = msgspec.json.encode({"status": "error", "message": message}).decode()
+    return CallStopped("error", message, told, is_mistake=True)
+
+
+def not_logged(trouble: str) -> str:
+    """Why a call that changes something does not run."""
+    return f"Nothing may be changed while the session log cannot be written: {trouble}"
+
+
 def describe(error: Exception) -> str:
     """An unexpected error in a few words."""
     return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]

@@ -30,8 +30,16 @@ from robota.contracts.tool import (
     call_title,
     first_argument,
 )
-from robota.engine.calls.admission import Admission, Admitted, not_logged
-from robota.engine.calls.call_stopped import A_BUG, HALTED, CallStopped, TaskHalted, describe, halted_by_hook
+from robota.engine.calls.admission import Admission, Admitted
+from robota.engine.calls.call_stopped import (
+    A_BUG,
+    HALTED,
+    CallStopped,
+    TaskHalted,
+    describe,
+    halted_by_hook,
+    not_logged,
+)
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.protocol.calls import CallPurpose
@@ -329,7 +337,7 @@ def _why(executed: Executed) -> str | None:
 def _kept_view(view: View | None, admitted: Admitted) -> View | None:
     """What the log keeps of a view: nothing that the rows of the call tell, and never much.
 
-    `log.replay.past_calls` puts back what is left out.
+    `log.replay.rows.past_calls` puts back what is left out.
     """
     match view:
         case DiffView() if admitted.is_shown and view == admitted.prepared.preview.view:

@@ -14,8 +14,8 @@ from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, StateTracker
 
 if TYPE_CHECKING:
-    from robota.log.replay.past_calls import EndedCall
-    from robota.log.replay.row_pages import RowPages
+    from robota.log.replay.rows.past_calls import EndedCall
+    from robota.log.replay.rows.row_pages import RowPages
 
 # A streaming row is written to the log at most this often: a crash loses no more than that of an answer.
 SNAPSHOT_SECONDS: Final = 0.5

@@ -7,8 +7,8 @@ from typing import Final
 
 from robota.engine.record.rows import Rows
 from robota.log.errors import LogError
-from robota.log.replay.past_calls import past_calls, placed
-from robota.log.replay.row_pages import RowsFound, rows_before
+from robota.log.replay.rows.past_calls import past_calls, placed
+from robota.log.replay.rows.row_pages import RowsFound, rows_before
 from robota.protocol.calls import PastCall
 from robota.protocol.commands import OlderRowsRequest, Refused
 from robota.protocol.events import OlderRows

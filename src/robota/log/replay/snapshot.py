@@ -17,8 +17,8 @@ from robota.log.kinds.session import NameRecord, SessionHeader
 from robota.log.record import kind_of, registered_kinds
 from robota.log.replay.branches import Jump, RecordSpan
 from robota.log.replay.context import ContextBase, Piece, Reduced, open_context_of
-from robota.log.replay.past_calls import CallEnds, EndedCall
-from robota.log.replay.row_pages import RowPages, with_rows
+from robota.log.replay.rows.past_calls import CallEnds, EndedCall
+from robota.log.replay.rows.row_pages import RowPages, with_rows
 from robota.log.replay.session import SessionFold, UnreadableRecord
 from robota.log.replay.task import TaskFold
 from robota.protocol.asks.kinds import RESUME_ASKS

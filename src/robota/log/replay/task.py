@@ -18,7 +18,6 @@ from robota.log.kinds.conversation import (
     TurnRecord,
 )
 from robota.log.kinds.session import TitleRecord, TodosRecord
-from robota.log.replay.closed_rows import closed_rows
 from robota.log.replay.context import (
     ContextBase,
     ModelContext,
@@ -29,9 +28,10 @@ from robota.log.replay.context import (
     unanswered,
     with_results,
 )
-from robota.log.replay.past_calls import CallEnds, EndedCall, with_cut_off
 from robota.log.replay.request_account import TaskTotals, context_size_of, counted, with_side_request
-from robota.log.replay.row_pages import RowPages
+from robota.log.replay.rows.closed_rows import closed_rows
+from robota.log.replay.rows.past_calls import CallEnds, EndedCall, with_cut_off
+from robota.log.replay.rows.row_pages import RowPages
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
 from robota.protocol.message import Message, TodoItem

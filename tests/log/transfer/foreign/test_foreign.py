@@ -13,7 +13,7 @@ from robota.log.catalogue.places import project_places
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.errors import ImportRefused
-from robota.log.replay.past_calls import past_calls
+from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.session import replay
 from robota.log.replay.task import ReplayedTask
 from robota.log.transfer.draft import DraftSession

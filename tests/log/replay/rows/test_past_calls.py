@@ -15,9 +15,9 @@ from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.session import TaskRecord
 from robota.log.record import Payload, kind_of
-from robota.log.replay.past_calls import past_calls
 from robota.log.replay.reading import LogReading
-from robota.log.replay.row_pages import rows_before
+from robota.log.replay.rows.past_calls import past_calls
+from robota.log.replay.rows.row_pages import rows_before
 from robota.log.replay.session import replay
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.calls import CallPurpose, PastCall

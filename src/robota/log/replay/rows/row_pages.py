@@ -12,9 +12,9 @@ from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.log.record import PayloadError, Record, payload_of
 from robota.log.replay.branches import RecordSpan
-from robota.log.replay.closed_rows import closed_rows
-from robota.log.replay.past_calls import CallEnds, EndedCall, with_cut_off
 from robota.log.replay.request_account import ContextSize, RequestAccount, context_size_of, counted
+from robota.log.replay.rows.closed_rows import closed_rows
+from robota.log.replay.rows.past_calls import CallEnds, EndedCall, with_cut_off
 from robota.protocol.message import Message
 
 ROWS_IN_PAGE: Final = 100
