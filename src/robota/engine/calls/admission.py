@@ -266,7 +266,7 @@ class Admission:
             said = Proceed(
                 input=outcome.input if outcome.input is not None else said.input,
                 approved_by=outcome.approved_by or said.approved_by,
-                ask_reason=_both(said.ask_reason, outcome.ask_reason),
+                ask_reason=" ".join(filter(None, (said.ask_reason, outcome.ask_reason))) or None,
                 refusal=said.refusal or outcome.refusal,
                 context="\n".join(part for part in (said.context, outcome.context) if part),
             )
@@ -475,11 +475,6 @@ def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
     if is_free and said.approved_by is not None:
         return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.approved_by}")
     return verdict
-
-
-def _both(first: str | None, second: str | None) -> str | None:
-    """The reasons of two hooks, each a sentence."""
-    return f"{first} {second}" if first and second else first or second
 
 
 def _is_asked_by_rule(verdict: Verdict) -> bool:
