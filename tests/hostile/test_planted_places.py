@@ -5,6 +5,7 @@ nothing outside is changed or read, nothing waits, and the session says what it 
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -172,3 +173,36 @@ def test_S10_rules_are_kept_through_nothing(tmp_path: Path, outside: Path, plant
     said = keep_rules("project", ["Bash(npm test)"], root, {"ROBOTA_HOME": str(tmp_path / "home")})
     assert "were not kept" in said
     assert_untouched(outside)
+
+
+@pytest.mark.parametrize("plant", [to_directory, to_nothing])
+@pytest.mark.parametrize(
+    "name", [".robota", ".robota/.gitignore", ".robota/sessions", ".robota/sessions/x", ".robota/skills"]
+)
+def test_S10_commands_mend_and_write_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
+    (outside / "log.jsonl").write_text("a log of somebody else")
+    (outside / "log.jsonl").chmod(0o644)
+    place = robota.workspace / name
+    (robota.workspace / ".robota" / "sessions").mkdir(parents=True)
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(exist_ok=True)
+    plant(place, outside)
+    for arguments in ("doctor --fix", "skills new mine"):
+        assert "Traceback" not in robota(*arguments.split()).stderr
+    assert (outside / "log.jsonl").stat().st_mode & 0o777 == 0o644
+    (outside / "log.jsonl").unlink()
+    assert_untouched(outside)
+
+
+def endless(place: Path, outside: Path) -> None:
+    place.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("plant", [to_file, pipe, endless])
+def test_S10_a_trace_is_read_through_nothing(robota: Robota, outside: Path, plant: Plant) -> None:
+    (robota.workspace / ".orchestration").mkdir()
+    plant(robota.workspace / ".orchestration/agent_trace.jsonl", outside)
+    for action in ("verify", "head", "export", "note"):
+        done = robota("trace", action)
+        assert done.code == 1 and SECRET not in done.stdout, action
+        assert "cannot be read" in done.stderr or "No note was written" in done.stderr, done.stderr

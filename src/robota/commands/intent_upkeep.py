@@ -21,14 +21,14 @@ from robota.commands.intent_requests import (
 from robota.intents.intent import Intent, IntentProblem, IntentStatus
 from robota.intents.intent_files import INTENTS, MAP, IntentFiles
 from robota.intents.leases import LeaseBook
-from robota.intents.trace_file import TRACE
+from robota.intents.trace_file import trace_lines
 from robota.intents.upkeep.criteria import CriterionRun, CriterionRuns
 from robota.intents.upkeep.drift import IntentDrift, drift
 from robota.intents.upkeep.intent_costs import spent_on_intents
 from robota.intents.upkeep.intent_map import map_text, write_map
 from robota.intents.upkeep.intent_text import add_intent, set_status
 from robota.intents.upkeep.lessons import Lesson, note_lesson
-from robota.intents.upkeep.traced_intents import trace_lines, traced_intents
+from robota.intents.upkeep.traced_intents import TracedIntent, traced_intents
 from robota.protocol.views import TableView, TextView, View
 from robota.text.counted import counted
 from robota.text.visible import single_line
@@ -150,16 +150,22 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
                     note_lesson(self.files.home, lesson)
 
     def _report(self, intents: Sequence[Intent]) -> IntentAnswer:
-        traced = traced_intents(trace_lines(self.files.home / TRACE))
-        found = drift(intents, traced, spent_on_intents(self.logs()), self.runs.all())
+        found = drift(intents, self._traced(), spent_on_intents(self.logs()), self.runs.all())
         holders = {lease.intent_id: lease.told for lease in self.leases.others()}
         rows = tuple(_drift_row(each, holders.get(each.intent.id, "")) for each in found)
         columns = ("ID", "STATUS", "FILES", "SESSIONS", "COST", "APPROVALS", "DRIFT")
         data = [{**_drift_json(each), "heldBy": holders.get(each.intent.id)} for each in found]
         return IntentAnswer(view=TableView(columns=columns, rows=rows), data=data)
 
+    def _traced(self) -> dict[str, TracedIntent]:
+        """What the trace says; nothing if there is none that can be read."""
+        try:
+            return traced_intents(trace_lines(self.files.home))
+        except OSError:
+            return {}
+
     def _draw_map(self) -> str:
-        text = map_text(self.files.intents(), traced_intents(trace_lines(self.files.home / TRACE)))
+        text = map_text(self.files.intents(), self._traced())
         write_map(self.files.home, text)
         return text
 

@@ -1,5 +1,6 @@
 """`.orchestration/agent_trace.jsonl`: appended to by several sessions at once, each line chained to the one before."""
 
+import errno
 import fcntl
 import os
 import uuid
@@ -28,6 +29,8 @@ TRACE: Final = f"{DIRECTORY}/agent_trace.jsonl"
 APPENDING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT
 # How far back the last record is looked for at first. Only lines of other tools are longer.
 FIRST_LOOK: Final = 32_768
+FURTHEST_LOOK: Final = 64 * 1024 * 1024
+LONGEST_LINE: Final = 16 * 1024 * 1024
 MOST_HISTORY: Final = 5
 HISTORY_BYTES: Final = 200_000
 
@@ -85,6 +88,18 @@ class TraceFile:
         return [record for line in lines if (record := decoded(line)) is not None]
 
 
+def trace_lines(root: Path) -> Iterator[bytes]:
+    """The lines of the trace of a workspace, read through no link. Raises `OSError`.
+
+    A repository can bring anything in its place: of a line that is too long to be a record only the beginning comes.
+    """
+    with os.fdopen(open_plain(root, TRACE), "rb") as file:
+        while line := file.readline(LONGEST_LINE):
+            yield line
+            while line and not line.endswith(b"\n"):
+                line = file.readline(LONGEST_LINE)
+
+
 def newest_note(root: Path, user_directory: Path) -> Path:
     """Where the hash of the newest record of a workspace is noted."""
     return user_directory / "traces" / sha256(os.fsencode(root.resolve())).hexdigest()[:32]
@@ -121,6 +136,8 @@ def _link(descriptor: int, end: int) -> TraceLink:
         last = next((number for number in numbers if isinstance(number, int)), None)
         if last is not None or start == 0:
             return TraceLink(number=(last or 0) + 1, previous=content_hash(lines[-1]) if lines[-1] else FIRST)
+        if length >= FURTHEST_LOOK:
+            raise OSError(errno.EFBIG, f"its last {FURTHEST_LOOK >> 20} MiB hold no record")
         length *= 8
 
 

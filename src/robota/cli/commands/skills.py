@@ -3,7 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from robota.app.extensions import session_plugins
 from robota.app.knowledge.skills import skill_finder
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
+from robota.config.durable_file import directory_inside
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.paths import user_directory
@@ -108,8 +110,10 @@ def _new(root: Path, options: argparse.Namespace) -> int:
     above = user_directory(os.environ) if options.user else root / ".robota"
     path = above / "skills" / options.name / "SKILL.md"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
+        with (
+            _made(path.parent, None if options.user else root) as directory,
+            (directory / path.name).open("x", encoding="utf-8") as file,
+        ):
             file.write(NEW.format(name=options.name))
     except FileExistsError:
         return _refuse(f"{path} exists already. Nothing was written.")
@@ -120,6 +124,17 @@ def _new(root: Path, options: argparse.Namespace) -> int:
     else:
         print(f"{path} was written. Change it to say what you want, then type /{options.name} in robota.")
     return DONE
+
+
+@contextmanager
+def _made(directory: Path, workspace: Path | None) -> Iterator[Path]:
+    """The directory, made if it is missing. A link in a workspace is the repository's, and never followed."""
+    if workspace is None:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield directory
+        return
+    with directory_inside(workspace, directory.relative_to(workspace)) as made:
+        yield made
 
 
 def _row(library: SkillLibrary, skill: Skill) -> tuple[str, ...]:

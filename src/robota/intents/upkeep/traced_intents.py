@@ -1,7 +1,6 @@
 """What the trace says of each intent: files, sessions, approvals. Other tools' records count as far as they fit."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -37,15 +36,6 @@ def traced_intents(lines: Iterable[bytes]) -> dict[str, TracedIntent]:
         if record is not None:
             _take(record, found)
     return found
-
-
-def trace_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a trace; none if there is no such file."""
-    try:
-        with path.open("rb") as file:
-            yield from file
-    except OSError:
-        return
 
 
 def _take(record: dict[str, Any], found: dict[str, TracedIntent]) -> None:

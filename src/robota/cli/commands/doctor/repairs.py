@@ -1,5 +1,6 @@
 """What `robota doctor --fix` mends: only what loses nothing and needs no decision."""
 
+import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -53,20 +54,32 @@ def _close(root: Path, env: Mapping[str, str]) -> Iterator[Repair]:
     """Keys and conversations are the person's own: nobody else on the machine may read them."""
     user = user_directory(env)
     places = [(user, PRIVATE_DIRECTORY), (settings_path(env), PRIVATE)]
-    logs = (root / ".robota" / "sessions").glob("*/log.jsonl")
-    for path, mode in (*places, *((log, PRIVATE) for log in logs)):
+    for path, mode in (*places, *((log, PRIVATE) for log in _logs(root))):
         if path.is_symlink() or not path.exists() or not path.stat().st_mode & OTHERS:
             continue
         closing = partial(path.chmod, mode)
         yield Repair(found=f"{path} could be read by others", then="now only by you", make=closing)
 
 
+def _logs(root: Path) -> Iterator[Path]:
+    """The logs that lie in the workspace itself: a repository may bring links to files of the person's."""
+    sessions = root / ".robota" / "sessions"
+    if not (sessions.parent.is_symlink() or sessions.is_symlink()):
+        yield from (log for log in sessions.glob("*/log.jsonl") if not log.parent.is_symlink())
+
+
 def _hide_from_git(root: Path) -> Iterator[Repair]:
     directory = root / ".robota"
     ignore = directory / ".gitignore"
-    if (directory / "sessions").is_dir() and not directory.is_symlink() and not ignore.exists():
-        hiding = partial(ignore.write_text, IGNORE_ALL, encoding="utf-8")
+    # A link that leads nowhere is no missing file: writing would make one, wherever it leads.
+    if (directory / "sessions").is_dir() and not directory.is_symlink() and not os.path.lexists(ignore):
+        hiding = partial(_write_new, ignore, IGNORE_ALL)
         yield Repair(found=f"{ignore} is missing", then="sessions are hidden from git again", make=hiding)
+
+
+def _write_new(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _choose_provider(env: Mapping[str, str]) -> Iterator[Repair]:

@@ -13,7 +13,7 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.config.paths import user_directory
 from robota.intents.trace_export import exported
-from robota.intents.trace_file import TRACE, noted_newest
+from robota.intents.trace_file import TRACE, noted_newest, trace_lines
 from robota.intents.trace_verification import VerifiedTrace, verify_trace
 from robota.text.counted import counted
 from robota.workspace.git.run import GitError, open_git
@@ -32,8 +32,7 @@ def main(argv: Sequence[str]) -> int:
             return _export(options.intent)
         if options.action == "note":
             return asyncio.run(_note(options.revision))
-        with Path(TRACE).open("rb") as file:
-            verified = verify_trace(file, noted_newest(Path.cwd(), user_directory(os.environ)))
+        verified = verify_trace(trace_lines(Path.cwd()), noted_newest(Path.cwd(), user_directory(os.environ)))
     except FileNotFoundError:
         return _fail(_why_missing())
     except OSError as error:
@@ -65,9 +64,8 @@ def parser() -> CommandParser:
 
 
 def _export(intent: str | None) -> int:
-    with Path(TRACE).open("rb") as file:
-        for record in exported(file, intent):
-            sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
+    for record in exported(trace_lines(Path.cwd()), intent):
+        sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
     return DONE
 
 
@@ -92,13 +90,11 @@ async def _note(revision: str) -> int:
 
 
 def _records_of(parents: Sequence[str], names: Collection[str]) -> list[dict[str, Any]]:
-    with Path(TRACE).open("rb") as file:
-        return [
-            record
-            for record in exported(file)
-            if record.get("vcs", {}).get("revision") in parents
-            and any(each["path"] in names for each in record["files"])
-        ]
+    return [
+        record
+        for record in exported(trace_lines(Path.cwd()))
+        if record.get("vcs", {}).get("revision") in parents and any(each["path"] in names for each in record["files"])
+    ]
 
 
 def _why_missing() -> str:
