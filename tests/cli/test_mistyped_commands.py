@@ -151,3 +151,16 @@ def test_a_setting_that_does_not_exist_is_named_with_the_one_that_does(robota: R
     )
     assert robota("config", "get", "language").stderr == "robota: language is not set.\n"
     assert "did you mean language? Nothing was written." in robota("config", "set", "lnguage", "de").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["rewind", "list", "--last", "0"], "--last: '0' is no number from 1.\n"),
+        (["rewind", "restore", "two"], "N: 'two' is no whole number.\n"),
+        (["bisect", "--test", "true", "--timeout", "soon"], "--timeout: 'soon' is no number.\n"),
+    ],
+)
+def test_a_value_of_another_kind_is_named(robota: Robota, words: list[str], told: str) -> None:
+    finished = robota(*words)
+    assert finished.code == 2 and told in finished.stderr

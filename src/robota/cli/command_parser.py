@@ -11,6 +11,8 @@ OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 INVALID_CHOICE: Final = re.compile(
     r"argument (?P<name>\S+): invalid choice: '(?P<said>.*)' \(choose from (?P<all>.*)\)"
 )
+INVALID_VALUE: Final = re.compile(r"argument (?P<name>\S+): invalid (?P<kind>.+) value: (?P<said>.+)")
+KINDS: Final = {"int": "whole number", "float": "number"}
 UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: (?P<first>\S+)(?P<rest>.*)")
 # Nobody should delete their settings because they mistyped something else.
 NEVER_PROPOSED: Final = frozenset({"--reset", "--yes"})
@@ -134,6 +136,8 @@ def in_plain_words(message: str, help: str) -> str:
         known = re.findall(r"[\w-]+", choice["all"])
         name = "" if choice["name"].isupper() else f"{choice['name'].split('/')[-1]}: "
         return f"{name}{choice['said']!r} is none of {', '.join(known)}.{did_you_mean(choice['said'], known)}"
+    if value := INVALID_VALUE.fullmatch(message):
+        return f"{value['name'].split('/')[-1]}: {value['said']} is no {KINDS.get(value['kind'], value['kind'])}."
     if unknown := UNRECOGNIZED.fullmatch(message):
         first = unknown["first"]
         if not first.startswith("-"):

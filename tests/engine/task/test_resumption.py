@@ -217,6 +217,7 @@ def test_offers_to_resume_do_not_pile_up(workspace: Path) -> None:
 
 def test_t14_an_answer_in_the_log_approves_nothing(workspace: Path) -> None:
     """A yes that was given before the call began counts no more than none."""
+    left: dict[Path, bytes] = {}
 
     async def before(stage: Stage) -> None:
         await stage.start()
@@ -224,14 +225,17 @@ def test_t14_an_answer_in_the_log_approves_nothing(workspace: Path) -> None:
         stage.opened.log.append(
             AnswerRecord(task_id=stage.logged().current_task_id or "", ts=asked.ts, response="yesButtonClicked")
         )
+        left[stage.opened.log.path] = stage.opened.log.path.read_bytes()
 
     async def after(stage: Stage) -> None:
         await first_state(stage)
         await stage.answer("yesButtonClicked")
-        await stage.until(lambda event: isinstance(event, TaskTokenUsageUpdated))
+        await stage.until_ask("completion_result")
         assert not (workspace / "new.txt").exists()
 
     play(workspace, [{"calls": [call("write_to_file", path="new.txt", content="new\n")]}], before)
+    for log, content in left.items():
+        log.write_bytes(content)  # as if it had been killed: closing it answers the call
     resume(workspace, [{"text": "done"}], after)
 
 

@@ -96,6 +96,24 @@ class TestRestore:
         restore(store, first.id, ["d"])
         assert [(workspace / name).read_text() for name in ("d/x", "dx", "y")] == ["old", "new", "new"]
 
+    @pytest.mark.parametrize("only", ["d/", "./d", "y/../d", "{root}/d"])
+    def test_a_path_may_be_written_in_any_way(self, store: CheckpointStore, workspace: Path, only: str) -> None:
+        (workspace / "d").mkdir()
+        (workspace / "d/x").write_text("old")
+        first = store.capture()
+        for name in ("d/x", "y"):
+            (workspace / name).write_text("new")
+        restore(store, first.id, [only.format(root=workspace)])
+        assert ((workspace / "d/x").read_text(), (workspace / "y").read_text()) == ("old", "new")
+        restore(store, first.id, ["."])
+        assert not (workspace / "y").exists()
+
+    @pytest.mark.parametrize("only", ["..", "../x", "/etc/passwd", "d/../../x"])
+    def test_a_path_outside_is_refused(self, store: CheckpointStore, workspace: Path, only: str) -> None:
+        first = store.capture()
+        with pytest.raises(CheckpointError, match="is not in the workspace"):
+            plan_restore(store, first.id, [only])
+
     def test_a_plan_changes_nothing(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "a").write_text("old\n")
         first = store.capture()

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -41,12 +42,21 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> RestorePlan:
     """How to make the workspace, or only these files and directories, as they were. Nothing in it changes yet."""
+    places = [_inside(store, each) for each in only]
 
     def is_chosen(path: str) -> bool:
-        return not only or any(path == each or path.startswith(f"{each}/") for each in only)
+        return not places or any(place in (".", path) or path.startswith(f"{place}/") for place in places)
 
     with store.opened() as opened:
         return _plan(opened, opened.completed(target), is_chosen)
+
+
+def _inside(store: CheckpointStore, path: str) -> str:
+    """A path as checkpoints have it. Raises `CheckpointError` for one that leads out of the workspace."""
+    place = os.path.relpath(Path(store.workspace, path), store.workspace)
+    if place == ".." or place.startswith("../"):
+        raise CheckpointError(f"{path!r} is not in the workspace {store.workspace}. Nothing was changed")
+    return place
 
 
 def plan_reversal(store: CheckpointStore, before: str, after: str) -> RestorePlan:
