@@ -206,3 +206,11 @@ def test_a_way_back_that_leads_to_itself_or_forward_ends() -> None:
 def test_a_name_is_not_taken_back_with_the_conversation() -> None:
     records = chained(turn("a"), NameRecord(name="mine"), turn("b"), back(1))
     assert replay(records).name == "mine"
+
+
+def test_a_row_that_is_written_again_is_no_second_prompt_and_no_second_request() -> None:
+    said = talked()
+    again = [*said[:9], row(4, "user_feedback", "second"), row(2, "api_req_started", "{}"), *said[9:]]
+    found = history(*again)
+    assert [point.prompt for point in found.points] == ["first", "second", "third"]
+    assert [call.to for point in found.points for call in point.calls] == [2, 11]

@@ -10,6 +10,7 @@ from robota.cli.commands.sessions.command import main
 from robota.log.artifacts import read_artifact
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
+from robota.log.kinds.rewinds import RewindRecord
 from robota.log.replay.session import replay
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
@@ -94,3 +95,16 @@ def test_a_session_that_ends_without_the_end_of_a_line_is_copied_whole(
     directory = fork(workspace, capsys)
     copied = [record.kind for record in load(directory / "log.jsonl").records]
     assert copied == [*(record.kind for record in load(path).records), "origin"]
+
+
+def test_a_fork_has_one_branch_the_present_one_or_the_one_that_was_left(
+    home: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = Written(workspace, "parent").prompt("one").reply("1")
+    stood = written.log.last_seq
+    written.prompt("two").reply("2")
+    written.log.append(RewindRecord(rewind_id="r", action="restore", to=stood))
+    written.prompt("instead").reply("3").end()
+    assert texts(fork(workspace, capsys)) == ["one", "1", "instead", "3"]
+    assert texts(fork(workspace, capsys, "--at", "2")) == ["one", "1", "two", "2"]
+    assert texts(fork(workspace, capsys, "--at", "3")) == ["one", "1", "instead", "3"]
