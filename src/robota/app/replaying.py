@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.app.knowledge.instructions import project_instructions
 from robota.app.proof import opening_checkpoints
 from robota.app.provider import chosen_profile, model_access
 from robota.app.rewinding.checkpoints import checkpoint_store
@@ -48,6 +49,7 @@ from robota.proof.replay.recording import Leg, NotReplayable, RecordedReply, Rec
 from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
 from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools, ReplayManner
+from robota.proof.replay.surroundings import first_other_instruction, first_other_surroundings, texts_told
 from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
@@ -255,7 +257,7 @@ class _Replay:
             checkpoint=None,
             knowledge=RecordedKnowledge(self._leg.forks),
             prompts=None,
-            instructions=_RecordedSystem(recording.systems),
+            instructions=_RecordedSystem(recording.systems, self._workspace),
             memory=None,
             mentions=None,
             rewind=None,
@@ -283,7 +285,14 @@ class _Replay:
                 self._note("The system prompt was not Robota's own, so it is not compared.")
             elif pair.recorded != pair.today:
                 found.append(difference("prompt", "the system prompt", pair.recorded, pair.today, head.request))
+        if self._files is not None and self._leg.first == 0 and recording.heads:
+            head = recording.heads[0]
+            today = project_instructions(self._workspace).prompt_section(head.mode)
+            found.append(first_other_instruction([head.system], [today], self._in_recording, head.request))
         self._head = _first([each for each in found if each is not None])
+
+    def _in_recording(self, text: str) -> str:
+        return text.replace(str(self._workspace), self._recording.header.cwd)
 
     def _note(self, text: str) -> None:
         if text not in self._notes:
@@ -310,13 +319,17 @@ class _Replay:
         def as_recorded(text: str) -> str:
             for ours, theirs in pairs:
                 text = text.replace(ours, theirs)
-            return text.replace(str(self._workspace), recording.header.cwd)
+            return self._in_recording(text)
 
         found = [] if self._files is None else self._files.found[:1]
         decided = None if self._compared is None else self._compared.found
         again = replayed[leg.first :]
-        told = first_divergence(leg, again, as_recorded)
-        first = decided or _first([each for each in (self._head, *found, told) if each is not None])
+        told = (
+            first_divergence(leg, again, as_recorded),
+            first_other_surroundings(leg.records, again, leg.replies_before, has_files=self._files is not None),
+            first_other_instruction(texts_told(leg.records), texts_told(again), as_recorded, leg.replies_before),
+        )
+        first = decided or _first([each for each in (self._head, *found, *told) if each is not None])
         if trouble and first is not None:
             self._notes.append(f"The replay stopped: {trouble}")
         return first
@@ -375,13 +388,14 @@ class _RecordedModes:
 
 
 class _RecordedSystem:
-    """An `InstructionService` that tells the whole system prompt of the recording."""
+    """An `InstructionService` that tells the system prompt of the recording, and what touched files want."""
 
-    def __init__(self, systems: Mapping[str, str]) -> None:
+    def __init__(self, systems: Mapping[str, str], workspace: Path) -> None:
         self._systems = systems
+        self._today = project_instructions(workspace)
 
     def prompt_section(self, mode: str) -> str:
         return self._systems.get(mode, next(iter(self._systems.values()), ""))
 
     def touched(self, task_id: str, mode: str, paths: Sequence[str]) -> str:
-        return ""
+        return self._today.touched(task_id, mode, paths)

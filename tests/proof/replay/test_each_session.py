@@ -324,6 +324,38 @@ def test_a_skill_that_runs_as_a_task_of_its_own(workspace: Path, by: str) -> Non
     assert report.requests == report.all_requests == len(turns)
 
 
+SURROUNDED: dict[str, tuple[str, str, str]] = {
+    "the mode": ("code, with the model", "Code, with the model", "(# Current Mode), line 1"),
+    "the model": ("with the model scripted", "with the model scriptee", "(# Current Mode), line 1"),
+    "a file": ("\\nb.txt\\n", "\\nb.txT\\n", "(# Workspace Files), line 1"),
+    "the time": ("# Current Time\\n2", "# Current Time\\n1", "(# Current Time), line 1, character 1"),
+    "the project's instructions": ("Be brief here", "Be Brief here", "/AGENTS.md says, line 1"),
+    "those of a directory": ("Be careful there", "Be carefuI there", "/sub/AGENTS.md says, line 1"),
+}
+
+
+@pytest.mark.parametrize("name", SURROUNDED)
+def test_one_byte_of_the_surroundings_or_of_instructions_is_named(workspace: Path, name: str) -> None:
+    before, after, where = SURROUNDED[name]
+    (workspace / "sub").mkdir()
+    for file, text in (("b.txt", "b"), ("AGENTS.md", "Be brief here."), ("sub/AGENTS.md", "Be careful there.")):
+        (workspace / file).write_text(f"{text}\n")
+    (workspace / "sub/c.txt").write_text("c\n")
+    turns = [reading("sub/c.txt"), WRITE, DONE, DONE]
+    play_with_hooks(workspace, {}, turns, said("go", "and on"), **ACCEPT)
+    session = session_in(workspace)
+    assert before in (session / "log.jsonl").read_text()
+    report = replayed(workspace, session)
+    assert report.divergence is None, report.divergence.text
+
+    def plant(record: dict[str, Any]) -> None:
+        record["payload"] = json.loads(json.dumps(record["payload"]).replace(before, after))
+
+    rewritten(session, plant)
+    found = replayed(workspace, session).divergence
+    assert found is not None and found.kind == "prompt" and where in found.where
+
+
 def test_a_tool_that_is_described_otherwise_is_named(workspace: Path) -> None:
     session = recorded(workspace, "edits")
 

@@ -59,6 +59,16 @@ def instruction_files(
     return SessionInstructions(places, root, rules, is_trusted)
 
 
+def project_instructions(root: Path) -> "SessionInstructions":
+    """What a project's own files say, with nothing of the person and nothing from outside of it."""
+    from robota.knowledge.instructions.loader import ReadingRules
+    from robota.knowledge.instructions.places import InstructionPlaces
+    from robota.knowledge.instructions.session_instructions import SessionInstructions
+
+    places = InstructionPlaces(home=None, project=project_directories(root, None))
+    return SessionInstructions(places, root, ReadingRules(is_denied=lambda path: False), lambda: True)
+
+
 class _Places:
     """Where instruction files of the person and of the project would be."""
 

@@ -138,7 +138,7 @@ def _started(records: Iterable[Record], request: int) -> set[tuple[int, str]]:
     """
     found: set[tuple[int, str]] = set()
     for record in records:
-        payload = _payload(record)
+        payload = payload_in(record)
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
             request += 1
         elif isinstance(payload, ToolStartRecord) and not payload.call_id.startswith(CALL_OF_PROMPT):
@@ -154,7 +154,7 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
     results: dict[str, ToolResultBlock] = {}
     inputs: dict[str, Step] = {}
     for record in records:
-        payload = _payload(record)
+        payload = payload_in(record)
         match payload:
             case TurnRecord(turn=AssistantTurn() as turn):
                 request += 1
@@ -184,11 +184,12 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
 
 def task_ids(records: Iterable[Record]) -> list[str]:
     """The ids of the tasks, in the order in which they began."""
-    found = (payload.task_id for record in records if isinstance(payload := _payload(record), TaskRecord))
+    found = (payload.task_id for record in records if isinstance(payload := payload_in(record), TaskRecord))
     return list(dict.fromkeys(found))
 
 
-def _payload(record: Record) -> Payload | None:
+def payload_in(record: Record) -> Payload | None:
+    """What a record holds; None if that cannot be read."""
     try:
         return payload_of(record)
     except PayloadError:

@@ -1,0 +1,143 @@
+"""What requests are told besides words and results: their surroundings and what instruction files say."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final
+
+from robota.contracts.knowledge import INSTRUCTION_TAG, QUOTED_TAG
+from robota.log.kinds.conversation import TurnRecord
+from robota.log.kinds.requests import RequestRecord
+from robota.log.record import Record
+from robota.proof.replay.comparison import SURROUNDINGS, Divergence, difference, payload_in
+from robota.protocol.conversation import AssistantTurn, TextBlock, UserTurn
+
+MODE: Final = "Current Mode"
+COST: Final = "Current Cost"
+FILES: Final = "Workspace Files"
+TIME: Final = "Current Time"
+# Branch, status, processes and files that somebody else changed are those of the machine: they are taken as they were.
+COMPARED: Final = (MODE, COST, FILES)
+MORE_FILES: Final = "("
+_MODEL: Final = re.compile(r", with the model (.*)\Z", re.DOTALL)
+_HEADING: Final = re.compile(r"^# (.+)$", re.MULTILINE)
+_ELEMENT: Final = re.compile(rf'<({INSTRUCTION_TAG}|{QUOTED_TAG}) from="([^"]*)">\n(.*?)\n</\1>', re.DOTALL)
+
+Sections = dict[str, str]
+
+
+def first_other_surroundings(
+    recorded: Collection[Record], replayed: Collection[Record], request: int, *, has_files: bool
+) -> Divergence | None:
+    """Compare them, request by request. `has_files`: the files of the recording are where it is run again.
+
+    What the session says now is compared where it says something of it; the time is held against the clock of the log.
+    """
+    again = _told(replayed, request)
+    models = {payload.model for record in recorded if isinstance(payload := payload_in(record), RequestRecord)}
+    wrong_times = dict(_wrong_times(recorded, request))
+    for number, then in _told(recorded, request).items():
+        where = f"what request {number + 1} is told of its surroundings"
+        if number in wrong_times:
+            time, clock = wrong_times[number]
+            return difference("prompt", f"{where} (# {TIME})", time, clock, number)
+        now = again.get(number, {})
+        for title in COMPARED if has_files else (MODE, COST):
+            if title not in then or title not in now:
+                continue
+            one, other = _comparable(title, then[title], now[title], models)
+            if one != other:
+                return difference("prompt", f"{where} (# {title})", one, other, number)
+    return None
+
+
+def first_other_instruction(
+    recorded: Iterable[str], today: Iterable[str], as_recorded: Callable[[str], str], request: int
+) -> Divergence | None:
+    """Compare what texts quote of instruction files that both of them quote, each file once."""
+    known = {as_recorded(path): as_recorded(text) for path, text in _quoted(today).items()}
+    for path, text in _quoted(recorded).items():
+        if path in known and known[path] != text:
+            return difference("prompt", f"what {path} says", text, known[path], request)
+    return None
+
+
+def texts_told(records: Iterable[Record]) -> Iterator[str]:
+    """Everything that user turns say in words."""
+    for record in records:
+        payload = payload_in(record)
+        if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
+            yield from (block.text for block in payload.turn.content if isinstance(block, TextBlock))
+
+
+def _quoted(texts: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        for _, path, content in _ELEMENT.findall(text):
+            found.setdefault(path, content)
+    return found
+
+
+def _comparable(title: str, then: str, now: str, models: Collection[str]) -> tuple[str, str]:
+    if title == MODE:
+        # Which model it is can change in a session; it must be one that requests were made to.
+        return _mode_of(then, models), _mode_of(now, models)
+    if title == FILES:
+        # A checkpoint has no empty directories and no files that git leaves out; what it has must have been told.
+        known = set(then.split("\n"))
+        is_cut = any(line.startswith(MORE_FILES) for line in known)
+        missing = [line for line in now.split("\n") if line not in known and not line.endswith("/")]
+        return "", "" if is_cut else "\n".join(missing)
+    return then, now
+
+
+def _mode_of(text: str, models: Collection[str]) -> str:
+    found = _MODEL.search(text)
+    return text[: found.start()] if found is not None and found[1] in models else text
+
+
+def _told(records: Iterable[Record], request: int) -> Mapping[int, Sections]:
+    """The sections of each request, by its number."""
+    found: dict[int, Sections] = {}
+    for record in records:
+        payload = payload_in(record)
+        if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
+            request += 1
+        elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
+            found.setdefault(request, {}).update(_sections(payload.turn))
+    return found
+
+
+def _sections(turn: UserTurn) -> Sections:
+    said = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
+    found: Sections = {}
+    for block in SURROUNDINGS.findall(f"\n{said}"):
+        inner = block.strip().removeprefix("<environment_details>").removesuffix("</environment_details>")
+        parts = _HEADING.split(inner)[1:]
+        found.update((title, text.strip("\n")) for title, text in zip(parts[::2], parts[1::2], strict=True))
+    return found
+
+
+def _wrong_times(records: Iterable[Record], request: int) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Times that were told and are not those of the log, which lie between two records."""
+    before = 0
+    for record in records:
+        payload = payload_in(record)
+        if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
+            request += 1
+        elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
+            told = _sections(payload.turn).get(TIME, "")
+            at = _seconds(told)
+            if not told:
+                pass
+            elif at is None or not before // 1000 <= at <= record.ts // 1000:
+                clock = datetime.fromtimestamp(record.ts / 1000).astimezone()
+                yield request, (told, f"{clock.isoformat(timespec='seconds')} ({clock.tzname()})")
+        before = record.ts
+
+
+def _seconds(told: str) -> int | None:
+    try:
+        return int(datetime.fromisoformat(told.split(" ", 1)[0]).timestamp())
+    except ValueError:
+        return None
