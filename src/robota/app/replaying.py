@@ -45,7 +45,7 @@ from robota.proof.replay.comparison import (
 from robota.proof.replay.recorded_hooks import RecordedHooks, RecordedKnowledge
 from robota.proof.replay.recorded_model import ComparedModel, RecordedModel
 from robota.proof.replay.recorded_person import RecordedPerson
-from robota.proof.replay.recording import Leg, NotReplayable, RecordedReply, Recording
+from robota.proof.replay.recording import Leg, NotRepeated, NotReplayable, RecordedReply, Recording
 from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
 from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools, ReplayManner
@@ -60,6 +60,8 @@ from robota.workspace.checkpoints.store import CheckpointStore
 from robota.workspace.git.run import GitError, open_git
 
 SCRATCH: Final = "robota-replay-"
+# Nothing has to be waited for where replies and results come from the log.
+PATIENCE_S: Final = 60.0
 KEPT_WHOLE: Final = re.compile(r"the whole result is kept as ([0-9a-f]+) …\]")
 # Where files of the recording are compared there must be checkpoints of both.
 PLAYED: Final = Profile(type="scripted", name="recording", model="recorded", options={"turns": []})
@@ -76,12 +78,16 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How it went. `requests` of `all_requests` were made again; `notes` are what a person should know besides."""
+    """How it went. `requests` of `all_requests` were made again; `notes` are what a person should know besides.
+
+    `not_compared` says why it could not be compared to its end, and from which request on.
+    """
 
     requests: int
     all_requests: int
     compared_files: bool
     divergence: Divergence | None
+    not_compared: NotRepeated | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -131,11 +137,14 @@ class _Replay:
             first = await self._run(leg)
             if first is not None:
                 break
+        before = None if first is None or first is self._head else first.request
+        limit = next((each for each in self._recording.not_repeated if before and each.request <= before), None)
         return ReplayReport(
             requests=self._given,
             all_requests=self._recording.replies,
             compared_files=self._files is not None,
-            divergence=first,
+            divergence=first if limit is None else None,
+            not_compared=limit,
             notes=tuple(self._notes),
         )
 
@@ -151,7 +160,9 @@ class _Replay:
             self._require_sandbox(opened)
             if self._files is not None:
                 self._files.files = opened.services.files
-            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.given)
+            is_live = self._options.live_tools or self._options.live_model is not None
+            patience_s = None if is_live else PATIENCE_S
+            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.given, patience_s)
             await self._take_up(opened, leg)
             await person.drive()
         finally:
@@ -326,7 +337,9 @@ class _Replay:
         again = replayed[leg.first :]
         told = (
             first_divergence(leg, again, as_recorded),
-            first_other_surroundings(leg.records, again, leg.replies_before, has_files=self._files is not None),
+            first_other_surroundings(
+                leg.records, again, leg.replies_before, recording.header.model, has_files=self._files is not None
+            ),
             first_other_instruction(texts_told(leg.records), texts_told(again), as_recorded, leg.replies_before),
         )
         first = decided or _first([each for each in (self._head, *found, *told) if each is not None])

@@ -120,6 +120,25 @@ async def condensed_by_hand(stage: Stage) -> None:
     await stage.until_ask("completion_result")
 
 
+async def condensed_at_a_failure(stage: Stage) -> None:
+    await stage.start()
+    await stage.until_ask("api_req_failed")
+    await stage.submit(CondenseContext())
+    await stage.until_ask("api_req_failed")
+    await stage.answer("yesButtonClicked")
+    await stage.until_ask("completion_result")
+
+
+async def condensed_while_interrupted(stage: Stage) -> None:
+    await stage.start()
+    await stage.until_ask("command")
+    await stage.submit(CancelTask())
+    await stage.until_ask("resume_task")
+    await stage.submit(CondenseContext())
+    await stage.answer("yesButtonClicked")
+    await stage.until_ask("completion_result")
+
+
 async def shown_a_picture(stage: Stage) -> None:
     await stage.start("what is this?", images=(PICTURE,))
     await stage.until_ask("completion_result")
@@ -213,6 +232,11 @@ SESSIONS: dict[str, tuple[list[Any], Story, dict[str, Any]]] = {
     "XML": ([XML, DONE], said("read it"), {"profile_options": {"toolFormat": "xml"}}),
     "condensed": ([reading("long.txt"), reading("c.txt", NEARLY_FULL), SUMMARY, DONE], said("read"), SMALL),
     "condensed by hand": ([reading("b.txt"), reading("c.txt"), DONE, SUMMARY, DONE], condensed_by_hand, SMALL),
+    "condensed at a failed request": (
+        [reading("long.txt"), reading("c.txt"), {"fault": {"kind": "invalid_request"}}, SUMMARY, DONE],
+        condensed_at_a_failure,
+        SMALL,
+    ),
     "too long for the provider": (
         [reading("long.txt"), reading("c.txt"), {"fault": {"kind": "context_too_long"}}, SUMMARY, DONE],
         said("read"),
@@ -427,6 +451,24 @@ def test_a_session_that_was_cut_off_is_run_to_where_it_was(workspace: Path) -> N
     play(workspace, [WRITE, RUN], left, **ACCEPT)
     report = replayed(workspace, session_in(workspace))
     assert report.divergence is None and report.requests == report.all_requests == 2
+
+
+def test_what_is_not_done_again_is_said_and_is_no_divergence(workspace: Path) -> None:
+    for file in ("b.txt", "c.txt"):
+        (workspace / file).write_text(f"{file} {'.' * 100}\n" * 4)
+    play(workspace, [reading("b.txt"), reading("c.txt"), RUN, SUMMARY, DONE], condensed_while_interrupted, **SMALL)
+    session = session_in(workspace)
+    report = replayed(workspace, session)
+    assert report.divergence is None and report.not_compared is not None
+    assert report.not_compared.request == 3 and "condensed where" in report.not_compared.why
+
+    def plant(record: dict[str, Any]) -> None:
+        if record["kind"] == "toolStart":
+            record["payload"] = json.loads(json.dumps(record["payload"]).replace("b.txt", "b.txT"))
+
+    rewritten(session, plant)
+    found = replayed(workspace, session).divergence
+    assert found is not None and "b.txT" in found.recorded  # it came before
 
 
 def test_a_mode_that_is_not_here_is_none_that_the_replay_needs(workspace: Path) -> None:

@@ -1,10 +1,11 @@
 """The person of a recording: gives the prompts and answers of then to a session that is run again."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
 from robota.proof.replay.recording import Leg, Order, RecordedAnswer
-from robota.proof.replay.recording_fold import COMPLETION
+from robota.proof.replay.recording_fold import COMPLETION, FAILED
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS, is_non_blocking_ask
 from robota.protocol.commands import AskResponse, CondenseContext, NewTask, Refused
@@ -19,7 +20,11 @@ GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
 class RecordedPerson:
     """Drives a session to the end of a leg. `trouble` says why it ended before that, if it did."""
 
-    def __init__(self, session: SessionPort, leg: Leg, replies_given: Callable[[], int]) -> None:
+    def __init__(
+        self, session: SessionPort, leg: Leg, replies_given: Callable[[], int], patience_s: float | None = None
+    ) -> None:
+        """After `patience_s` without any event it is over."""
+        self._patience_s = patience_s
         self._session = session
         self._leg = leg
         self._replies_given = replies_given
@@ -34,7 +39,15 @@ class RecordedPerson:
     async def drive(self) -> None:
         """Return when nothing is left to say."""
         is_begun = False
-        async for event in self._session.events():
+        events = aiter(self._session.events())
+        while True:
+            try:
+                event = await asyncio.wait_for(anext(events), self._patience_s)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                self.trouble = "nothing happened any more"
+                return
             if isinstance(event, State) and not is_begun:
                 is_begun = await self._begin(event.state)
                 if not is_begun:
@@ -84,7 +97,7 @@ class RecordedPerson:
         if is_non_blocking_ask(row.ask):
             return True
         self._answered.add(row.ts)
-        if row.ask == COMPLETION and self._replies_given() in self._condensings:
+        if row.ask in (COMPLETION, FAILED) and self._replies_given() in self._condensings:
             self._condensings.remove(self._replies_given())
             await self._session.submit(CondenseContext())
             return True

@@ -113,6 +113,13 @@ class RecordedHead(msgspec.Struct, frozen=True, kw_only=True):
     request: int
 
 
+class NotRepeated(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a replay does not do again, after that many replies: what follows from it cannot be compared."""
+
+    request: int
+    why: str
+
+
 class Recording(msgspec.Struct, kw_only=True):
     """A session, as it can be run again.
 
@@ -134,6 +141,7 @@ class Recording(msgspec.Struct, kw_only=True):
     counts_mistakes: bool = False
     max_requests: int | None = None
     max_cost: float | None = None
+    not_repeated: list[NotRepeated] = []
     records: list[Record] = []
 
     @property

@@ -16,7 +16,14 @@ from robota.log.kinds.calls import (
     ToolEndRecord,
     ToolStartRecord,
 )
-from robota.log.kinds.conversation import CondenseRecord, CutRecord, MessageRecord, TruncateRecord, TurnRecord
+from robota.log.kinds.conversation import (
+    CondenseRecord,
+    CutRecord,
+    MessageRecord,
+    PinRecord,
+    TruncateRecord,
+    TurnRecord,
+)
 from robota.log.kinds.requests import ContentRecord, RequestRecord
 from robota.log.kinds.session import QueueRecord, SessionHeader, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
@@ -25,6 +32,7 @@ from robota.proof.replay.breaks import Break, breaks_in
 from robota.proof.replay.comparison import SURROUNDINGS, spoken_in
 from robota.proof.replay.recording import (
     Leg,
+    NotRepeated,
     NotReplayable,
     RecordedAnswer,
     RecordedFault,
@@ -51,6 +59,8 @@ SPOKEN: Final = frozenset({"text", "user_feedback"})
 RAN_THEMSELVES: Final = "<command>\n"
 RESUME_COMPLETED: Final = "resume_completed_task"
 RESUMPTION: Final = "[TASK RESUMPTION]"
+INTENT: Final = "intent"
+STOPPED_BY_HOOK: Final = "A hook stopped the task: "
 RAN_AS_TASK: Final = "This ran as a task of its own."
 ONLY_REMINDER: Final = re.compile(r"<system-reminder>\n(.*)\n</system-reminder>", re.DOTALL)
 
@@ -67,6 +77,8 @@ def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) ->
     for number, (record, payload) in enumerate(zip(known, payloads, strict=True)):
         if number in breaks:
             fold.begin_leg(breaks[number])
+        if record.kind == INTENT:
+            fold.has_intent = True
         if payload is not None:
             fold.take(record, payload)
     return fold.recording()
@@ -107,6 +119,8 @@ class _RecordingFold:
         self._queued: dict[str, QueueMessage] = {}
         self._last_words: set[str] = set()
         self._first_told: dict[str, str] = {}
+        self._is_requested = False
+        self.has_intent = False
         self._is_streaming = False
         self._is_command = False
         self._is_at_rest = False
@@ -164,6 +178,9 @@ class _RecordingFold:
         self._leg.is_cut = is_open or self._is_streaming
         return found
 
+    def _not_repeated(self, why: str) -> None:
+        self._found.not_repeated.append(NotRepeated(request=self._found.replies, why=why))
+
     def _task(self, record: TaskRecord) -> None:
         is_new = record.task_id not in self._modes
         self._modes[record.task_id] = record.mode
@@ -198,8 +215,11 @@ class _RecordingFold:
     def _row(self, task_id: str, row: Message) -> None:
         if row.ask is not None:
             self._ask(row)
+            if row.ask == FAILED:
+                self._request.pop(task_id, None)
         elif is_request_row(row):
             self._request[task_id] = row
+            self._is_requested = True
             self._is_streaming = "cost" not in _decoded(row.text)
         elif row.say == "condense_context" and row.context_condense and row.ts not in self._summaries:
             self._summaries.add(row.ts)
@@ -208,6 +228,10 @@ class _RecordingFold:
             turn = AssistantTurn(content=(TextBlock(text=summary),), stop_reason="end_turn")
             self._leg.replies.append(RecordedReply(ts=row.ts, turn=turn, cost=_number(row.context_condense, "cost")))
 
+        elif row.say == "condense_context" and not row.partial and not row.context_condense:
+            self._not_repeated("condensing was interrupted")
+        elif row.say == "error" and (row.text or "").startswith(STOPPED_BY_HOOK):
+            self._not_repeated("a hook stopped the task")
         elif row.say == "condense_context_error":
             self._leg.replies.append(RecordedReply(ts=row.ts, fault=RecordedFault(message=row.text or "")))
         elif row.say == COMPLETION:
@@ -219,7 +243,7 @@ class _RecordingFold:
         """Asks say whether somebody was there, and why a request came to nothing in the end."""
         found, is_new = self._found, row.ts not in self._asks
         self._asks[row.ts] = row
-        self._is_at_rest = row.ask == COMPLETION
+        self._is_at_rest = row.ask in (COMPLETION, FAILED)
         found.is_attended = found.is_attended or row.ask in INTERACTIVE_ASKS
         match row.asked:
             case LimitAsk(limit=LimitKind.REQUESTS, count=count):
@@ -229,7 +253,8 @@ class _RecordingFold:
             case _:
                 pass
         found.counts_mistakes = found.counts_mistakes or row.ask == MISTAKES
-        if row.ask == FAILED and is_new:
+        if row.ask == FAILED and is_new and self._is_requested:
+            self._is_requested = False
             fault = RecordedFault(message=row.fault.message if row.fault is not None else row.text or "")
             self._leg.replies.append(RecordedReply(ts=row.ts, fault=fault))
 
@@ -246,12 +271,16 @@ class _RecordingFold:
 
         The summary of a conversation is a reply of its own.
         """
+        if isinstance(record, CondenseRecord) and self.has_intent:
+            self._not_repeated("the intent was told again with what stands for older turns")
         if not isinstance(record, CondenseRecord):
             self._too_long(record.task_id)
         elif record.trigger == "manual":
             replies = len(self._leg.replies)  # its summary is the next
             if self._is_at_rest:
                 self._leg.condensed_at.append(replies)
+            elif not replies:
+                self._not_repeated("the conversation was condensed where the task had been interrupted")
             else:
                 self._leg.orders.setdefault(max(replies - 1, 0), []).append(CondenseContext())
 
@@ -285,6 +314,8 @@ class _RecordingFold:
         if self._is_command and RAN_THEMSELVES in spoken_in(turn):
             # What a person had run themselves is neither run nor told again.
             self._leg.records.pop()
+            if self._leg.replies:
+                self._not_repeated("the person ran a command themselves")
             if self._words is not None:
                 del self._leg.answers[self._words]
             self._is_command, self._words = False, None
@@ -298,6 +329,7 @@ class _RecordingFold:
             prompt = RecordedPrompt(text=told, mode=self._modes[task], ts=ts, images=images)
             self._leg.prompts.append(prompt)
         elif (told or images) and self._words is not None:
+            self._drop_queued(*(block.text for block in turn.content if isinstance(block, TextBlock)))
             answer = self._leg.answers[self._words]
             self._leg.answers[self._words] = msgspec.structs.replace(answer, text=told, images=images)
         self._words = None
@@ -325,6 +357,8 @@ class _RecordingFold:
     def _queue(self, record: QueueRecord) -> None:
         """What was queued while a reply came, or calls of the last one ran, is queued while that reply comes."""
         for entry in record.queue:
+            if entry.id in self._queued and self._queued[entry.id].text != entry.text:
+                self._not_repeated("a message was changed while it waited")
             if entry.id not in self._queued:
                 order = QueueMessage(
                     text=entry.text, images=entry.images, after_turn=entry.after_turn, is_command=entry.is_command
@@ -346,6 +380,8 @@ class _RecordingFold:
     def _call(self, payload: Payload) -> None:
         match payload:
             case ToolStartRecord() if payload.call_id in self._open:
+                if payload.call_id not in self._calls:
+                    self._not_repeated("a call was made again after somebody went back to before its result")
                 call = self._open[payload.call_id]
                 call.input, call.is_changed = payload.input, call.is_changed or payload.is_changed
             case ToolEndRecord() if payload.call_id in self._open:
@@ -356,6 +392,8 @@ class _RecordingFold:
                 self._result(payload.result)
             case AnswerRecord() if payload.ts in self._asks:
                 self._answer(payload, self._asks[payload.ts])
+            case PinRecord():
+                self._not_repeated("turns were pinned")
             case _:
                 pass
 
@@ -396,13 +434,14 @@ class _RecordingFold:
         """Whether the leg began with this offer to go on."""
         return self._leg.first > 0 and not self._leg.prompts and not self._leg.replies and row.ask in RESUME_ASKS
 
-    def _drop_queued(self, text: str) -> None:
+    def _drop_queued(self, *texts: str) -> None:
         """What was queued and then answered an ask is given as that answer."""
-        for orders in self._leg.orders.values():
-            for order in orders:
-                if isinstance(order, QueueMessage) and text and order.text == text:
+        for text in filter(None, texts):
+            for orders in self._leg.orders.values():
+                same = (order for order in orders if isinstance(order, QueueMessage) and order.text == text)
+                if (order := next(same, None)) is not None:
                     orders.remove(order)
-                    return
+                    break
 
 
 def _data_urls(turn: UserTurn) -> tuple[str, ...]:

@@ -27,14 +27,15 @@ Sections = dict[str, str]
 
 
 def first_other_surroundings(
-    recorded: Collection[Record], replayed: Collection[Record], request: int, *, has_files: bool
+    recorded: Collection[Record], replayed: Collection[Record], request: int, model: str, *, has_files: bool
 ) -> Divergence | None:
     """Compare them, request by request. `has_files`: the files of the recording are where it is run again.
 
     What the session says now is compared where it says something of it; the time is held against the clock of the log.
     """
     again = _told(replayed, request)
-    models = {payload.model for record in recorded if isinstance(payload := payload_in(record), RequestRecord)}
+    named = {payload.model for record in recorded if isinstance(payload := payload_in(record), RequestRecord)}
+    models = {model, *named}
     wrong_times = dict(_wrong_times(recorded, request))
     for number, then in _told(recorded, request).items():
         where = f"what request {number + 1} is told of its surroundings"
@@ -83,12 +84,18 @@ def _comparable(title: str, then: str, now: str, models: Collection[str]) -> tup
         # Which model it is can change in a session; it must be one that requests were made to.
         return _mode_of(then, models), _mode_of(now, models)
     if title == FILES:
-        # A checkpoint has no empty directories and no files that git leaves out; what it has must have been told.
-        known = set(then.split("\n"))
-        is_cut = any(line.startswith(MORE_FILES) for line in known)
-        missing = [line for line in now.split("\n") if line not in known and not line.endswith("/")]
-        return "", "" if is_cut else "\n".join(missing)
+        # Files can come or go before the first checkpoint, which has none that git leaves out; a name that became
+        # another one shows on both sides.
+        known, found = _names(then), _names(now)
+        if MORE_FILES not in {line[:1] for line in known} and known - found and found - known:
+            return "\n".join(sorted(known - found)), "\n".join(sorted(found - known))
+        return "", ""
     return then, now
+
+
+def _names(listing: str) -> set[str]:
+    """The files of a listing; checkpoints have no empty directories."""
+    return {line for line in listing.split("\n") if not line.endswith("/")}
 
 
 def _mode_of(text: str, models: Collection[str]) -> str:

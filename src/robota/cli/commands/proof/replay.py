@@ -67,6 +67,8 @@ def main(argv: Sequence[str]) -> int:
         tell("stopped. Nothing was changed.")
         return NOT_RUN
     _print(report, as_json=options.json)
+    if report.not_compared is not None:
+        return NOT_RUN
     return IDENTICAL if report.divergence is None else DIVERGED
 
 
@@ -146,11 +148,12 @@ def _print(report: ReplayReport, *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "identical": report.divergence is None,
+                "identical": report.divergence is None and report.not_compared is None,
                 "requests": report.requests,
                 "allRequests": report.all_requests,
                 "comparedFiles": report.compared_files,
                 "divergence": report.divergence,
+                "notCompared": report.not_compared,
                 "notes": report.notes,
             }
         )
@@ -158,7 +161,11 @@ def _print(report: ReplayReport, *, as_json: bool) -> None:
     for note in report.notes:
         tell(note)
     made = f"{report.requests} of {report.all_requests} requests were made again"
-    if report.divergence is None:
+    if report.not_compared is not None:
+        limit = report.not_compared
+        after = f"after request {limit.request}" if limit.request else "from the beginning"
+        print(f"not comparable {after}: {limit.why}, which is not done again. What came before is as it was.")
+    elif report.divergence is None:
         compared = "prompts, arguments and file bytes" if report.compared_files else "prompts and arguments"
         print(f"identical: {made}; {compared} are as they were.")
     else:
