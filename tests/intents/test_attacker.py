@@ -8,7 +8,7 @@ import pytest
 
 from robota.protocol.events import Event, MessageCreated, ToolEnd
 from tests.cli.scripts import write_settings
-from tests.engine.stage import Stage, call, play
+from tests.engine.stage import Stage, call, play, tool_results
 from tests.extensions.mcp.setup import sdk_entry
 from tests.harness.cli import Robota
 from tests.intents.project import INTENTS, SELECT, intents, results, turns, write
@@ -129,6 +129,7 @@ def test_nothing_of_a_long_campaign_runs_unless_a_person_says_yes(scene: Path) -
             await stage.answer("noButtonClicked")
         ended = stage.events_of(ToolEnd)
         assert len(ended) == len(calls) + 1
+        assert not [block.content for block in tool_results(stage) if "This is a bug" in block.content]
         started.update(event.first_arg for event in ended if event.status == "success")
 
     play(scene, turns(SELECT, *calls), story, permission_mode="bypassPermissions")

@@ -141,7 +141,7 @@ def _with_change(report: ReplayReport, changed: str | None) -> ReplayReport:
         return report
     where = "the log is not as it was written"
     found = Divergence(kind="log", where=where, recorded=changed, replayed="(what it says now was run again)")
-    return msgspec.structs.replace(report, divergence=found)
+    return msgspec.structs.replace(report, divergence=found, not_compared=None)
 
 
 def _print(report: ReplayReport, *, as_json: bool) -> None:
