@@ -13,7 +13,7 @@ from robota.clients.terminal.editor import EditText
 from robota.clients.tui.app import converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
 from robota.clients.tui.file_links import FileAddress, no_links
-from robota.clients.tui.flows.status_report import StatusTimes
+from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree
 from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Role, Theme, palette_for, theme_for, theme_wanted
@@ -89,11 +89,26 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
         return StatusSetup(appearance=now)
 
     async def run(view: ViewModel, times: StatusTimes) -> str:
-        from robota.cli.run.status_command import status_output
+        from robota.cli.run.status_command import StatusCommand, status_output
 
-        return await status_output(command.command, view, times, env, opened.options.cwd)
+        wanted = StatusCommand(command=command.command, cwd=opened.options.cwd, worktree=_worktree_of(opened))
+        return await status_output(wanted, view, times, env)
 
     return StatusSetup(appearance=now, run=run)
+
+
+def _worktree_of(opened: OpenSession) -> StatusWorktree | None:
+    """The worktree that the session works in; None if it works where it is kept."""
+    place, kept_in = opened.options.cwd, opened.kept_in
+    if place == kept_in:
+        return None
+    return StatusWorktree(
+        name=place.name,
+        path=str(place),
+        branch=git_branch(place),
+        original_cwd=str(kept_in),
+        original_branch=git_branch(kept_in),
+    )
 
 
 def _knows_links(env: Mapping[str, str]) -> bool:

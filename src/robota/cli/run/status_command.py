@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.tui.flows.status_report import StatusTimes, status_report
+from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree, status_report
 from robota.clients.view.model import ViewModel
 from robota.version import VERSION
 from robota.workspace.person_programs.asked_program import ProgramFailed, output_of
@@ -15,12 +15,20 @@ LONGEST_S: Final = 5.0
 MOST_BYTES: Final = 64 * 1024
 
 
-async def status_output(command: str, view: ViewModel, times: StatusTimes, env: Mapping[str, str], cwd: Path) -> str:
+class StatusCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """The command, where it runs, and the worktree of the session if it has one."""
+
+    command: str
+    cwd: Path
+    worktree: StatusWorktree | None = None
+
+
+async def status_output(wanted: StatusCommand, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
     """What it prints; a command that fails says so in its place."""
-    told = msgspec.json.encode(status_report(view, VERSION, times))
+    told = msgspec.json.encode(status_report(view, VERSION, times, wanted.worktree))
     try:
         output = await output_of(
-            ("/bin/sh", "-c", command), env=env, cwd=cwd, stdin=told, seconds=LONGEST_S, limit=MOST_BYTES
+            ("/bin/sh", "-c", wanted.command), env=env, cwd=wanted.cwd, stdin=told, seconds=LONGEST_S, limit=MOST_BYTES
         )
     except ProgramFailed as failed:
         return f"The status command of the settings gives nothing: {failed}"

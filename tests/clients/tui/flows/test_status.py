@@ -4,13 +4,15 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.status_output import COLOUR, status_rows
-from robota.clients.tui.flows.status_report import StatusTimes, status_report
+from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree, status_report
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
-from robota.protocol.events import SessionState, State, TaskTokenUsageUpdated, TokenUsage
+from robota.protocol.events import ContextUpdate, SessionState, State, TaskTokenUsageUpdated, TokenUsage
+from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 
 
@@ -47,3 +49,33 @@ def test_the_command_is_told_what_is_known() -> None:
     assert told["model"] == {"id": "m", "display_name": "m"} and told["permission_mode"] == "plan"
     assert told["workspace"]["current_dir"] == "/there" and told["cost"]["total_cost_usd"] == 0.5
     assert "context_window" not in told
+
+
+def test_the_command_is_told_what_the_newest_request_took_and_where_the_session_works() -> None:
+    state = SessionState(
+        session_id="s", cwd="/w/here", model="m", mode="code", permission_mode=PermissionMode.PLAN, output_style="brief"
+    )
+    ended = '{"tokensIn": 100, "tokensOut": 7, "cacheWrites": 20, "cacheReads": 50, "cost": null}'
+    rows = (
+        Message(ts=1, type="say", say="api_req_started", text='{"tokensIn": 1, "tokensOut": 1, "cost": 0}'),
+        Message(ts=2, type="say", say="api_req_started", text=ended),
+        Message(ts=3, type="say", say="api_req_started", text='{"apiProtocol": "openai"}'),
+    )
+    view = reduce(ViewModel(), State(state=replace(state, cline_messages=rows)))
+    view = reduce(view, ContextUpdate(task_id="t", used_tokens=100, max_tokens=1000, used_percentage=10.0))
+    worktree = StatusWorktree(name="here", path="/w/here", branch="b", original_cwd="/w", original_branch="main")
+    told = status_report(view, "1", StatusTimes(), worktree)
+    assert told["context_window"]["current_usage"] == {
+        "input_tokens": 30,
+        "output_tokens": 7,
+        "cache_creation_input_tokens": 20,
+        "cache_read_input_tokens": 50,
+    }
+    assert told["worktree"] == {
+        "name": "here",
+        "path": "/w/here",
+        "branch": "b",
+        "original_cwd": "/w",
+        "original_branch": "main",
+    }
+    assert told["output_style"] == {"name": "brief"}

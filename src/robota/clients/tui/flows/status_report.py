@@ -18,7 +18,28 @@ class StatusTimes(msgspec.Struct, frozen=True, kw_only=True):
     lines_removed: int = 0
 
 
-def status_report(view: ViewModel, version: str, times: StatusTimes) -> dict[str, Any]:
+class RequestUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the row of a request says of its tokens, once it has ended; what came in counts the cache too."""
+
+    tokens_in: int | None = None
+    tokens_out: int = 0
+    cache_writes: int = 0
+    cache_reads: int = 0
+
+
+class StatusWorktree(msgspec.Struct, frozen=True, kw_only=True):
+    """The git worktree of its own that a session works in, and what it was made from."""
+
+    name: str
+    path: str
+    branch: str
+    original_cwd: str
+    original_branch: str
+
+
+def status_report(
+    view: ViewModel, version: str, times: StatusTimes, worktree: StatusWorktree | None = None
+) -> dict[str, Any]:
     """The session as a status command is told it. Empty before the session is known."""
     session = view.session
     if session is None:
@@ -30,7 +51,7 @@ def status_report(view: ViewModel, version: str, times: StatusTimes) -> dict[str
         "version": version,
         "model": {"id": session.model, "display_name": session.model},
         "workspace": {"current_dir": session.cwd, "project_dir": session.cwd, "added_dirs": []},
-        "output_style": {"name": "default"},
+        "output_style": {"name": session.output_style or "default"},
         "cost": {
             "total_cost_usd": view.usage.total_cost,
             "total_duration_ms": times.total_ms,
@@ -44,6 +65,8 @@ def status_report(view: ViewModel, version: str, times: StatusTimes) -> dict[str
     }
     if session.name:
         report["session_name"] = session.name
+    if worktree is not None:
+        report["worktree"] = msgspec.to_builtins(worktree)
     if view.context is not None and view.context.max_tokens:
         used = view.context.used_percentage
         report["context_window"] = {
@@ -52,6 +75,26 @@ def status_report(view: ViewModel, version: str, times: StatusTimes) -> dict[str
             "context_window_size": view.context.max_tokens,
             "used_percentage": used,
             "remaining_percentage": max(0.0, 100.0 - used),
-            "current_usage": {"input_tokens": view.usage.context_tokens} if view.usage.context_tokens else None,
+            "current_usage": _newest_usage(view),
         }
     return report
+
+
+def _newest_usage(view: ViewModel) -> dict[str, int] | None:
+    """What the newest request took that has ended, with what the cache gave told apart; None if there was none."""
+    for row in reversed(view.rows):
+        if row.say != "api_req_started":
+            continue
+        try:
+            used = msgspec.json.decode(row.text or "", type=RequestUsage)
+        except msgspec.MsgspecError:
+            return None
+        if used.tokens_in is not None:
+            written, read = used.cache_writes, used.cache_reads
+            return {
+                "input_tokens": max(0, used.tokens_in - written - read),
+                "output_tokens": used.tokens_out,
+                "cache_creation_input_tokens": written,
+                "cache_read_input_tokens": read,
+            }
+    return None
