@@ -92,3 +92,25 @@ def test_the_image_of_the_clipboard_is_pasted_or_it_is_said_why_not(robota: Robo
         terminal.sees("What is in the clipboard is no image.")
         terminal.press("\r")
         terminal.sees("! scripted is not known to take images")
+
+
+def test_vi_keys_edit_the_text_and_the_next_line_is_typed_at_once(robota: Robota) -> None:
+    script(
+        robota, {"text": "First.", "expect": {"user": "hello there"}}, {"text": "Second.", "expect": {"user": "and x"}}
+    )
+    with ScreenTerminal(robota, env={"ROBOTA_KEYS": "vi"}) as terminal:
+        terminal.sees("Idle")
+        terminal.press("hello world")
+        terminal.sees("> hello world")
+        terminal.press("\x1b")
+        terminal.wait_for("\x1b[2 q")  # the cursor becomes a block
+        terminal.press("bcwthere")
+        terminal.sees("> hello there")
+        terminal.press("\x1b")
+        terminal.wait_for("\x1b[2 q")
+        terminal.press("\r")
+        terminal.sees("First.")
+        terminal.press("and x")
+        terminal.sees("> and x")
+        terminal.press("\r")
+        terminal.sees("Second.")

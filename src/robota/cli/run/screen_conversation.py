@@ -102,9 +102,10 @@ def _worktree_of(opened: OpenSession) -> StatusWorktree | None:
     place, kept_in = opened.options.cwd, opened.kept_in
     if place == kept_in:
         return None
+    top = next((each for each in (place, *place.parents) if (each / ".git").exists()), place)
     return StatusWorktree(
-        name=place.name,
-        path=str(place),
+        name=top.name,
+        path=str(top),
         branch=git_branch(place),
         original_cwd=str(kept_in),
         original_branch=git_branch(kept_in),

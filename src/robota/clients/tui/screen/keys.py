@@ -8,6 +8,7 @@ from prompt_toolkit.filters import Condition, vi_insert_mode, vi_navigation_mode
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
 # How terminals that tell them apart send Shift+Enter; Ctrl+J is a new line everywhere.
@@ -120,7 +121,12 @@ def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     on_last_line = Condition(lambda: get_app().current_buffer.document.on_last_line)
     is_empty = Condition(lambda: not get_app().current_buffer.text)
 
-    bindings.add("c-m", filter=in_input)(lambda event: keyboard.enter())
+    @bindings.add("c-m", filter=in_input)
+    def _(event: KeyPressEvent) -> None:
+        keyboard.enter()
+        if not event.current_buffer.text:
+            event.app.vi_state.input_mode = InputMode.INSERT  # as in a shell, the next line is typed at once
+
     bindings.add("c-s", filter=in_input, eager=True)(lambda event: keyboard.steer())
     bindings.add("c-v", filter=in_input, eager=True)(lambda event: keyboard.paste_from_clipboard())
     bindings.add("backspace", filter=in_input & Condition(keyboard.has_queue))(lambda event: keyboard.remove_queued())

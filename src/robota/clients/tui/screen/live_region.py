@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples, to_formatted_text
@@ -79,6 +80,7 @@ class LiveRegion:
             erase_when_done=True,
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if has_vi_keys else EditingMode.EMACS,
+            cursor=ModalCursorShapeConfig() if has_vi_keys else None,
             terminal_size_polling_interval=None,  # a signal tells, and at rest nothing shall wake us
         )
         self._application.ttimeoutlen = ESCAPE_S
