@@ -91,6 +91,12 @@ def test_permissions_show_modes_and_rules(robota: Robota) -> None:
         terminal.press("accept\r")
         terminal.sees("permission mode: acceptEdits")
         terminal.sees("Mode: acceptEdits")
+        terminal.press("\x1b[Z")
+        terminal.sees("Mode: plan")
+        terminal.press("\x1b[Z")
+        terminal.sees("n no, back to the default mode")
+        terminal.press("n")
+        terminal.sees("Mode: default")
 
 
 def test_a_provider_that_was_set_up_answers_from_then_on(robota: Robota) -> None:

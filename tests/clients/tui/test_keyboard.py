@@ -113,7 +113,9 @@ def test_every_letter_is_sent_or_still_there(keys: list[str]) -> None:
     assert "".join(f"{sent}{left}".split()) == "".join("".join(keys).split())
 
 
-@pytest.mark.parametrize(("answer", "modes"), [("", []), ("n", []), ("y", [PermissionMode.BYPASS])])
+@pytest.mark.parametrize(
+    ("answer", "modes"), [("", []), ("n", [PermissionMode.DEFAULT]), ("y", [PermissionMode.BYPASS])]
+)
 def test_the_mode_in_which_nothing_is_asked_wants_a_yes(answer: str, modes: list[PermissionMode]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typing_pause, "QUIET_S", -1.0)

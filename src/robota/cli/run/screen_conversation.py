@@ -89,9 +89,9 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
         return StatusSetup(appearance=now)
 
     async def run(view: ViewModel, times: StatusTimes) -> str:
-        from robota.cli.run.status_command import StatusCommand, status_output
+        from robota.cli.run.status_command import StatusProgram, status_output
 
-        wanted = StatusCommand(command=command.command, cwd=opened.options.cwd, worktree=_worktree_of(opened))
+        wanted = StatusProgram(command=command.command, cwd=opened.options.cwd, worktree=_worktree_of(opened))
         return await status_output(wanted, view, times, env)
 
     return StatusSetup(appearance=now, run=run)

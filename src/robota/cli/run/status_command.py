@@ -15,7 +15,7 @@ LONGEST_S: Final = 5.0
 MOST_BYTES: Final = 64 * 1024
 
 
-class StatusCommand(msgspec.Struct, frozen=True, kw_only=True):
+class StatusProgram(msgspec.Struct, frozen=True, kw_only=True):
     """The command, where it runs, and the worktree of the session if it has one."""
 
     command: str
@@ -23,7 +23,7 @@ class StatusCommand(msgspec.Struct, frozen=True, kw_only=True):
     worktree: StatusWorktree | None = None
 
 
-async def status_output(wanted: StatusCommand, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
+async def status_output(wanted: StatusProgram, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
     """What it prints; a command that fails says so in its place."""
     told = msgspec.json.encode(status_report(view, VERSION, times, wanted.worktree))
     try:

@@ -58,10 +58,12 @@ class Choosing:
         else:
             self._open(OpenDialog(picker_for(choice), lambda end: taken(_option(end))))
 
-    def open_question(self, prompt: ConfirmPrompt, then: Callable[[], None]) -> None:
-        """Ask yes or no; `then` is done after a yes."""
-        tell = self._conversation.tell
-        self._open(OpenDialog(prompt, lambda answer: then() if answer is True else tell("Nothing was changed.")))
+    def open_question(
+        self, prompt: ConfirmPrompt, then: Callable[[], None], otherwise: Callable[[], None] | None = None
+    ) -> None:
+        """Ask yes or no; `then` is done after a yes, and `otherwise` after everything else."""
+        not_done = otherwise or (lambda: self._conversation.tell("Nothing was changed."))
+        self._open(OpenDialog(prompt, lambda answer: then() if answer is True else not_done()))
 
     def _run(self, line: str, opened_by: tuple[str, ...]) -> None:
         """Run what was chosen; what wants more words is left to the person to write."""

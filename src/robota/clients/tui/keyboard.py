@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_paste
@@ -302,8 +302,10 @@ class ConversationKeys:
             return
         mode = MODES[(MODES.index(session.permission_mode) + 1) % len(MODES)]
         if mode is PermissionMode.BYPASS:
-            question = ConfirmPrompt(question=BYPASS_QUESTION)
-            self._conversation.choosing.open_question(question, lambda: self._set_mode(mode))
+            question = ConfirmPrompt(question=BYPASS_QUESTION, no="no, back to the default mode")
+            # Whoever does not want it is not held before it: the keys lead round.
+            back = partial(self._set_mode, PermissionMode.DEFAULT)
+            self._conversation.choosing.open_question(question, partial(self._set_mode, mode), back)
         else:
             self._set_mode(mode)
 

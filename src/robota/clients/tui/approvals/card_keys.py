@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING, Final
 
-from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
+from robota.clients.answering.approval_line import Again, EditFirst, ShowAll, meaning_of
 from robota.clients.tui.approvals.pending_approval import PendingApproval
 from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.approval_keys import CardAction, card_for
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
 EDIT_HINT: Final = "Enter runs it as it stands here, Ctrl+G edits it in $EDITOR, Esc goes back."
+WORDS_HINT: Final = "y or n, then your words; other words are a no and its reason. Esc goes back."
 SEE_ALL_FIRST: Final = "Not all of it has been shown yet: Ctrl+O shows it."
 
 
@@ -97,4 +98,4 @@ class CardKeys:
         approval.has_focus = False
         editable = approval.asked.editable
         self._conversation.input.put(editable.text if is_edit and editable is not None else "")
-        self._conversation.hint = EDIT_HINT if is_edit else HINT
+        self._conversation.hint = EDIT_HINT if is_edit else WORDS_HINT
