@@ -5,6 +5,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,16 @@ def _shop(place: Path) -> Robota:
         _turn("`total` adds up now: tea and bread cost **7**."),
         _turn("You are welcome.") | {"repeat": 9},
     ]
-    info = {"contextWindow": 200_000}
-    profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns, "modelInfo": info}}
+    _play(robota, turns)
+    return robota
+
+
+def _play(robota: Robota, turns: list[dict[str, Any]]) -> None:
+    """Let the model say this from now on."""
+    options = {"turns": turns, "modelInfo": {"contextWindow": 200_000}}
+    profile = {"type": "scripted", "model": "scripted", "options": options}
     settings = {"currentProvider": "script", "providers": {"script": profile}}
     (robota.home / ".robota" / "settings.json").write_text(json.dumps(settings))
-    return robota
 
 
 def _turn(text: str, *calls: dict[str, Any]) -> dict[str, Any]:
@@ -121,6 +127,22 @@ def _screens(robota: Robota, look: str, colours: Colours) -> Iterator[tuple[str,
         terminal.press("/resume\r")
         terminal.sees("You are welcome.")
         yield "sessions", drawn(terminal, "Sessions to go on with, and what was said in them")
+    yield from _background(robota, env, drawn)
+
+
+def _background(robota: Robota, env: dict[str, str], drawn: Any) -> Iterator[tuple[str, str]]:
+    (robota.workspace / "shop.log").write_text("10:14 tea sold\n")
+    start = partial(_call, "background_process", action="start")
+    both = (start(command="tail -f shop.log"), start(command="python3 -m shop_server"))
+    end = "The log is watched. The server did not start: there is no module `shop_server`."
+    _play(robota, [_turn("I let both run beside our work.", *both), _turn(end)])
+    mode = ("--permission-mode", "bypassPermissions")
+    with GreyTerminal(robota, *mode, columns=COLUMNS, rows=ROWS, env=env) as terminal:
+        terminal.sees("Idle")
+        terminal.press("watch the log and start the server\r")
+        terminal.sees("there is no module")
+        terminal.sees("Background x1 |")
+        yield "background", drawn(terminal, "What runs and what ended in the background")
 
 
 def _lists(terminal: ScreenTerminal, drawn: Any) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ KEY_HELP: Final = (
     ("Ctrl+J, Alt+Enter", "new line; also Shift+Enter where the terminal tells it, and a backslash before Enter"),
     ("Up, Down", "prompts sent before; on an empty input with a queue, change what waits"),
     ("Backspace", "on an empty input, take the last words out of the queue"),
-    ("Ctrl+R", "search them"),
+    ("Ctrl+R", "search the prompts sent before"),
     ("/ and Tab", "complete a command"),
     ("@ and Tab", "complete a file"),
     ("!command", "run it yourself; the model is told with your next words"),
