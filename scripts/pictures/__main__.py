@@ -133,14 +133,14 @@ def _screens(robota: Robota, look: str, colours: Colours) -> Iterator[tuple[str,
 def _background(robota: Robota, env: dict[str, str], drawn: Any) -> Iterator[tuple[str, str]]:
     (robota.workspace / "shop.log").write_text("10:14 tea sold\n")
     start = partial(_call, "background_process", action="start")
-    both = (start(command="tail -f shop.log"), start(command="python3 -m shop_server"))
-    end = "The log is watched. The server did not start: there is no module `shop_server`."
+    both = (start(command="tail -f shop.log"), start(command="make serve"))
+    end = "The log is watched. The server did not start: nothing says how to make it."
     _play(robota, [_turn("I let both run beside our work.", *both), _turn(end)])
     mode = ("--permission-mode", "bypassPermissions")
     with GreyTerminal(robota, *mode, columns=COLUMNS, rows=ROWS, env=env) as terminal:
         terminal.sees("Idle")
         terminal.press("watch the log and start the server\r")
-        terminal.sees("there is no module")
+        terminal.sees("nothing says how")
         terminal.sees("Background x1 |")
         yield "background", drawn(terminal, "What runs and what ended in the background")
 

@@ -23,17 +23,26 @@ def test_the_status_line_is_switched_and_safety_stays_visible(robota: Robota) ->
 
 
 def test_a_command_of_the_settings_is_told_of_the_session_and_shown(robota: Robota) -> None:
-    script(robota, {"text": "Said."})
+    script(robota, {"calls": [call("write_to_file", path="new.txt", content="one\n")]}, {"text": "Said."})
     settings = json.loads((robota.home / ".robota" / "settings.json").read_text())
     program = robota.home / "status.sh"
-    program.write_text('#!/bin/sh\ncat > "$HOME/told"\nprintf "\\033[35mmy own \\033]0;stolen\\007line\\033[0m\\n"\n')
+    program.write_text(
+        '#!/bin/sh\ncat > "$HOME/told"\nprintf "\\033[35mmy own \\033]0;stolen\\007line\\033[0m\\nand more\\n"\n'
+    )
     program.chmod(0o755)
     write_settings(robota, {**settings, "statusLine": {"type": "command", "command": str(program)}})
     with ScreenTerminal(robota, "--name", "sums") as terminal:
         rows = terminal.sees("my own ")
         place = next(place for place, row in enumerate(rows) if row.startswith("my own "))
         assert "‹U+001B›]0;stolen" in rows[place] and terminal.colour(place, 0) == "magenta"
-        assert rows[place + 1].startswith("Idle | Mode: default")
+        assert rows[place + 1] == "and more" and rows[place + 2].startswith("Idle | Mode: default")
+        terminal.resize(40, 5)
+        terminal.sees_no_more("my own ")
+        terminal.press("go\r")
+        terminal.sees("? Write new.txt")
+        terminal.sees("  y a r n")
+        terminal.press("y")
+        terminal.sees("Said.")
     told = json.loads((robota.home / "told").read_text())
     assert told["session_name"] == "sums" and told["workspace"]["current_dir"] == str(robota.workspace)
     assert told["cost"].keys() >= {"total_cost_usd", "total_duration_ms", "total_api_duration_ms"}

@@ -78,7 +78,9 @@ class LivePicture:
         since = None if conversation.looks.reduces_motion else self._working_since
         seconds = 0 if since is None else int(time.monotonic() - since)
         facts = StatusFacts(git_branch=self.branch, seconds=seconds, hint=conversation.hint)
-        return [*rows, *conversation.status.rows(conversation.view, facts, conversation.theme, conversation.width)]
+        status = conversation.status.rows(conversation.view, facts, conversation.theme, conversation.width)
+        # In a low window what is asked needs the room more than what somebody's own command says.
+        return [*rows, *(status if conversation.region.has_edges else status[-1:])]
 
     def _popup_rows(self) -> list[str]:
         conversation = self._conversation

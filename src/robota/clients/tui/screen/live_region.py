@@ -101,7 +101,7 @@ class LiveRegion:
     @property
     def room(self) -> int:
         """The rows that are left above the input."""
-        edges = 2 if self._has_edges() else 0
+        edges = 2 if self.has_edges else 0
         text = min(self._input_rows(), self._most_input_rows())
         return max(0, self.height - len(self._below.rows) - edges - text)
 
@@ -191,7 +191,7 @@ class LiveRegion:
         return [*(_columns_written(screen.data_buffer[row]) for row in range(cursor.y)), cursor.x]
 
     def _container(self) -> HSplit:
-        has_edges = Condition(self._has_edges)
+        has_edges = Condition(lambda: self.has_edges)
         top = Window(FormattedTextControl(lambda: self._edges.row(0)), height=1)
         bottom = Window(FormattedTextControl(lambda: self._edges.row(1)), height=1)
         text = Window(
@@ -212,7 +212,9 @@ class LiveRegion:
             align=VerticalAlign.TOP,
         )
 
-    def _has_edges(self) -> bool:
+    @property
+    def has_edges(self) -> bool:
+        """Whether the window is high enough for more than what is needed."""
         return self.height >= LOWEST_WITH_EDGES
 
     def _most_input_rows(self) -> int:
