@@ -317,7 +317,7 @@ class ConversationKeys:
         self._conversation.start(self._read())
 
     async def _read(self) -> None:
-        rows = [row for block in self._conversation.scrollback.kept for row in block]
+        rows = self._conversation.scrollback.whole()
         await self._conversation.screens.read(rows or ["Nothing was said yet."])
 
     def show_keys(self) -> None:

@@ -37,6 +37,7 @@ from robota.protocol.views import DiffsView, DiffView
 from robota.text.counted import counted
 
 BLOCKS_KEPT: Final = 100
+EARLIER: Final = "(What was before this: /history, or robota sessions show.)"
 HANGING: Final = "  "
 # So many rows are shown of a long prompt.
 PROMPT_BEGIN: Final = 12
@@ -69,7 +70,8 @@ class Scrollback:
         self._asked: set[str] = set()
         self._changed: set[str] = set()
         self._told_usage = TokenUsage()
-        self.kept: deque[list[str]] = deque(maxlen=BLOCKS_KEPT)
+        # One more than is shown, so that it is known whether there was more.
+        self.kept: deque[list[str]] = deque(maxlen=BLOCKS_KEPT + 1)
         self._handlers: Handlers = {
             MessageCreated: self._created,
             MessageUpdated: lambda event: self._updated(event.message),
@@ -121,6 +123,11 @@ class Scrollback:
                 self._finish(item)
             else:
                 self.tell(f"! {ERRORS_IN_WORDS.get(item.text or '', item.text)}", Role.ERROR)
+
+    def whole(self) -> list[str]:
+        """The newest blocks with everything that was left out of them, and where those before them are."""
+        more = [self._painted(EARLIER, Role.DIM)] if len(self.kept) > BLOCKS_KEPT else []
+        return more + [row for block in list(self.kept)[-BLOCKS_KEPT:] for row in block]
 
     def show_changes_of(self, call_id: str) -> None:
         """What this call does is not what was asked about, so its end shows it."""
