@@ -22,7 +22,7 @@ from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, JudgedPart, OfferedRules
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
-from robota.protocol.events import ContextUpdate, TodosUpdated
+from robota.protocol.events import ContextUpdate, TodosUpdated, ToolCallDelta
 from robota.protocol.message import TodoItem
 from robota.protocol.views import DiffHunk, DiffLine, DiffView, TerminalView
 from tests.clients.stories import TASK, state
@@ -193,3 +193,9 @@ def test_in_the_popup_every_command_says_what_it_does() -> None:
 def test_a_question_is_shown_whole() -> None:
     rows = list(confirm_rows(ConfirmPrompt(question="Go back to before this prompt, with 3 files?"), PLAIN, 24))
     assert rows == ["? Go back to before", "  this prompt, with 3", "  files?", "  y yes", "  n no"]
+
+
+def test_a_call_that_is_still_written_is_named_in_words() -> None:
+    delta = ToolCallDelta(task_id=TASK, call_id="1", tool="read_file", first_arg="calc.py")
+    view = reduce(reduce(ViewModel(), state()), delta)
+    assert list(live_rows(view, PLAIN, 60)) == ["□ Read file calc.py …"]

@@ -92,7 +92,9 @@ def _calls(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
             yield theme.row([(f"    {line}", Role.DIM)], width)
     for call in list(view.writing.values())[-TOOLS_SHOWN:]:
         what = single_line(call.first_arg or "", TITLE_LENGTH)
-        yield theme.row([(f"{RUNNING_MARK} ", Role.DIM), (f"{call.tool} {what} …", Role.DIM)], width)
+        # Its title is made when it is whole; until then its id is read as words.
+        name = call.tool.replace("_", " ").capitalize()
+        yield theme.row([(f"{RUNNING_MARK} ", Role.DIM), (f"{name} {what} …", Role.DIM)], width)
 
 
 def shortened(title: str, width: int) -> str:
