@@ -15,6 +15,7 @@ from robota.log.replay.session import replay
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
 from robota.secrets.redaction import Redactor
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment, run
 from tests.log.catalogue.logs import Written
 
 
@@ -108,3 +109,14 @@ def test_a_fork_has_one_branch_the_present_one_or_the_one_that_was_left(
     assert texts(fork(workspace, capsys)) == ["one", "1", "instead", "3"]
     assert texts(fork(workspace, capsys, "--at", "2")) == ["one", "1", "two", "2"]
     assert texts(fork(workspace, capsys, "--at", "3")) == ["one", "1", "instead", "3"]
+
+
+def test_a_disk_that_is_full_in_the_middle_is_not_taken_for_a_log_that_cannot_be_read(robota: Robota) -> None:
+    written = Written(robota.workspace, "parent")
+    for number in range(20):
+        written.prompt(f"{number} " + "x" * 20_000)
+    written.end()
+    command = ["bash", "-c", 'ulimit -f 100; exec "$@"', "no-room", str(EXECUTABLE), "sessions", "fork", "parent"]
+    done = run(command, robota.workspace, clean_environment(robota.home), "")
+    assert done.code == 1 and "The session could not be written: File too large. Nothing was changed" in done.stderr
+    assert [path.name for path in (robota.workspace / ".robota/sessions").iterdir() if path.is_dir()] == ["parent"]

@@ -71,10 +71,13 @@ class DraftSession:
         return self._ts
 
     def add(self, kind: str, payload: bytes, ts: int) -> None:
-        """Write a record whose payload is JSON already."""
+        """Write a record whose payload is JSON already. Raises `LogWriteError`."""
         self._seq += 1
         line, self._head = seal(self._seq, self.next_ts(ts), kind, self._redactor(payload), self._head)
-        self._stream.write(line)
+        try:
+            self._stream.write(line)
+        except OSError as error:  # not to be taken for one of the log that is read
+            raise _not_written(error) from error
 
     def append(self, payload: Payload, ts: int = 0) -> None:
         """Write a record; without a time it comes right after the one before."""
