@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robota.cli.arguments import UsageError
+from robota.cli.command_line import UsageError
 from robota.cli.run import answer_schema
 from robota.cli.run.answer_schema import AnswerSchema
 from tests.cli.scripts import script

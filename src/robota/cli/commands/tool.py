@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from robota.cli.arguments import PERMISSION_MODES
+from robota.cli.command_line import PERMISSION_MODES
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError

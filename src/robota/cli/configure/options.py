@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from robota.cli.arguments import CommandLine
+from robota.cli.command_line import CommandLine
 from robota.cli.configure.provider import (
     DONE,
     FAILED,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from robota.cli.arguments import OUTPUT_FORMATS, PERMISSION_MODES, CommandLine
+from robota.cli.command_line import OUTPUT_FORMATS, PERMISSION_MODES, CommandLine
 from robota.cli.command_parser import CommandParser
 from robota.cli.run.prompt import run_resumed
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say

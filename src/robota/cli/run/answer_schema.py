@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.cli.arguments import UsageError
+from robota.cli.command_line import UsageError
 
 FENCED: Final = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 LONGEST_PROBLEM: Final = 1000

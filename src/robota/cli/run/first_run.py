@@ -6,7 +6,7 @@ from typing import Final
 
 from robota.config.errors import ConfigError, NoProviderError
 from robota.config.profiles.choice import select_profile
-from robota.config.settings.load import load_settings
+from robota.config.settings.load import Settings
 
 SET_UP: Final = "set up a model (a minute)"
 SEE_DEMO: Final = "see a demo: a real task on a built-in script, without key or network"
@@ -15,10 +15,10 @@ CANCELLED: Final = 130
 PATH_SHOWN: Final = 60
 
 
-def is_first_run(env: Mapping[str, str], root: Path | None = None) -> bool:
+def lacks_provider(settings: Settings) -> bool:
     """Whether no provider was ever set up; settings that are merely wrong are no first run."""
     try:
-        select_profile(load_settings(root, env))
+        select_profile(settings)
     except NoProviderError:
         return True
     except ConfigError:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.cli.arguments import CommandLine, UsageError
+from robota.cli.command_line import CommandLine, UsageError
 
 LIMIT_BYTES: Final = 10_000_000
 

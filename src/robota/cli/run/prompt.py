@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robota.cli.arguments import CommandLine, UsageError, parse
+from robota.cli.command_line import CommandLine, UsageError
 from robota.cli.run.stdin import StdinProblem, piped_input
 from robota.cli.run.unused_options import refuse_unused
 
@@ -30,7 +30,7 @@ def run(argv: Sequence[str]) -> int:
     """Run `robota` without a sub-command; returns the exit code."""
     try:
         _refuse_misspelt(argv)
-        arguments = parse(argv)
+        arguments = _parsed(argv) if argv else CommandLine()
         refuse_unused(arguments)
         if arguments.names_files:
             from robota.cli.run.given_files import with_given_files
@@ -53,6 +53,12 @@ def run(argv: Sequence[str]) -> int:
     if prompt is None:
         return run_resumed(arguments, _go_on) if arguments.continues or arguments.resume is not None else _explain()
     return _run(arguments, _printing(arguments, prompt), attended=False, may_lack_model=_is_slash_command(prompt))
+
+
+def _parsed(argv: Sequence[str]) -> CommandLine:
+    from robota.cli.arguments import parse
+
+    return parse(argv)
 
 
 def _is_slash_command(prompt: str) -> bool:
@@ -295,11 +301,13 @@ def _greet(arguments: CommandLine) -> int | None:
 
     if not at_terminal():
         return None
-    from robota.cli.run.first_run import is_first_run, set_up_now
+    from robota.cli.run.first_run import lacks_provider, set_up_now
     from robota.cli.update.check import start_up_notice
+    from robota.config.settings.load import load_settings
 
     root = Path(arguments.cwd or ".")
-    if is_first_run(os.environ):
+    settings = load_settings(None, os.environ)
+    if lacks_provider(settings):
         code = set_up_now(os.environ, root)
         if code is not None:
             return code
@@ -307,7 +315,7 @@ def _greet(arguments: CommandLine) -> int | None:
         from robota.cli.commands.trust.command import ask_if_needed
 
         ask_if_needed(root, os.environ)
-    notice = start_up_notice(os.environ, disabled=arguments.disable_update_check)
+    notice = None if arguments.disable_update_check else start_up_notice(os.environ, settings.values.update_check)
     if notice is not None:
         _warn(notice)
     return None

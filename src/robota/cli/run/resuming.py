@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.app.session import OpenSession, open_session
-from robota.cli.arguments import CommandLine
+from robota.cli.command_line import CommandLine
 from robota.cli.questions import Cancelled, choose, confirm
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, workspace_root

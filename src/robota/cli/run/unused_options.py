@@ -1,6 +1,6 @@
 """Options that would have no effect beside the others: refused, because whoever wrote them expects one."""
 
-from robota.cli.arguments import CommandLine, UsageError
+from robota.cli.command_line import CommandLine, UsageError
 
 
 def refuse_unused(arguments: CommandLine) -> None:

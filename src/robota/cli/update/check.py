@@ -56,10 +56,9 @@ def check_now(env: Mapping[str, str]) -> int:
     return 0
 
 
-def start_up_notice(env: Mapping[str, str], *, disabled: bool = False) -> str | None:
+def start_up_notice(env: Mapping[str, str], wanted: UpdateCheck) -> str | None:
     """One line for an interactive start, or None. Waits for nobody."""
-    wanted = load_settings(None, env).values.update_check
-    if disabled or not wanted.enabled or any(env.get(name, "") not in ("", "0", "false") for name in QUIET_VARIABLES):
+    if not wanted.enabled or any(env.get(name, "") not in ("", "0", "false") for name in QUIET_VARIABLES):
         return None
     now_ms = _now_ms()
     checked = _stored(env)

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from robota.cli.arguments import PERMISSION_MODES
+from robota.cli.command_line import PERMISSION_MODES
 from robota.cli.command_parser import CommandParser
 from robota.config.errors import ConfigError
 from robota.log.errors import LogError
