@@ -1,20 +1,19 @@
-"""What is printed for good: the conversation as finished blocks, each once, in the order in which it happened."""
+"""What is printed for good: the conversation as finished blocks, each once, in the order in which it happened.
+
+What draws answers, calls and an earlier conversation is loaded with the first of them, not with the first screen.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from robota.clients.render.past_rows import PastConversation
 from robota.clients.render.progress import REDUCTIONS
 from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.width import wrapped
 from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
-from robota.clients.tui.markdown.answer import StreamedAnswer
 from robota.clients.tui.theme import Role, Theme
-from robota.clients.tui.widgets.call_rows import call_rows
-from robota.clients.tui.widgets.usage_row import usage_words
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.calls import SPEAKING, PastCall
@@ -35,6 +34,10 @@ from robota.protocol.events import (
 from robota.protocol.message import Message
 from robota.protocol.views import DiffsView, DiffView
 from robota.text.counted import counted
+
+if TYPE_CHECKING:
+    from robota.clients.render.past_rows import PastConversation
+    from robota.clients.tui.markdown.answer import StreamedAnswer
 
 BLOCKS_KEPT: Final = 100
 EARLIER: Final = "(What was before this: /history, or robota sessions show.)"
@@ -109,7 +112,7 @@ class Scrollback:
         if task_id is not None:
             self._begun.add(task_id)
 
-    def show_past(self, past: PastConversation) -> None:
+    def show_past(self, past: "PastConversation") -> None:
         """What was said and done before this process, as it looked then, and how to see what came before it."""
         if more := past.more_before():
             self.tell(more, Role.DIM)
@@ -157,6 +160,8 @@ class Scrollback:
     def tell_usage(self, used: TokenUsage) -> None:
         """What the turn that has ended took, if that is news."""
         if used != self._told_usage:
+            from robota.clients.tui.widgets.usage_row import usage_words
+
             self.tell(usage_words(self._told_usage, used, self._view().context), Role.DIM)
             self._told_usage = used
 
@@ -185,6 +190,8 @@ class Scrollback:
             self.tell("(shortening the conversation)", Role.DIM)
 
     def _begin_answer(self, row: Message) -> None:
+        from robota.clients.tui.markdown.answer import StreamedAnswer
+
         self._answer, self._answer_rows = StreamedAnswer(self._theme, self._file_address), []
         self._streaming, self._taken = row.ts, 0
         self._speak(row.text or "")
@@ -240,6 +247,8 @@ class Scrollback:
         self._show_call(call, "  " * self._depths.get(event.task_id, 0))
 
     def _show_call(self, call: LiveTool, margin: str = "") -> None:
+        from robota.clients.tui.widgets.call_rows import call_rows
+
         shown = self._without_what_is_known(call)
         rows = [margin + row for row in call_rows(shown, self._theme, self._width() - len(margin))]
         rows = [with_file_links(row, self._file_address) for row in rows]

@@ -4,7 +4,6 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from robota.clients.answering.talk import words_for
-from robota.clients.render.past_rows import PastConversation
 from robota.clients.tui.flows.entered_text import Written, blocking_ask, is_running, words_for_session
 from robota.clients.tui.flows.prompt_history import prompts_in
 from robota.clients.tui.theme import Role
@@ -65,6 +64,8 @@ class SessionEvents:
             conversation.scrollback.resume(session.current_task_id if session is not None else None)
             older = session.older_rows if session is not None else 0
             rows, calls = tuple(conversation.view.rows), conversation.view.past_calls
+            from robota.clients.render.past_rows import PastConversation
+
             conversation.scrollback.show_past(PastConversation(rows=rows, calls=calls, older=older))
             if conversation.setup.is_past_shown:
                 conversation.scrollback.given()  # it stands there; only Ctrl+O wants it

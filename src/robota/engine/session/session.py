@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -14,10 +15,7 @@ from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options, chosen_state, session_header
 from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.task_runtime import TaskRuntime, is_answered_by_queue
-from robota.engine.session.task_factory import TaskFactory
 from robota.engine.task.runner import TaskRunner
-from robota.engine.task.task import Task
 from robota.log.kinds.session import NameRecord
 from robota.protocol.asks.answer import Approve, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
@@ -70,11 +68,14 @@ from robota.protocol.message import Message, QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
+    from robota.engine.runtime.task_runtime import TaskRuntime
     from robota.engine.session.context_commands import ContextCommand, ContextCommands
     from robota.engine.session.rewinding import RewindCommand, SessionRewind
+    from robota.engine.session.task_factory import TaskFactory
     from robota.engine.session.titling import Titling
     from robota.engine.session.tool_gathering import ToolGathering
     from robota.engine.task.resumption import PausedTask
+    from robota.engine.task.task import Task
     from robota.log.replay.session import ReplayedSession
 
 # A disk that does not answer must not keep anybody from leaving; the kernel has everything that was written.
@@ -108,9 +109,6 @@ class Session:
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopened, self._send_state)
-        self._tasks = TaskFactory(
-            services, self._bus, self._journal, self._asks, self._queue, self._grants, self._runner.delegate
-        )
         self._rewind: SessionRewind | None = None
         self._titling: Titling | None = None
         self._wants_title = options.title_by_model and options.name is None
@@ -142,6 +140,21 @@ class Session:
             OlderRowsRequest: self._send_older_rows,
         }
         self._journal.write(session_header(options))
+
+    @cached_property
+    def _tasks(self) -> "TaskFactory":
+        """Makes the tasks; loaded with the first of them."""
+        from robota.engine.session.task_factory import TaskFactory
+
+        return TaskFactory(
+            self._services,
+            self._bus,
+            self._journal,
+            self._asks,
+            self._queue,
+            self._grants,
+            self._runner.delegate,
+        )
 
     async def submit(self, command: Command) -> Receipt:
         return await self._handlers[type(command)](command)
@@ -303,7 +316,7 @@ class Session:
         self._find_title(task, command.text)
         return Accepted(id=task.runtime.task_id)
 
-    def _find_title(self, task: Task, prompt: str) -> None:
+    def _find_title(self, task: "Task", prompt: str) -> None:
         """Ask for a title while the first task of the session works, if that is wanted."""
         if self._wants_title:
             from robota.engine.session.titling import Titling
@@ -371,6 +384,8 @@ class Session:
 
     async def _queue_message(self, command: QueueMessage) -> Receipt:
         """A message that something waits for is delivered at once; any other waits its turn."""
+        from robota.engine.runtime.task_runtime import is_answered_by_queue
+
         pending = self._asks.newest
         asked = None if pending is None else pending.message.asked
         is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
@@ -415,7 +430,7 @@ class Session:
     def _no_such_mode(self) -> Refused:
         return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes.roles)}.")
 
-    async def _open_task(self) -> Task | Refused:
+    async def _open_task(self) -> "Task | Refused":
         """The task whose conversation can be looked into: the one that runs, or the one that waits to be taken up."""
         paused = self._runner.paused
         if paused is not None and self._runner.current is None:
@@ -473,15 +488,15 @@ class Session:
     async def _has_no_commands(self, command: RunSlashCommand | ListSlashCommands | CompletePrompt) -> Receipt:
         return Refused(code="no_commands", message="This session has no slash commands.")
 
-    def _new_subtask(self, parent: Task, order: Delegate) -> Task:
+    def _new_subtask(self, parent: "Task", order: Delegate) -> "Task":
         return self._tasks.subtask(self._options, parent, order)
 
-    async def _reopened(self, paused: "PausedTask") -> Task | None:
+    async def _reopened(self, paused: "PausedTask") -> "Task | None":
         """A paused task with its conversation; None if somebody did not want to wait for the tools."""
         return self._tasks.reopened(self._options, paused) if await self.gather_tools() else None
 
     @property
-    def _shown(self) -> TaskRuntime | None:
+    def _shown(self) -> "TaskRuntime | None":
         """Of the task that clients see: the one that runs, or the one that waits to be taken up."""
         shown = self._runner.current or self._runner.paused
         return None if shown is None else shown.runtime

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 from robota.contracts.hook import HookEvent
 from robota.contracts.tool import Delegate
-from robota.engine.model.request import RequestGivenUp
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.person_input import Words, words_in
-from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.engine.task.steps import Ended
-from robota.engine.task.task import Task
 from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.events import Notice, TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 
 if TYPE_CHECKING:
+    from robota.engine.runtime.task_runtime import TaskRuntime
     from robota.engine.task.resumption import PausedTask
+    from robota.engine.task.steps import Ended
+    from robota.engine.task.task import Task
 
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
 
@@ -32,8 +31,8 @@ class TaskRunner:
         self,
         bus: EventBus,
         journal: Journal,
-        new_subtask: Callable[[Task, Delegate], Task],
-        reopened: Callable[["PausedTask"], Awaitable[Task | None]],
+        new_subtask: "Callable[[Task, Delegate], Task]",
+        reopened: "Callable[[PausedTask], Awaitable[Task | None]]",
         changed: Callable[[], None],
     ) -> None:
         """`reopened` makes a task of a paused one, or nothing if the person did not want to wait for its tools.
@@ -54,7 +53,7 @@ class TaskRunner:
         self._work: asyncio.Task[Ended] | None = None
 
     @property
-    def current(self) -> Task | None:
+    def current(self) -> "Task | None":
         return self.stack[-1] if self.stack else None
 
     @property
@@ -84,12 +83,12 @@ class TaskRunner:
         self.stack.clear()
         self.paused = None
 
-    def start(self, task: Task, text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
+    def start(self, task: "Task", text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
         self.forget()
         self._open(task, text, images, is_command=is_command)
         self._driver = asyncio.create_task(self._drive(task))
 
-    def take_up(self, task: Task, offer: ResumeAsk) -> None:
+    def take_up(self, task: "Task", offer: ResumeAsk) -> None:
         """Offer to go on with a task as it is."""
         self.forget()
         self.stack.append(task)
@@ -135,7 +134,7 @@ class TaskRunner:
         parent.runtime.rows.say("subtask_result", ended.result)
         return f"Subtask {child_id} completed.\n\nResult:\n{ended.result}"
 
-    def _open(self, task: Task, text: str, images: tuple[str, ...] = (), *, is_command: bool = False) -> None:
+    def _open(self, task: "Task", text: str, images: tuple[str, ...] = (), *, is_command: bool = False) -> None:
         self.stack.append(task)
         self._changed()
         self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
@@ -159,7 +158,7 @@ class TaskRunner:
         self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
         await self._drive(task, source="resume")
 
-    async def _drive(self, task: Task, offer: ResumeAsk | None = None, source: str = "startup") -> None:
+    async def _drive(self, task: "Task", offer: ResumeAsk | None = None, source: str = "startup") -> None:
         """Let the task work; after an interruption offer to resume it, as often as needed. `offer` comes first."""
         outcome = None
         try:
@@ -180,7 +179,7 @@ class TaskRunner:
             self._bus.emit(TaskAborted(task_id=task_id))
         self._bus.emit(TaskEnded(task_id=task_id, outcome=outcome))
 
-    async def _begin_session(self, task: Task, source: str) -> None:
+    async def _begin_session(self, task: "Task", source: str) -> None:
         """Every task begins with an empty conversation, so for hooks the second one is a session that was cleared."""
         runtime = task.runtime
         if self._has_begun:
@@ -194,20 +193,20 @@ class TaskRunner:
             about["session_title"] = runtime.options.name
         await self._tell_start(task, HookEvent.SESSION_START, source, **about)
 
-    async def tell_cleared(self, runtime: TaskRuntime) -> None:
+    async def tell_cleared(self, runtime: "TaskRuntime") -> None:
         """Let hooks know, once, that the conversation is over, with a new one to come."""
         if self._has_begun and not self._is_cleared:
             self._is_cleared = True
             await runtime.fire(HookEvent.SESSION_END, "clear", reason="clear")
 
-    async def _tell_start(self, task: Task, event: HookEvent, target: str, **fields: str) -> None:
+    async def _tell_start(self, task: "Task", event: HookEvent, target: str, **fields: str) -> None:
         """Hooks may say something to the model before the task starts, or want it not to."""
         said = await task.runtime.fire(event, target, **fields)
         task.remind(said.context)
         if said.stopped is not None:
             task.halt(said.stopped)
 
-    async def _until_end(self, task: Task, offer: ResumeAsk | None) -> str:
+    async def _until_end(self, task: "Task", offer: ResumeAsk | None) -> str:
         if offer is not None and not await self._is_resumed(task, offer):
             return "completed" if offer.is_completed else "abandoned"
         while True:
@@ -220,7 +219,7 @@ class TaskRunner:
             if not await self._is_resumed(task, ResumeAsk()):
                 return "abandoned"
 
-    async def _is_resumed(self, task: Task, offer: ResumeAsk) -> bool:
+    async def _is_resumed(self, task: "Task", offer: ResumeAsk) -> bool:
         answer = await task.runtime.ask(offer)
         if not isinstance(answer, Approve) and not answer.has_words:
             return False
@@ -231,7 +230,9 @@ class TaskRunner:
             task.hear(Words(text=RESUMPTION, is_prompt=False))
         return True
 
-    def _outcome_of(self, task: Task, work: asyncio.Task[Ended]) -> str:
+    def _outcome_of(self, task: "Task", work: "asyncio.Task[Ended]") -> str:
+        from robota.engine.model.request import RequestGivenUp
+
         error = work.exception()
         if error is None:
             return _outcome(work.result())
@@ -240,7 +241,7 @@ class TaskRunner:
         self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
         return "failed"
 
-    def _close_books(self, task: Task) -> None:
+    def _close_books(self, task: "Task") -> None:
         """No call without a result, no row that streams for ever, no subtask that nobody waits for."""
         for open_task in self.stack:
             open_task.runtime.rows.interrupt()
@@ -251,5 +252,5 @@ class TaskRunner:
             self._changed()
 
 
-def _outcome(ended: Ended) -> str:
+def _outcome(ended: "Ended") -> str:
     return "given_up" if ended.result is None else "completed"
