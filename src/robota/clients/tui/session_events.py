@@ -60,12 +60,12 @@ class SessionEvents:
         """Of a session that is taken up: what was said in it."""
         conversation, session = self._conversation, self._conversation.view.session
         if len(conversation.view.rows):
+            from robota.clients.render.past_rows import PastConversation
+
             conversation.input.remember(prompts_in(conversation.view.rows))
             conversation.scrollback.resume(session.current_task_id if session is not None else None)
             older = session.older_rows if session is not None else 0
             rows, calls = tuple(conversation.view.rows), conversation.view.past_calls
-            from robota.clients.render.past_rows import PastConversation
-
             conversation.scrollback.show_past(PastConversation(rows=rows, calls=calls, older=older))
             if conversation.setup.is_past_shown:
                 conversation.scrollback.given()  # it stands there; only Ctrl+O wants it

@@ -8,6 +8,7 @@ import msgspec
 from robota.engine.record.journal import Journal
 from robota.log.kinds.session import QueueRecord
 from robota.protocol.asks.answer import Answer, Say
+from robota.protocol.asks.ask import Ask, CompletionAsk, ElicitationAsk, QuestionAsk
 from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.commands import (
     Accepted,
@@ -19,6 +20,11 @@ from robota.protocol.commands import (
     Refused,
 )
 from robota.protocol.message import Message, QueuedMessage
+
+
+def is_answered_by_queue(asked: Ask | None) -> bool:
+    """Whether a queued message may answer it: never a request for permission, and never a server elsewhere."""
+    return isinstance(asked, QuestionAsk | CompletionAsk) and not isinstance(asked, ElicitationAsk)
 
 
 class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):

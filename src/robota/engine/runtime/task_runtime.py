@@ -13,7 +13,7 @@ from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options
-from robota.engine.runtime.person_input import AskTable, GivenAnswer, MessageQueue
+from robota.engine.runtime.person_input import AskTable, GivenAnswer, MessageQueue, is_answered_by_queue
 from robota.engine.runtime.services import SessionServices
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
@@ -23,9 +23,7 @@ from robota.protocol.asks.ask import (
     ApprovalVerdict,
     Ask,
     CompletionAsk,
-    ElicitationAsk,
     FailureAsk,
-    QuestionAsk,
 )
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import SeedAsk, ask_of, seed_ask, seed_form
@@ -57,11 +55,6 @@ ASKED_ANEW: Final = (
     "What would be done now is not what was asked about before, so the answer was not used and nothing was done. "
     "It is asked again."
 )
-
-
-def is_answered_by_queue(asked: Ask | None) -> bool:
-    """Whether a queued message may answer it: never a request for permission, and never a server elsewhere."""
-    return isinstance(asked, QuestionAsk | CompletionAsk) and not isinstance(asked, ElicitationAsk)
 
 
 class Spent:

@@ -13,7 +13,7 @@ from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options, chosen_state, session_header
-from robota.engine.runtime.person_input import AskTable, MessageQueue
+from robota.engine.runtime.person_input import AskTable, MessageQueue, is_answered_by_queue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.task.runner import TaskRunner
 from robota.log.kinds.session import NameRecord
@@ -146,15 +146,8 @@ class Session:
         """Makes the tasks; loaded with the first of them."""
         from robota.engine.session.task_factory import TaskFactory
 
-        return TaskFactory(
-            self._services,
-            self._bus,
-            self._journal,
-            self._asks,
-            self._queue,
-            self._grants,
-            self._runner.delegate,
-        )
+        shared = (self._services, self._bus, self._journal, self._asks, self._queue, self._grants)
+        return TaskFactory(*shared, self._runner.delegate)
 
     async def submit(self, command: Command) -> Receipt:
         return await self._handlers[type(command)](command)
@@ -384,8 +377,6 @@ class Session:
 
     async def _queue_message(self, command: QueueMessage) -> Receipt:
         """A message that something waits for is delivered at once; any other waits its turn."""
-        from robota.engine.runtime.task_runtime import is_answered_by_queue
-
         pending = self._asks.newest
         asked = None if pending is None else pending.message.asked
         is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
