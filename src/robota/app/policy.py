@@ -14,7 +14,6 @@ from robota.policy.decide import SessionPolicy
 from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_names
-from robota.workspace.files.found_files import files_below
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
 from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
 from robota.workspace.problems import FileProblem
@@ -88,6 +87,12 @@ def _files_matching(directory: str, pattern: str) -> tuple[str, ...]:
     return files_matching(directory, pattern)
 
 
+def _files_below(root: Path, place: str) -> tuple[str, ...] | None:
+    from robota.workspace.files.found_files import files_below
+
+    return files_below(str(root), place)
+
+
 def _git_place(root: Path, directory: str) -> GitPlace:
     from robota.workspace.git.repository_safety import git_place
 
@@ -119,7 +124,7 @@ def kept_files(root: Path) -> KeptFiles:
     return KeptFiles(
         is_ignored=partial(_is_ignored, ignored),
         ignores_any=lambda: _has_ignore_file(root, tracked_files().names()),
-        below=partial(files_below, str(root)),
+        below=partial(_files_below, root),
         tracked=lambda: tracked_files().names(),
         published=lambda place: tracked_files().holds_as_it_is(place),
         unhidden=partial(_unhidden_names, root),

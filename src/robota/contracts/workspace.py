@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from robota.workspace.files.files import EditableFiles, FileData
-from robota.workspace.files.listing import Listing
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess
 
 if TYPE_CHECKING:
+    from robota.workspace.files.listing import Listing
+
     # What runs commands is loaded with the first one.
     from robota.workspace.process.background import BackgroundProcess
     from robota.workspace.process.foreground import CommandOutcome
@@ -58,7 +59,7 @@ class Files(EditableFiles, Protocol):
         """Remember what the model knew of files in an earlier process; names those that look different now."""
         ...
 
-    def list(self, path: str, recursive: bool, limit: int) -> Listing:
+    def list(self, path: str, recursive: bool, limit: int) -> "Listing":
         """What is in a directory, in tree order, at most `limit` entries."""
         ...
 

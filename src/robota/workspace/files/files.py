@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -27,7 +27,6 @@ from robota.workspace.files.confined_paths import (
     system_errors_as_problems,
 )
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles, PathTooLong
-from robota.workspace.files.listing import Listing, list_directory
 from robota.workspace.files.read_tracker import ReadTracker, Stamp, stamp_at, stamp_of
 from robota.workspace.problems import (
     FileChanged,
@@ -39,6 +38,9 @@ from robota.workspace.problems import (
     Overtaken,
     TooBig,
 )
+
+if TYPE_CHECKING:
+    from robota.workspace.files.listing import Listing
 
 READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 SPECIAL_FILES = (
@@ -321,8 +323,10 @@ class LocalFiles:
         self._read_tracker.forget(place.real)
         self._noted[place.real] = ()
 
-    def list(self, path: str, recursive: bool, limit: int) -> Listing:
+    def list(self, path: str, recursive: bool, limit: int) -> "Listing":
         """What is in a directory, in tree order, at most `limit` entries; nothing that an ignore file leaves out."""
+        from robota.workspace.files.listing import list_directory
+
         real = self.resolve(path)
         above = real.relative_to(self._root).parts
         if above and self._kept.match(above, is_directory=True):
