@@ -198,7 +198,12 @@ def endless(place: Path, outside: Path) -> None:
     place.symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize("plant", [to_file, pipe, endless])
+def huge(place: Path, outside: Path) -> None:
+    with place.open("wb") as stream:
+        stream.truncate(20 << 30)
+
+
+@pytest.mark.parametrize("plant", [to_file, pipe, endless, huge])
 def test_S10_a_trace_is_read_through_nothing(robota: Robota, outside: Path, plant: Plant) -> None:
     (robota.workspace / ".orchestration").mkdir()
     plant(robota.workspace / ".orchestration/agent_trace.jsonl", outside)
@@ -206,3 +211,27 @@ def test_S10_a_trace_is_read_through_nothing(robota: Robota, outside: Path, plan
         done = robota("trace", action)
         assert done.code == 1 and SECRET not in done.stdout, action
         assert "cannot be read" in done.stderr or "No note was written" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "plant"),
+    [
+        (".robota/policy-tests.yaml", "policy test", huge),
+        (".robota/sessions/x/log.jsonl", "intents status", pipe),
+        (".robota/sessions/x/log.jsonl", "intents status", huge),
+        (".orchestration/AGENT.md", "intents complete INT-1 --yes", pipe),
+    ],
+)
+def test_S10_nothing_of_a_repository_keeps_a_command_waiting_or_fills_the_memory(
+    robota: Robota, outside: Path, name: str, arguments: str, plant: Plant
+) -> None:
+    intents = robota.workspace / ".orchestration/active_intents.yaml"
+    intents.parent.mkdir()
+    intents.write_text(
+        "active_intents:\n"
+        "- {id: INT-1, name: x, status: IN_PROGRESS, owned_scope: [x], acceptance_criteria: ['run: false']}\n"
+    )
+    (robota.workspace / name).parent.mkdir(parents=True, exist_ok=True)
+    plant(robota.workspace / name, outside)
+    done = robota(*arguments.split())
+    assert done.code in (0, 1, 2) and "Traceback" not in done.stderr, done.stderr

@@ -91,13 +91,13 @@ class TraceFile:
 def trace_lines(root: Path) -> Iterator[bytes]:
     """The lines of the trace of a workspace, read through no link. Raises `OSError`.
 
-    A repository can bring anything in its place: of a line that is too long to be a record only the beginning comes.
+    A repository can bring anything in its place: a line that is too long to be a record is an error, too.
     """
     with os.fdopen(open_plain(root, TRACE), "rb") as file:
         while line := file.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE:
+                raise OSError(errno.EFBIG, f"a line of it has more than {LONGEST_LINE >> 20} MiB")
             yield line
-            while line and not line.endswith(b"\n"):
-                line = file.readline(LONGEST_LINE)
 
 
 def newest_note(root: Path, user_directory: Path) -> Path:

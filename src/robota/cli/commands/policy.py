@@ -27,6 +27,7 @@ EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 TEST_FILES: Final = (".robota/policy-tests.yaml", ".robota/policy-tests.yml", ".robota/policy-tests.json")
 LONGEST_LINE: Final = 100
+LONGEST_FILE: Final = 1024 * 1024
 
 
 def main(argv: Sequence[str]) -> int:
@@ -211,7 +212,8 @@ def _default_test_file(cwd: Path) -> Path:
 
 def _read_case_file(path: Path) -> CaseFile:
     try:
-        return read_cases(read_yaml(path.read_text(encoding="utf-8")))
+        with path.open(encoding="utf-8") as file:
+            return read_cases(read_yaml(file.read(LONGEST_FILE)))
     except (OSError, UnicodeDecodeError, YamlProblem) as error:
         raise ConfigError(f"The policy tests in {path} cannot be read: {error}") from error
     except CaseProblem as problem:

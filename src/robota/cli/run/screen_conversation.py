@@ -18,12 +18,14 @@ from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Role, Theme, palette_for, theme_for, theme_wanted
 from robota.clients.view.model import ViewModel
+from robota.config.durable_file import read_file
 from robota.config.paths import user_directory
 from robota.protocol.appearance import ON_ANY_BACKGROUND, Appearance, ThemeName
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
 SHORT_HASH: Final = 7
+LONGEST_PATH: Final = 8192
 # How long a thread may keep the one that draws from going on. It has to ask several times for each key, and a thread
 # that looks through megabytes of output for secrets would make it wait 5 ms each time.
 LONGEST_HOLD_S: Final = 0.001
@@ -149,7 +151,7 @@ def git_branch(directory: Path) -> str:
     """The branch that is checked out there, or the beginning of the commit; empty where there is no repository."""
     for place in (directory, *directory.parents):
         try:
-            head = (_git_directory(place / ".git") / "HEAD").read_text(encoding="utf-8").strip()
+            head = _line_in(_git_directory(place / ".git") / "HEAD")
         except (OSError, UnicodeDecodeError):
             continue
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:SHORT_HASH]
@@ -160,4 +162,9 @@ def _git_directory(path: Path) -> Path:
     """The directory itself; a worktree has a file that names it."""
     if not path.is_file():
         return path
-    return path.parent / path.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+    return path.parent / _line_in(path).removeprefix("gitdir:").strip()
+
+
+def _line_in(path: Path) -> str:
+    """A repository can bring anything in place of a file of git: a pipe, a device, one that fills the memory."""
+    return read_file(path, most=LONGEST_PATH).decode("utf-8").strip()

@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
+from robota.config.durable_file import read_file
 from robota.intents.selection_record import KIND, MARK
 
+LARGEST_LOG = 1024**3
 TASK = "task"
 MESSAGE = "message"
 REQUEST = b"api_req_started"
@@ -34,7 +36,7 @@ def spent_on_intents(logs: Iterable[Path]) -> dict[str, SpentOnIntent]:
     spent: dict[str, SpentOnIntent] = {}
     for log in logs:
         try:
-            data = log.read_bytes()
+            data = read_file(log, follow=False, most=LARGEST_LOG)
         except OSError:
             continue
         if MARK in data:

@@ -1,5 +1,6 @@
 """Lessons in `.orchestration/AGENT.md`: what went wrong once, told to later sessions as quoted data."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from robota.config.durable_file import only_writer, replace_file
+from robota.config.durable_file import only_writer, read_file, replace_file
 from robota.intents.intent_files import DIRECTORY, LESSONS
 from robota.text.visible import single_line
 
@@ -16,6 +17,7 @@ END: Final = "<!-- end of lessons -->"
 MOST_LESSONS: Final = 200
 LONGEST: Final = 500
 LARGEST: Final = 1_000_000
+BEGINNING: Final = "# Lessons for agents\n"
 LINE: Final = re.compile(r"- \[(?P<intent>[A-Z0-9-]+) (?P<kind>[A-Z_]+) x(?P<times>\d{1,9})\] (?P<text>.*)")
 
 
@@ -39,9 +41,8 @@ def note_lesson(root: Path, lesson: Lesson) -> None:
     with only_writer(directory):
         if path.is_symlink():
             raise OSError(f"{LESSONS} is a link")
-        text = path.read_text("utf-8", "replace") if path.exists() else "# Lessons for agents\n"
-        if len(text) > LARGEST:
-            raise OSError(f"{LESSONS} is too long")
+        is_there = os.path.lexists(path)
+        text = read_file(path, follow=False, most=LARGEST).decode("utf-8", "replace") if is_there else BEGINNING
         replace_file(path, with_lesson(text, lesson).encode(), mode=0o644)
 
 

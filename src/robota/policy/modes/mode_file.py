@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.durable_file import read_file
 from robota.config.yaml_document import YamlProblem, read_yaml
 from robota.contracts.tool import ToolGroup
 from robota.policy.modes.task_modes import ModeGroup, TaskMode, known_modes
@@ -15,6 +16,7 @@ SLUG: Final = re.compile(r"[A-Za-z0-9-]+")
 # Editors and chats leave these behind; they would make a key unknown or a file unreadable.
 STRAY: Final = str.maketrans({"\ufeff": None, "\u200b": None, "\u00a0": " ", "\u2013": "-", "\u2014": "-"})
 OBSOLETE: Final = "browser"
+LARGEST: Final = 1024 * 1024
 
 
 class ModeProblem(Exception):
@@ -41,7 +43,7 @@ def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, .
     notices: list[str] = []
     for file in files:
         try:
-            layers.append(parse_modes(file.read_text(encoding="utf-8", errors="replace"), str(file)))
+            layers.append(parse_modes(read_file(file, most=LARGEST).decode("utf-8", "replace"), str(file)))
         except (ModeProblem, OSError) as problem:
             notices.append(f"{problem} The modes of this file are left out.")
     return known_modes(*layers), tuple(notices)
