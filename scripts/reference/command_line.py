@@ -21,7 +21,7 @@ ACTION = re.compile(r"^    ([a-z][a-z-]+)(?:  | \(|$)", re.MULTILINE)
 def command_line() -> str:
     """The help of `robota` and of every command and action below it."""
     # Python 3.14 colours help texts, and every version breaks them where the terminal ends.
-    with patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"}):
+    with patch.dict(os.environ, {"COLUMNS": "80", "NO_COLOR": "1"}):
         return "\n".join((HEAD, *_sections()))
 
 

@@ -89,7 +89,13 @@ def test_words_and_options_of_a_prompt_may_be_mixed(robota: Robota) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["-p", "sesions"], ["sesions list please"], ["explain", "this", "project"], ["update", "the", "readme"]],
+    [
+        ["-p", "sesions"],
+        ["sesions", "list", "-p"],
+        ["sesions list please"],
+        ["explain", "this", "project"],
+        ["update", "the", "readme"],
+    ],
 )
 def test_a_prompt_is_a_prompt(robota: Robota, words: list[str]) -> None:
     finished = robota(*words)

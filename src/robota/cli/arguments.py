@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     """Every option of `robota` without a command."""
     parser = _Parser(
         prog="robota",
-        usage="robota [options] [PROMPT]   |   robota -p [options] PROMPT   |   robota COMMAND …",
+        usage="robota [options] [PROMPT] | robota -p [options] PROMPT | robota COMMAND …",
         description="All options. Piped input comes before the prompt.",
         # It is made for every option that is added; to measure the terminal each time, argparse would load shutil.
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=80),

@@ -56,7 +56,7 @@ KNOWN_ELSEWHERE = {
     "docs": "Did you mean: robota help topics",
     "man": "Did you mean: robota help --man",
     "completions": "Did you mean: robota completion bash (or zsh, fish)",
-    "undo": "Did you mean: robota rewind",
+    "undo": "Did you mean: robota rewind undo (robota rewind list shows what can be undone)",
     "export": "Did you mean: robota sessions export",
     "reset": "Your settings are removed (a copy is kept) with: robota --reset",
 }

@@ -46,7 +46,7 @@ def test_a_topic_is_the_page_of_the_documentation(robota: Robota) -> None:
     docs = Path(__file__).parents[3] / "docs"
     shown = robota("help", "glossary").stdout
     assert shown.splitlines()[0] == (docs / "glossary.md").read_text().splitlines()[0]
-    assert "](" not in robota("help", "architecture").stdout
+    assert "](" not in robota("help", "terminal").stdout
     topics = robota("help", "topics").stdout
     assert [page.stem for page in docs.glob("*.md") if page.stem not in topics] == []
 
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_used_starts_nothing(robota: Robota, arguments: li
 def test_version_with_verbose_has_what_a_report_needs(robota: Robota) -> None:
     told = robota("--version", "--verbose")
     assert told.code == 0
-    for word in ("robota", "python", "system", "installed in", "msgspec"):
+    for word in ("robota", "python", "system", "installed in", "settings in", "terminal", "locale", "msgspec"):
         assert re.search(rf"^{word}  +\S", told.stdout, re.MULTILINE), told.stdout
 
 
@@ -132,3 +132,9 @@ def test_every_command_tells_its_options() -> None:
     main = main_shape()
     assert [command.name for command in main.actions] == list(SUBCOMMANDS)
     assert all(option.flags for shape in all_shapes(main) for option in shape.options)
+
+
+def test_every_help_fits_a_terminal_of_80_columns() -> None:
+    """The page holds what every command says with --help; another test holds it against the program."""
+    page = Path(__file__).parents[3] / "docs/reference/command-line.md"
+    assert [line for line in page.read_text().splitlines() if len(line) > 80] == []

@@ -59,7 +59,10 @@ def parser() -> CommandParser:
     shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument(
-        "--mode", choices=list(PermissionMode), help="the permission mode (default: that of the settings)"
+        "--mode",
+        choices=list(PermissionMode),
+        metavar="MODE",
+        help=f"{', '.join(PermissionMode)} (default: that of the settings)",
     )
     rules_help = "use only the permissions of this settings file"
     parser = CommandParser(prog="robota policy", description="What may run, and why.")

@@ -122,7 +122,8 @@ def _new(root: Path, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"path": str(path)})
     else:
-        print(f"{path} was written. Change it to say what you want, then type /{options.name} in robota.")
+        trust = "" if options.user else " agree to it with robota trust,"
+        print(f"{path} was written. Change it to say what you want,{trust} then type /{options.name} in robota.")
     return DONE
 
 

@@ -58,9 +58,17 @@ def parser() -> CommandParser:
     run.add_argument("words", nargs="?", metavar="JSON", help="its arguments; @FILE reads a file, - standard input")
     run.add_argument("--args", metavar="JSON", help="the same as an option")
     run.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    run.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="|".join(PERMISSION_MODES))
+    modes = ", ".join(PERMISSION_MODES)
+    run.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="MODE", help=modes)
     for name in ("allowed", "disallowed"):
-        run.add_argument(f"--{name}-tools", f"--{name}Tools", action="append", default=[], metavar="RULES")
+        run.add_argument(
+            f"--{name}-tools",
+            f"--{name}Tools",
+            action="append",
+            default=[],
+            metavar="RULES",
+            help=f"calls that are {name}",
+        )
     run.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
 

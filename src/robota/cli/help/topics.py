@@ -12,6 +12,7 @@ import robota
 INSTALLED: Final = Path(robota.__path__[0]) / "docs"
 CHECKOUT: Final = Path(robota.__path__[0]).parents[1] / "docs"
 TITLE: Final = re.compile(r"^#\s+(.+)$", re.MULTILINE)
+PICTURE: Final = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n+", re.MULTILINE)
 LINK: Final = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]*\)")
 
 
@@ -22,8 +23,8 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
 
     def text(self) -> str:
-        """The page as it was written; links to other pages, which a terminal cannot follow, are their words alone."""
-        return LINK.sub(r"\1", self.path.read_text(encoding="utf-8"))
+        """The page without what a terminal cannot show: pictures, and links to other pages but for their words."""
+        return LINK.sub(r"\1", PICTURE.sub("", self.path.read_text(encoding="utf-8")))
 
     def title(self) -> str:
         """The heading of the page."""

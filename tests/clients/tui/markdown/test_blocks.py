@@ -82,3 +82,12 @@ def test_a_table_is_shown_when_it_is_whole() -> None:
     assert answer.tail(40) == ["\x1b[2m(a table, 3 rows so far)\x1b[0m"]
     shown = "\n".join(answer.feed(" 2 |\n\n", 40))
     assert all(cell in shown for cell in "ab12")
+
+
+def test_no_letter_of_a_table_is_cut_off() -> None:
+    answer = StreamedAnswer(theme_for({"NO_COLOR": "1"}))
+    names = ("disableBypassPermissionsMode", "extraKnownMarketplaces", "generativelanguage")
+    shown = answer.feed(f"| {' | '.join(names)} |\n|---|---|---|\n| {' | '.join(names)} |\n\n", 40)
+    letters = [sum(row.count(letter) for row in shown) for letter in "BMkg"]
+    assert letters == [2 * sum(name.count(letter) for name in names) for letter in "BMkg"]
+    assert max(map(len, shown)) <= 40

@@ -106,9 +106,12 @@ def _add_add(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="|".join(PERMISSION_MODES))
+    modes = ", ".join(PERMISSION_MODES)
+    parser.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="MODE", help=modes)
     for name in ("allowed", "disallowed"):
-        parser.add_argument(f"--{name}-tools", action="append", default=[], metavar="RULES")
+        parser.add_argument(
+            f"--{name}-tools", action="append", default=[], metavar="RULES", help=f"calls that are {name}"
+        )
 
 
 def _without_command(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:

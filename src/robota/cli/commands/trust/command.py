@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     """What may stand behind `robota trust`."""
     parser = CommandParser(
         prog="robota trust",
+        usage="robota trust [--show | --yes | --revoke | --own | --import FILE …]",
         description="Settings, hooks, MCP servers and the like of a workspace take effect only if you trust it.",
     )
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")

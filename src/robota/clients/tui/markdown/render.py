@@ -7,8 +7,8 @@ from functools import cache
 from typing import ClassVar, Final
 
 from markdown_it.token import Token
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Heading, HorizontalRule, ListItem, Markdown, MarkdownElement
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.markdown import CodeBlock, Heading, HorizontalRule, ListItem, Markdown, MarkdownElement, TableDataElement
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.segment import Segment
@@ -80,6 +80,14 @@ class NumberedItem(ListItem):
             yield Segment("\n")
 
 
+class WholeCell(TableDataElement):
+    """A cell of a table; a word that is wider than its column is broken, not cut off."""
+
+    def __init__(self, justify: JustifyMethod) -> None:
+        super().__init__(justify)
+        self.content.overflow = "fold"
+
+
 class PlainCode(CodeBlock):
     """Code without margins, so that it can be copied; long lines are broken."""
 
@@ -112,6 +120,8 @@ class AnswerMarkdown(Markdown):
         "code_block": PlainCode,
         "hr": FullRule,
         "list_item_open": NumberedItem,
+        "th_open": WholeCell,
+        "td_open": WholeCell,
     }
 
     def __init__(self, text: str, code_style: str, file_address: FileAddress, *, has_links: bool) -> None:
