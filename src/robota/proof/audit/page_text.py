@@ -1,6 +1,6 @@
 """An audit page as Markdown, and as one HTML page that needs nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
@@ -12,8 +12,14 @@ STYLE: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
 table { border-collapse: collapse; margin: .5rem 0 1.5rem; width: 100%; }
 th, td { border-bottom: 1px solid #8886; padding: .25rem .5rem; text-align: left; vertical-align: top; }
-td { overflow-wrap: anywhere; }
+h1, p, td { overflow-wrap: anywhere; }
 :root { color-scheme: light dark; }
+@media (max-width: 45rem) {
+  thead { display: none; }
+  tr { display: block; border-bottom: 1px solid #8886; padding: .5rem 0; }
+  td { border: 0; display: grid; grid-template-columns: 8rem 1fr; padding: .1rem 0; }
+  td::before { content: attr(data-column); font-weight: bold; }
+}
 @media print { body { margin: 0; max-width: none; } }
 """
 NOTHING: Final = "Nothing."
@@ -69,7 +75,12 @@ def _html(page: AuditPage) -> Iterator[str]:
                 yield f"<p>{NOTHING}</p>"
             else:
                 head = "".join(f"<th>{escape(name)}</th>" for name in part.columns)
-                rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in part.rows)
                 yield f"<table><thead><tr>{head}</tr></thead><tbody>"
-                yield from (f"<tr>{row}</tr>" for row in rows)
+                yield from (f"<tr>{_cells(part, row)}</tr>" for row in part.rows)
                 yield "</tbody></table>"
+
+
+def _cells(table: PageTable, row: Sequence[str]) -> str:
+    """Each names its column, because on a narrow screen there is no line of headings."""
+    pairs = zip(table.columns, row, strict=True)
+    return "".join(f'<td data-column="{escape(name)}">{escape(cell)}</td>' for name, cell in pairs)
