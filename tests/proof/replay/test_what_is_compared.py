@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from robota.protocol.commands import CancelTask, CondenseContext
+from robota.protocol.commands import CancelTask, CondenseContext, RewindTo
 from tests.cli.commands.proof.test_replay import rewritten
 from tests.engine.context.context_stage import DONE, SUMMARY
 from tests.engine.stage import Stage, play
@@ -132,3 +132,22 @@ def test_what_is_not_done_again_is_said_and_is_no_divergence(workspace: Path) ->
     rewritten(session, plant)
     found = replayed(workspace, session).divergence
     assert found is not None and "b.txT" in found.recorded  # it came before
+
+
+def test_going_back_to_a_question_is_said_and_ends_no_replay_with_an_error(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("paint it")
+        await stage.until_ask("followup")
+        await stage.answer("messageResponse", "red")
+        await stage.until_ask("completion_result")
+        await stage.submit(RewindTo(number=2))
+        await stage.until_ask("resume_task")
+        again = await stage.until_ask("followup")
+        await stage.answer("messageResponse", "blue", again.ts)
+        await stage.until_ask("completion_result")
+
+    question = using("ask_followup_question", question="Which?", follow_up=[{"text": "red"}])
+    play(workspace, [question, {"text": "red then"}, {"text": "blue then"}], story)
+    report = replayed(workspace, session_in(workspace))
+    assert report.divergence is None and report.not_compared is not None
+    assert "went back" in report.not_compared.why
