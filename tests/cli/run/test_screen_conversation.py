@@ -259,6 +259,8 @@ def test_a_file_is_mentioned(robota: Robota) -> None:
         terminal.sees("> calc.py")
         terminal.press("\t")
         terminal.sees("> look at @calc.py")
+        terminal.press(":1-2 now:")
+        terminal.sees("> look at @calc.py:1-2 now:")
 
 
 def test_a_closed_window_ends_it_and_the_session_can_be_taken_up(robota: Robota) -> None:

@@ -178,6 +178,15 @@ class ConversationKeys:
         self._pressed()
         self._conversation.input.erase_label()
 
+    def is_behind_file(self) -> bool:
+        """Whether a file was just completed."""
+        return self._conversation.input.is_behind_file
+
+    def begin_range(self) -> None:
+        """Go on with lines of that file."""
+        self._pressed()
+        self._conversation.input.begin_range()
+
     def newer(self) -> None:
         """The prompt after."""
         self._pressed()

@@ -9,7 +9,7 @@ from robota.clients.tui.flows.completion_popup import CompletionPopup, popup_for
 from robota.clients.tui.flows.entered_text import Written
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory
-from robota.protocol.completion import PromptCompletion
+from robota.protocol.completion import CandidateKind, PromptCompletion
 
 
 class InputArea:
@@ -22,6 +22,7 @@ class InputArea:
         self._on_typed = on_typed
         self._is_ours = False  # a change that we make ourselves is nobody's typing
         self._popup: CompletionPopup | None = None
+        self._file_taken: tuple[str, int] | None = None  # the text and the caret after a file was put in
         buffer.on_text_changed += lambda _: self._changed()
 
     @property
@@ -129,8 +130,20 @@ class InputArea:
     def take_candidate(self) -> None:
         """Put the chosen word in."""
         if self.popup is not None:
+            is_file = self.popup.chosen.kind is CandidateKind.FILE
             self.put(*self.popup.taken())
+            self._file_taken = (self.text, self.caret) if is_file and self.text[: self.caret].endswith(" ") else None
             self._on_typed()
+
+    @property
+    def is_behind_file(self) -> bool:
+        """Whether a file was just put in, with the space behind it."""
+        return self._file_taken == (self.text, self.caret)
+
+    def begin_range(self) -> None:
+        """Put a colon in the place of that space: what follows are lines of the file."""
+        self._buffer.delete_before_cursor()
+        self._buffer.insert_text(":")
 
     def _changed(self) -> None:
         if not self._is_ours:

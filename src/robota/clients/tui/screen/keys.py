@@ -52,6 +52,10 @@ class Keyboard(Protocol):
 
     def erase_label(self) -> None: ...
 
+    def is_behind_file(self) -> bool: ...
+
+    def begin_range(self) -> None: ...
+
     def escape(self) -> None: ...
 
     def interrupt(self) -> None: ...
@@ -132,6 +136,8 @@ def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     bindings.add("backspace", filter=in_input & Condition(keyboard.has_queue))(lambda event: keyboard.remove_queued())
     behind_label = in_input & ~vi_navigation_mode & Condition(keyboard.is_behind_label)
     bindings.add("backspace", filter=behind_label)(lambda event: keyboard.erase_label())
+    behind_file = in_input & ~vi_navigation_mode & Condition(keyboard.is_behind_file)
+    bindings.add(":", filter=behind_file)(lambda event: keyboard.begin_range())
     for newline in (("c-j",), ("escape", "c-m")):
         bindings.add(*newline, filter=in_input)(lambda event: event.current_buffer.insert_text("\n"))
     bindings.add("up", filter=without_popup & on_first_line)(lambda event: keyboard.older())
