@@ -36,6 +36,8 @@ READ_ONLY = """
     .kiro .opencode opencode.jsonc .crush crush.json .qwen .aiderignore .junie .trae .augment .factory .goose .fleet
     .nova .vs .idx .replit .dir-locals-2.el .nvimrc .local.vimrc .vimspector.json .ycm_extra_conf.py
     pyrightconfig.json .pythonrc .pythonstartup .byebugrc .ghci .ocamlinit .utoprc .Renviron .iex.exs mise.x.toml
+    .octaverc .erlang .mise mise/config.toml .vim/coc-settings.json .kilocode .kilocodemodes .kilocoderulesx .openhands
+    .github/hooks codex.md .sl _darcs .pijul
     .mise.x.toml .config/mise.toml .rtx.toml devbox.json .autoenv.zsh .bash_profile .bash_login .bash_logout
     .bash_aliases .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .xprofile .xinitrc .screenrc .tmuxinator.yml
 """.split()

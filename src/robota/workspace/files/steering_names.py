@@ -51,6 +51,7 @@ OF_GIT: Final = (
     *_each(Guard.READ_ONLY, "git obeys it where it is included or lies in a home", ".gitconfig .config/git"),
     *_each(Guard.READ_ONLY, "git runs hooks from there, where core.hooksPath says so", ".githooks .git-hooks"),
     *_each(Guard.READ_ONLY, "Mercurial loads it where it lies in a home", ".hgrc"),
+    *_each(Guard.READ_ONLY, "Sapling, Darcs and Pijul run the hooks its configuration names", ".sl _darcs .pijul"),
     *_each(Guard.READ_ONLY, "pre-commit runs what it lists at every commit", ".pre-commit-config.y*ml"),
     *_each(
         Guard.READ_ONLY,
@@ -71,14 +72,14 @@ OF_AGENTS: Final = (
         "coding agents take it for instructions of the person",
         "AGENTS.md AGENTS.override.md AGENTS.local.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md "
         ".cursorrules .windsurfrules .clinerules .roorules* .goosehints .github/copilot-instructions.md "
-        ".github/instructions .github/prompts .github/chatmodes .github/agents",
+        ".github/instructions .github/prompts .github/chatmodes .github/agents .kilocoderules* codex.md",
     ),
     *_each(
         Guard.READ_ONLY,
         "coding agents load settings, hooks, commands or servers from there",
         ".roo .rooignore .claude.json .claude-plugin .robota-plugin .codex .gemini .agents .windsurf .continue "
         ".amazonq .kiro .opencode opencode.json opencode.jsonc .crush .crush.json crush.json .qwen .aider.conf.yml "
-        ".aiderignore .junie .trae .augment .factory .goose",
+        ".aiderignore .junie .trae .augment .factory .goose .kilocode .kilocodemodes .openhands .github/hooks",
     ),
 )
 OF_EDITORS: Final = (
@@ -87,21 +88,21 @@ OF_EDITORS: Final = (
         "editors run programs it names when the project is opened",
         "*.code-workspace .devcontainer .devcontainer.json .fleet .helix .nova .vs .gitpod.yml .idx .replit "
         "*.sublime-project .dir-locals.el .dir-locals-2.el .nvimrc .lvimrc .local.vimrc .vimspector.json "
-        ".ycm_extra_conf.py pyrightconfig.json",
+        ".ycm_extra_conf.py pyrightconfig.json .vim/coc-settings.json",
     ),
     *_each(
         Guard.READ_ONLY,
         "debuggers and interpreters run it when they start in the directory",
         ".gdbinit .lldbinit .pdbrc .pythonrc .pythonstartup .irbrc .pryrc .byebugrc .ghci .ocamlinit .utoprc .Rprofile "
-        ".Renviron .iex.exs",
+        ".Renviron .iex.exs .octaverc .erlang",
     ),
 )
 OF_SHELLS: Final = (
     *_each(
         Guard.READ_ONLY,
         "version managers run hooks, tasks or programs it names when the directory is entered",
-        ".tool-versions mise.toml mise.*.toml .mise.toml .mise.*.toml .config/mise .config/mise.toml .rtx.toml "
-        "devbox.json .autoenv .autoenv.zsh",
+        ".tool-versions mise.toml mise.*.toml .mise.toml .mise.*.toml .config/mise .config/mise.toml .mise "
+        "mise/config.toml .rtx.toml devbox.json .autoenv .autoenv.zsh",
     ),
     *_each(
         Guard.READ_ONLY,
