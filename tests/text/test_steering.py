@@ -21,7 +21,10 @@ def test_a_sequence_is_text(sequence: str) -> None:
     assert spelled.isprintable() and spelled.startswith("a\\u00")
 
 
-@pytest.mark.parametrize("text", ["\x1b[31mred\x1b[0m", "\x1b[1;32mbold\x1b[m", "a\tb\n", "a\r\nb\r\n", "한국어 é 🙂"])
+@pytest.mark.parametrize(
+    "text",
+    ["\x1b[31mred\x1b[0m", "\x1b[1;32mbold\x1b[m", "\x1b[3;49mcode\x1b[0m", "a\tb\n", "a\r\nb\r\n", "한국어 é 🙂"],
+)
 def test_text_and_the_colours_of_ours_stay(text: str) -> None:
     assert spelled_steering(text) == text
 

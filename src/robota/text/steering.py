@@ -7,7 +7,8 @@ hide a word. The rest is spelled as in JSON, so a document that is printed still
 import re
 from typing import Final
 
-COLOURS: Final = r"\x1b\[(?:(?:0|1|2|4|22|24|3[1-6]|39|9[1-6])(?:;(?=\d))?)*m"
+COLOUR: Final = "(?:[0-4]|2[234]|3[1-6]|39|49|9[1-6])"
+COLOURS: Final = rf"\x1b\[(?:{COLOUR}(?:;{COLOUR})*)?m"
 # Control codes but new lines and tabs, lone surrogates, bidirectional overrides and isolates, tags.
 STEERING: Final = (
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"

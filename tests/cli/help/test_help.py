@@ -63,9 +63,10 @@ def test_an_unknown_topic_is_answered_with_the_nearest(robota: Robota) -> None:
 
 
 def test_a_page_is_drawn_on_a_terminal(robota: Robota) -> None:
-    with Terminal(robota, "help", "glossary", env={"TERM": "xterm", "PAGER": "cat"}, size=(80, 24)) as terminal:
+    with Terminal(robota, "help", "tutorial", env={"TERM": "xterm", "PAGER": "cat"}, size=(80, 24)) as terminal:
         assert terminal.end() == 0
-    assert "\x1b[" in terminal.screen and "# Glossary" not in terminal.screen
+    assert "\x1b[" in terminal.screen and "# Tutorial" not in terminal.screen
+    assert "u001b" not in terminal.screen and "$ " in terminal.screen
 
 
 @pytest.mark.parametrize("flag", FLAGS_OF_OTHERS.split())

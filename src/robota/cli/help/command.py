@@ -1,6 +1,7 @@
 """`robota help [TOPIC]`: the first page, a command, or a page of the documentation."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +17,7 @@ from robota.cli.subcommands import SUBCOMMANDS
 DONE: Final = 0
 USAGE: Final = 2
 LISTS: Final = ("commands", "options", "topics")
+GREY: Final = re.compile(r"(?<=[\[;])90(?=[;m])")
 WIDEST_PAGE: Final = 100
 
 
@@ -96,6 +98,7 @@ def _print_page(topic: Topic | None, usage: str = "") -> int:
 
     columns = min(width - 1, WIDEST_PAGE)
     drawn = StreamedAnswer(theme_for(os.environ))
-    rows = [*drawn.feed(topic.text(), columns), *drawn.finish(columns)]
+    # What is grey on one terminal is the background of another, so it is not let through; dim can be read on both.
+    rows = [GREY.sub("2", row) for row in (*drawn.feed(topic.text(), columns), *drawn.finish(columns))]
     page_text("\n".join([*usage.splitlines(), *([""] if usage else []), *rows]) + "\n", os.environ)
     return DONE
