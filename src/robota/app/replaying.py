@@ -29,9 +29,8 @@ from robota.engine.calls.executor import RESULT_CHARACTERS
 from robota.engine.model.recorded_prompt import own_prompts
 from robota.engine.runtime.options import Completion
 from robota.engine.runtime.services import SessionServices
-from robota.log.artifacts import read_artifact
+from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
 from robota.log.chain.reader import LOG_NAME, load
-from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import ArtifactMissing
 from robota.log.store import PROJECT_DIRECTORY, SESSIONS
 from robota.log.transfer.draft import DraftSession

@@ -1,18 +1,54 @@
 """What is too big for a record: files beside the log, named by their content."""
 
+import asyncio
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from robota.log.errors import ArtifactMissing, LogWriteError
+from robota.secrets.redaction import Redactor
 
+ARTIFACTS_NAME: Final = "artifacts"
 NAME_LENGTH: Final = 32
 COPY_BYTES: Final = 1024 * 1024
 HEX_DIGITS: Final = frozenset("0123456789abcdef")
+
+
+class SessionArtifacts:
+    """What one session keeps beside its log. Secrets that the redactor knows are covered in it."""
+
+    def __init__(self, session: Path, redactor: Redactor, wrote: Callable[[Path], None]) -> None:
+        """`session` is the directory of the session; `wrote` is told of each file that must be brought to disk."""
+        self.directory = session / ARTIFACTS_NAME
+        self._redactor = redactor
+        self._wrote = wrote
+
+    def keep(self, data: bytes) -> str:
+        """Store something; returns its name."""
+        name, is_new = keep_artifact(self.directory, self._redactor(data))
+        if is_new:
+            self._wrote(self.directory / name)
+        return name
+
+    async def keep_file(self, path: Path) -> tuple[str, bool]:
+        """The same for a file, which is moved; also whether it was new. A big one takes seconds, so others go on."""
+        name, is_new = await asyncio.to_thread(self._cover_and_move, path)
+        if is_new:
+            self._wrote(self.directory / name)
+        return name, is_new
+
+    def _cover_and_move(self, path: Path) -> tuple[str, bool]:
+        try:
+            self._redactor.redact_file(path)
+        except OSError as error:
+            raise LogWriteError(
+                f"Could not look through {path} for secrets: {error.strerror}. It was not kept; the log is untouched."
+            ) from error
+        return keep_artifact_file(self.directory, path)
 
 
 def keep_artifact(directory: Path, data: bytes) -> tuple[str, bool]:

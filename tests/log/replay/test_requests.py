@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from robota.log.artifacts import read_artifact
+from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
 from robota.log.chain.reader import LOG_NAME, Loaded, load
-from robota.log.chain.writer import ARTIFACTS_NAME, INLINE_TEXT_BYTES, SessionLog
+from robota.log.chain.writer import INLINE_TEXT_BYTES, SessionLog
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.requests import RequestRecord
 from robota.log.replay.requests import RecordedRequest, recorded_requests

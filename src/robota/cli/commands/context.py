@@ -22,10 +22,10 @@ from robota.config.paths import user_directory
 from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.context.recorded_context import recorded_context
 from robota.engine.context.reducer import CannotRestore, chosen_reduction, refuse_too_much
-from robota.log.artifacts import read_artifact
+from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
-from robota.log.chain.writer import ARTIFACTS_NAME, SessionLog, wall_clock_ms
+from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.errors import LogError, SessionNotFound
 from robota.log.kinds.conversation import RestoreRecord
 from robota.log.replay.context import reduction_id

@@ -15,14 +15,7 @@ from typing import Final
 
 import msgspec
 
-from robota.log.artifacts import (
-    artifact_name,
-    artifact_path,
-    force_path_to_disk,
-    keep_artifact,
-    keep_artifact_file,
-    read_artifact,
-)
+from robota.log.artifacts import SessionArtifacts, artifact_name, artifact_path, force_path_to_disk, read_artifact
 from robota.log.chain.head import ChainHead, note_head
 from robota.log.chain.opening import make_private, open_locked
 from robota.log.chain.put_back import is_in_place, put_back
@@ -32,7 +25,6 @@ from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
 from robota.secrets.redaction import Redactor
 
-ARTIFACTS_NAME: Final = "artifacts"
 # A longer text would make the log slow to read; it becomes an artifact.
 INLINE_TEXT_BYTES: Final = 64 * 1024
 DEFAULT_MOST_OUTPUT_BYTES: Final = 1024 * 1024 * 1024
@@ -90,6 +82,7 @@ class SessionLog:
         self._durability = Durability(descriptor, directory / LOG_NAME, head_file, self._put_back)
         self._stopped: str | None = None
         self._most_output_bytes = DEFAULT_MOST_OUTPUT_BYTES
+        self._artifacts = SessionArtifacts(directory, self._redactor, self._wrote_artifact)
         self._contents = set(loaded.texts)
 
     @classmethod
@@ -199,10 +192,7 @@ class SessionLog:
     def keep(self, data: bytes) -> str:
         """Store something too big for a record; returns the name to put into one."""
         self._require_directory()
-        name, is_new = keep_artifact(self._artifacts, self._redactor(data))
-        if is_new:
-            self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
-        return name
+        return self._artifacts.keep(data)
 
     def keep_text(self, text: str) -> str:
         """Put a text into the log once, however often it is kept; returns the hash by which records name it."""
@@ -218,12 +208,14 @@ class SessionLog:
         return name
 
     async def keep_file(self, path: Path) -> str:
-        """The same for a file, which is moved; returns its name. A big one takes seconds, so others go on meanwhile."""
+        """The same for a file, which is moved; returns its name."""
         self._require_directory()
-        name, is_new = await asyncio.to_thread(self._cover_and_move, path)
+        name, is_new = await self._artifacts.keep_file(path)
         if is_new:
-            self._make_room_for(name)
-            self._durability.wrote_beside(self._artifacts / name, self._artifacts, self._directory)
+            # Only after long outputs.
+            from robota.log.kept_outputs import KeptOutputs
+
+            KeptOutputs(self._directory, self._artifacts.directory, self._most_output_bytes).added(name)
         return name
 
     def on_growth(self, told: Callable[[], None]) -> None:
@@ -235,10 +227,10 @@ class SessionLog:
         self._most_output_bytes = most_bytes
 
     def artifact(self, name: str) -> bytes:
-        return read_artifact(self._artifacts, name)
+        return read_artifact(self._artifacts.directory, name)
 
     def artifact_path(self, name: str) -> Path:
-        return artifact_path(self._artifacts, name)
+        return artifact_path(self._artifacts.directory, name)
 
     def close(self) -> None:
         """Let other processes write the log. Closing twice does nothing."""
@@ -253,24 +245,8 @@ class SessionLog:
         finally:
             os.close(descriptor)
 
-    @property
-    def _artifacts(self) -> Path:
-        return self._directory / ARTIFACTS_NAME
-
-    def _make_room_for(self, name: str) -> None:
-        # Only after long outputs.
-        from robota.log.kept_outputs import KeptOutputs
-
-        KeptOutputs(self._directory, self._artifacts, self._most_output_bytes).added(name)
-
-    def _cover_and_move(self, path: Path) -> tuple[str, bool]:
-        try:
-            self._redactor.redact_file(path)
-        except OSError as error:
-            raise LogWriteError(
-                f"Could not look through {path} for secrets: {error.strerror}. It was not kept; the log is untouched."
-            ) from error
-        return keep_artifact_file(self._artifacts, path)
+    def _wrote_artifact(self, path: Path) -> None:
+        self._durability.wrote_beside(path, path.parent, self._directory)
 
     def _require_directory(self) -> None:
         """What is kept lies beside the log, which may have been deleted."""

@@ -8,10 +8,9 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from robota.log.artifacts import artifact_name, artifact_path
+from robota.log.artifacts import ARTIFACTS_NAME, artifact_name, artifact_path
 from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LOG_NAME, open_log
-from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.session import OriginRecord
 from robota.log.record import FIRST_PREV, Record, kind_of, seal

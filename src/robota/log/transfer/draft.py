@@ -7,11 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from robota.log.artifacts import artifact_path, force_path_to_disk
+from robota.log.artifacts import ARTIFACTS_NAME, artifact_path, force_path_to_disk
 from robota.log.catalogue.trash import DRAFT
 from robota.log.chain.head import ChainHead, head_path, note_head, noted_head
 from robota.log.chain.reader import LOG_NAME, scan
-from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import ArtifactMissing, LogExists, LogWriteError
 from robota.log.record import FIRST_PREV, Payload, kind_of, seal
 from robota.log.store import SESSIONS, check_session_id, fallback_directory, prepare_project_directory

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
+from robota.log.artifacts import ARTIFACTS_NAME
 from robota.log.chain.reader import LOG_NAME, scan
-from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import SessionNotFound
 from robota.log.kinds.session import NameRecord, OriginRecord, SessionHeader
 from robota.log.record import PayloadError, Record, outlives_rewind, payload_of

@@ -7,12 +7,11 @@ from typing import Final
 
 import msgspec
 
-from robota.log.artifacts import HEX_DIGITS, NAME_LENGTH
+from robota.log.artifacts import ARTIFACTS_NAME, HEX_DIGITS, NAME_LENGTH
 from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.head import ChainHead
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import verify
-from robota.log.chain.writer import ARTIFACTS_NAME
 from robota.log.errors import ImportRefused
 from robota.log.kinds.session import OriginRecord, SessionHeader
 from robota.log.record import PayloadError, payload_of
