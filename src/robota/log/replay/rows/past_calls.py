@@ -14,7 +14,7 @@ from robota.protocol.views import DiffsView, DiffView, TerminalView, View
 INTERRUPTED: Final = "interrupted"
 
 
-class EndedCall(msgspec.Struct, frozen=True, kw_only=True):
+class EndedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The end of a call among the rows of its task. `row_ts` is its last row, `after` the newest one when it ended.
 
     A call that has no row belongs to the newest one.
