@@ -14,7 +14,7 @@ from robota.protocol.views import DiffsView, DiffView, TerminalView, View
 INTERRUPTED: Final = "interrupted"
 
 
-class EndedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class EndedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """The end of a call among the rows of its task. `row_ts` is its last row, `after` the newest one when it ended.
 
     A call that has no row belongs to the newest one.
@@ -89,15 +89,19 @@ def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[Pas
         places.add(row.ts)
         if row.call_id is not None:
             told.setdefault(row.call_id, []).append(row)
-    found = []
-    ends: dict[str, int] = {}
+    found: dict[EndedCall, list[Message]] = {}
+    newest: dict[str, EndedCall] = {}
     for each in sorted(ended, key=lambda each: each.after):
-        call_id = each.record.call_id
+        call_id, before = each.record.call_id, newest.get(each.record.call_id)
+        start = 0 if before is None else before.after
+        own = [row for row in told.get(call_id, ()) if start < row.ts <= each.after]
+        if before is not None and before.record.status == INTERRUPTED and not any(map(is_call_row, own)):
+            own = [*found.pop(before, ()), *own]  # it was asked about, and ran when somebody took it up
         if each.row_ts in places:
-            own = [row for row in told.get(call_id, ()) if ends.get(call_id, 0) < row.ts <= each.after]
-            found.append(_past_call(each, own))
-        ends[call_id] = each.after
-    return tuple(call for call in found if call is not None)
+            found[each] = own
+        newest[call_id] = each
+    calls = (_past_call(each, own) for each, own in found.items())
+    return tuple(call for call in calls if call is not None)
 
 
 def _past_call(ended: EndedCall, rows: Sequence[Message]) -> PastCall | None:
