@@ -12,16 +12,18 @@ MEGABYTE: Final = 1_000_000
 
 
 class ReadingProgress:
-    """Tells how far it is when it has taken longer than a second. Nothing is told where standard error is no terminal.
+    """Tells how far it is when it has taken longer than `after_s`. Nothing is told where standard error is no terminal.
 
     `size` is that of all that is read; it can also be told on the way.
     """
 
-    def __init__(self, what: str, size: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, what: str, size: int, clock: Callable[[], float] = time.monotonic, *, after_s: float = AFTER_S
+    ) -> None:
         self._what = what
         self._size = size
         self._clock = clock
-        self._begun = clock()
+        self._from = clock() + after_s
         self._is_told = sys.stderr.isatty()
         # The terminal itself: the one that commands print to takes no steering.
         self._terminal: TextIO = getattr(sys.stderr, "terminal", sys.stderr)
@@ -32,7 +34,7 @@ class ReadingProgress:
         if position >= self._size:
             self.end()
             return
-        if not self._is_told or (not self._told and self._clock() - self._begun < AFTER_S):
+        if not self._is_told or (not self._told and self._clock() < self._from):
             return
         text = f"{self._what}: {position // MEGABYTE:,} of {self._size // MEGABYTE:,} MB (Ctrl-C stops it)"
         if text != self._told:

@@ -30,7 +30,8 @@ def read_long_log(directory: Path, env: Mapping[str, str], *, attended: bool, dr
     be said when it is opened.
     """
     user, log = user_directory(env), directory / LOG_NAME
-    progress = ReadingProgress("Reading its log once", log.stat().st_size if log.is_file() else 0)
+    # Who sees the end of the conversation would begin to type, so they are told at once what goes on.
+    progress = ReadingProgress("Reading its log once", log.stat().st_size if log.is_file() else 0, after_s=0)
     noted = noted_head(head_path(user, directory))
     reading = LogReading(snapshot_path(user, directory), noted, progress=lambda at: _go_on(progress, at))
     try:
