@@ -16,7 +16,7 @@ from robota.log.chain.writer import SessionLog
 from robota.log.replay.rewind_index import read_rewind_history
 from tests.agents.worktrees.repositories import commit
 from tests.cli.scripts import call, script, sessions
-from tests.harness.cli import EXECUTABLE, LONGEST_RUN_S, Robota, clean_environment
+from tests.harness.cli import EXECUTABLE, LONGEST_RUN_S, Robota, clean_environment, with_room_for
 
 SLOW_TEXT = {"text": "word " * 2000, "chunkSize": 10, "chunkDelayMs": 5}
 
@@ -147,9 +147,9 @@ def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None
     (robota.workspace / "a.txt").write_text("x\n" * 400)
     read = {"calls": [call("read_file", path="a.txt", limit="{n}")], "repeat": 30}
     script(robota, read, {"calls": [call("write_to_file", path="new.txt", content="y")]}, {"text": "Finished."})
-    command = f"ulimit -f 16; exec {EXECUTABLE} -p go --permission-mode bypassPermissions --output-format json"
-    env = clean_environment(robota.home)
-    done = subprocess.run(["bash", "-c", command], cwd=robota.workspace, env=env, capture_output=True, check=False)
+    arguments = ("-p", "go", "--permission-mode", "bypassPermissions", "--output-format", "json")
+    command, env = with_room_for(16, str(EXECUTABLE), *arguments), clean_environment(robota.home)
+    done = subprocess.run(command, cwd=robota.workspace, env=env, capture_output=True, check=False)
     result = json.loads(done.stdout)
     assert result["result"] == "Finished."
     assert result["permission_denials"][0]["tool_name"] == "write_to_file"
@@ -170,9 +170,9 @@ def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:
 def test_a_disk_that_was_full_from_the_start_is_said_too(robota: Robota) -> None:
     """R11 of the matrix: the very first record cannot be written, before any client is there to be told."""
     script(robota, {"calls": [call("write_to_file", path="new.txt", content="y")]}, {"text": "Finished."})
-    command = f"ulimit -f 0; exec {EXECUTABLE} -p go --permission-mode bypassPermissions | cat"
+    command = with_room_for(0, str(EXECUTABLE), "-p", "go", "--permission-mode", "bypassPermissions")
     env = clean_environment(robota.home)
-    done = subprocess.run(["bash", "-c", command], cwd=robota.workspace, env=env, capture_output=True, check=False)
+    done = subprocess.run(command, cwd=robota.workspace, env=env, capture_output=True, check=False)
     assert done.stdout == b"Finished.\n"
     assert done.stderr.count(b"robota: The session log cannot be written") == 1
     assert not (robota.workspace / "new.txt").exists()

@@ -50,6 +50,14 @@ def clean_environment(home: Path) -> dict[str, str]:
     }
 
 
+def with_room_for(blocks: int, *command: str) -> list[str]:
+    """The command where no file may grow beyond so many blocks of 1024 bytes, as on a disk that is full.
+
+    Python would keep the half of a compiled module that it could write, and fail with it from then on.
+    """
+    return ["bash", "-c", f'ulimit -f {blocks}; PYTHONDONTWRITEBYTECODE=1 exec "$@"', "no-room", *command]
+
+
 def run(command: list[str], cwd: Path, env: Mapping[str, str], stdin: str) -> Finished:
     done = subprocess.run(
         command, cwd=cwd, env=env, input=stdin.encode(), capture_output=True, timeout=LONGEST_RUN_S, check=False

@@ -19,7 +19,7 @@ from tests.agents.worktrees.repositories import (
     worktree,
 )
 from tests.cli.scripts import script
-from tests.harness.cli import EXECUTABLE, Robota, clean_environment, run
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment, run, with_room_for
 
 
 def refused(robota: Robota, *words: str, name: str = "x") -> str:
@@ -162,7 +162,7 @@ def test_a_checkout_that_breaks_off_leaves_nothing(robota: Robota) -> None:
     """As on a full disk: git may not write files this long, and dies in the middle."""
     commit(robota.workspace, a_txt="a", big_bin="x" * 300_000)
     script(robota, ANSWER)
-    command = ["/bin/bash", "-c", 'ulimit -f 100; exec "$0" "$@"', str(EXECUTABLE), "-w", "x", "-p", "go"]
+    command = with_room_for(100, str(EXECUTABLE), "-w", "x", "-p", "go")
     done = run(command, robota.workspace, clean_environment(robota.home), "")
     assert done.code == 3, done.stderr
     assert "could not be made" in done.stderr and "removed again" in done.stderr

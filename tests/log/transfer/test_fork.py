@@ -15,7 +15,7 @@ from robota.log.replay.session import replay
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.fork import fork_of, write_fork
 from robota.secrets.redaction import Redactor
-from tests.harness.cli import EXECUTABLE, Robota, clean_environment, run
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment, run, with_room_for
 from tests.log.catalogue.logs import Written
 
 
@@ -116,7 +116,7 @@ def test_a_disk_that_is_full_in_the_middle_is_not_taken_for_a_log_that_cannot_be
     for number in range(20):
         written.prompt(f"{number} " + "x" * 20_000)
     written.end()
-    command = ["bash", "-c", 'ulimit -f 100; exec "$@"', "no-room", str(EXECUTABLE), "sessions", "fork", "parent"]
+    command = with_room_for(100, str(EXECUTABLE), "sessions", "fork", "parent")
     done = run(command, robota.workspace, clean_environment(robota.home), "")
     assert done.code == 1 and "The session could not be written: File too large. Nothing was changed" in done.stderr
     assert [path.name for path in (robota.workspace / ".robota/sessions").iterdir() if path.is_dir()] == ["parent"]

@@ -14,7 +14,7 @@ from robota.log.catalogue.catalogue import catalogue
 from robota.log.catalogue.places import project_places
 from robota.log.catalogue.trash import trashed_sessions
 from robota.log.chain.verify import verify
-from tests.harness.cli import EXECUTABLE, clean_environment, run
+from tests.harness.cli import EXECUTABLE, clean_environment, run, with_room_for
 from tests.log.catalogue.logs import Written
 
 EVENTS = frozenset({"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.scandir", "sqlite3.connect"})
@@ -138,7 +138,7 @@ def test_a_full_disk(desk: Desk, home: Path, action: str) -> None:
         "fork": ("fork", "one"),
         "list": ("list",),
     }[action]
-    no_room = ["bash", "-c", 'ulimit -f 0; exec "$@"', "no-room", str(EXECUTABLE), "sessions", *arguments]
+    no_room = with_room_for(0, str(EXECUTABLE), "sessions", *arguments)
     finished = run(no_room, desk.root, clean_environment(home), "")
     only_reads = action in ("search", "list")
     assert finished.code == (0 if only_reads else 1)
