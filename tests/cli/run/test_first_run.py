@@ -57,7 +57,12 @@ def test_in_a_narrow_window_sentences_and_questions_are_broken_between_words(rob
     with running() as server, Terminal(robota, size=(46, 24)) as terminal:
         terminal.choose("What first?", "set up a model")
         terminal.choose(LIST, COMPATIBLE)
-        for question, said in (("Address", f"{server.url}/v1"), ("API key", ""), ("Number or name", ""), ("Name", "")):
+        for question, said in (
+            ("Address", f"{server.url}/v1"),
+            ("not shown", ""),
+            ("Number or name", ""),
+            ("Name", ""),
+        ):
             terminal.answer(question, said)
         terminal.wait_for("the current one.")
         shown = terminal.screen.splitlines()
