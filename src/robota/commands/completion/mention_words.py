@@ -15,6 +15,8 @@ UNFINISHED: Final = re.compile(r'(?<![^\s(\[{])@(?:"(?P<quoted>[^"\n]*)|(?P<bare
 REST_OF_WORD: Final = re.compile(r'[^\s"]*"?')
 # Any file of a directory: where none of its files may be read, the directory is not offered either.
 ANY_FILE: Final = "any"
+# While files are being listed: each one is looked up on the disk, and waits there for the thread that lists.
+MOST_AT_FIRST: Final = 10
 
 
 class MentionWords:
@@ -36,10 +38,8 @@ class MentionWords:
         words = {} if typed["quoted"] is not None else await asyncio.to_thread(self._words, query)
         listed = await self._listed.files()
         query = query.removeprefix("./").removeprefix("/")
-        if listed.is_complete:
-            paths = await asyncio.to_thread(listed.index.best, query, limit, self._is_hidden)
-        else:  # a few of the first, while another thread lists the others and would keep a second one waiting
-            paths = listed.index.best(query, limit, self._is_hidden)
+        most = limit if listed.is_complete else min(limit, MOST_AT_FIRST)
+        paths = await asyncio.to_thread(listed.index.best, query, most, self._is_hidden)
         candidates = (
             *(_word(name, description) for name, description in words.items()),
             *(found for path in paths if path != query and (found := _path(path)) is not None),

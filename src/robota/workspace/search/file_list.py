@@ -24,6 +24,8 @@ PATIENCE_S: Final = 0.015
 STEP_S: Final = 0.004
 MORE_STEPS: Final = 5
 MOST_AT_FIRST: Final = 1_000
+# Whoever types would wait for this thread up to 5 ms at each of many steps.
+GIVES_WAY_AFTER: Final = 100
 
 
 class ListedFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,8 @@ class FileList:
 
         def take(record: bytes) -> bool:
             found.append(tidy(os.fsdecode(record)))
+            if len(found) % GIVES_WAY_AFTER == 0:
+                time.sleep(0)
             return len(found) < MOST_FILES
 
         options = ["--files", "--null", *visibility_options(self._root, hidden=True)]
