@@ -94,6 +94,8 @@ def test_from_nothing_to_an_answer_in_two_commands(robota: Robota) -> None:
     assert done.code == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["result"].strip() and result["usage"]["output_tokens"] > 0 and result["total_cost_usd"] == 0
+    # Only the words: told the time and the files, it said them again instead of an answer.
+    assert result["usage"]["input_tokens"] < 80, result["usage"]
 
 
 def test_without_the_extra_it_says_how_to_get_it(robota: Robota) -> None:

@@ -24,6 +24,7 @@ NOTICE: Final = (
     "The model local is SmolLM2 with 135 million parameters. It shows that everything works, offline; "
     "it cannot use tools, and what it says is often wrong. For real work, set up another: robota --configure"
 )
+SURROUNDINGS: Final = "<environment_details>"
 SMALL_PROMPT: Final = (
     "You are a small offline assistant in a terminal. Answer in a few short sentences. "
     "You cannot see files or run commands; if you are asked to, say so."
@@ -31,7 +32,10 @@ SMALL_PROMPT: Final = (
 
 
 class LocalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The full system prompt takes this model seconds to read and confuses it; so it gets a small one by default."""
+    """The full system prompt and what is told of the surroundings take this model seconds to read and confuse it.
+
+    So by default it gets a small prompt, and only the words of the conversation.
+    """
 
     full_system_prompt: bool = False
     max_output_tokens: int = LONGEST_REPLY
@@ -77,10 +81,12 @@ class LocalModel:
 
     def _small(self, request: ModelRequest) -> ModelRequest:
         """Without tools: the model was never taught to call one, and their description would take it ten seconds."""
+        turns = tuple(turn for turn in request.turns if _has_words(turn))
+        is_whole = self._options.full_system_prompt
         return msgspec.structs.replace(
             request,
-            system=request.system if self._options.full_system_prompt else SMALL_PROMPT,
-            turns=tuple(turn for turn in request.turns if _has_words(turn)),
+            system=request.system if is_whole else SMALL_PROMPT,
+            turns=turns if is_whole else tuple(map(_without_surroundings, turns)),
             tools=(),
             max_output_tokens=self._options.max_output_tokens,
         )
@@ -102,6 +108,16 @@ def _start() -> LocalServer:
         raise ProviderFault(
             FaultKind.INVALID_REQUEST, f"The local model did not start: {error}. {_how_to_install([])}"
         ) from error
+
+
+def _without_surroundings(turn: Turn) -> Turn:
+    """Told the time and the files, this model says them again instead of an answer."""
+    if not isinstance(turn, UserTurn):
+        return turn
+    content = tuple(
+        block for block in turn.content if not (isinstance(block, TextBlock) and block.text.startswith(SURROUNDINGS))
+    )
+    return msgspec.structs.replace(turn, content=content or turn.content)
 
 
 def _has_words(turn: Turn) -> bool:
