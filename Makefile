@@ -7,7 +7,6 @@ TESTS ?= tests
 BIN := .venv/bin
 # The heaviest tests start processes and wait for them: on two cores four workers end earlier than two.
 WORKERS ?= 4
-MCP_SERVERS := @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
 
 export PYTHON
 MAKEFLAGS += --no-print-directory
@@ -52,8 +51,8 @@ site: setup-dev ## make a site of docs/ in build/site, with every link checked
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "Open build/site/index.html in a browser; its search works offline."
 
-mcp-servers: setup-dev ## install the reference MCP servers with npm, so that their tests run instead of being skipped
-	npm install --no-audit --no-fund --prefix .venv/mcp-servers $(MCP_SERVERS)
+mcp-servers: setup-dev ## install the reference MCP servers for tests, if set-up could not (needs npm)
+	@scripts/mcp-servers
 
 pictures: setup-dev ## draw the screens of the terminal UI into docs/pictures, by running it
 	@$(BIN)/python -m scripts.pictures

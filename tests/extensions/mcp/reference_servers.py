@@ -1,4 +1,4 @@
-"""The reference servers of the protocol, which npm brings. `make mcp-servers` installs them; no test does."""
+"""The reference servers of the protocol, which npm brings. `scripts/setup dev` installs them, if it can."""
 
 import os
 import shutil
@@ -15,5 +15,5 @@ def installed(program: str, *arguments: str) -> dict[str, Any]:
     place = os.environ.get("ROBOTA_TEST_MCP_SERVERS", str(INSTALLED_IN))
     path = shutil.which(program, path=place)
     if path is None or shutil.which("node") is None:
-        pytest.skip(f"{program} is not installed, or node is not; `make mcp-servers` installs it with npm")
+        pytest.skip(f"{program} is not installed, or node is not; `make mcp-servers` installs it")
     return {"command": path, "args": list(arguments)}
