@@ -22,7 +22,15 @@ def chosen_profile(launch: LaunchOptions, settings: Settings, env: Mapping[str, 
     """The profile of the launch options or of the settings, with its key, ready to be used."""
     if not launch.needs_model:
         return NO_MODEL
-    return ready(launch.profile or select_profile(settings), env, settings.values.models)
+    return ready(launch.profile or _current(settings, env), env, settings.values.models)
+
+
+def _current(settings: Settings, env: Mapping[str, str]) -> Profile:
+    if settings.values.providers:
+        return select_profile(settings)
+    from robota.providers.environment_profile import current_profile
+
+    return current_profile(settings, env)
 
 
 def refuse_unkept_budget(launch: LaunchOptions, settings: Settings, profile: Profile) -> None:

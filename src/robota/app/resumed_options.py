@@ -14,6 +14,7 @@ from robota.log.replay.session import ReplayedSession
 from robota.log.store import PROJECT_DIRECTORY
 from robota.log.taking_up import TakenUp
 from robota.protocol.permission_mode import PermissionMode
+from robota.providers.environment_profile import environment_profiles
 from robota.text.visible import single_line
 
 NOT_RESTORED: Final = (
@@ -69,8 +70,8 @@ def _with_its_model(
 ) -> LaunchOptions:
     if launch.profile is not None or launch.provider is not None:
         return launch
-    profiles = settings_for(launch, workspace_root(launch.cwd), env).values.providers
-    if header.provider not in profiles:
+    settings = settings_for(launch, workspace_root(launch.cwd), env)
+    if header.provider not in {*settings.values.providers, *environment_profiles(settings, env)}:
         known = single_line(header.provider)
         notices.append(f"The provider profile {known!r} of the session is gone; the current one is used.")
         return launch

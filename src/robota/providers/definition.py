@@ -10,6 +10,7 @@ from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import ModelFacts, entry_of, unknown_model
 from robota.providers.chunks import Provider
 from robota.providers.profile_options import ModelOptions, options_of
+from robota.secrets.named_values import ENV_REFERENCE
 
 USUAL_OUTPUT_TOKENS: Final = 8_192
 
@@ -105,3 +106,12 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     local_address: str | None = None
     api_protocol: str = "openai"
     cost_source: CostSource = CostSource.CATALOGUE
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable in which people keep the API key of this kind."""
+        written = [step.default for step in self.setup_steps if step.field == "apiKey"]
+        for reference in (*written, self.defaults.get("apiKey")):
+            if isinstance(reference, str) and reference.startswith(ENV_REFERENCE):
+                return reference.removeprefix(ENV_REFERENCE)
+        return None

@@ -10,10 +10,10 @@ import msgspec
 
 from robota.cli.command_parser import CommandParser, did_you_mean
 from robota.cli.output import print_columns, print_json
-from robota.config.errors import ConfigError, NoProviderError
-from robota.config.profiles.choice import select_profile
+from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.load import Settings, load_settings
+from robota.providers.environment_profile import current_profile, environment_profiles
 from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, price_of, ready
 from robota.text.visible import single_line
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
     """Run `robota models …`."""
     options = parser().parse_args(argv)
     settings = load_settings(None, os.environ)
-    known = settings.values.providers
+    known = _profiles(settings, os.environ)
     if options.provider is not None and options.provider not in known:
         told = did_you_mean(options.provider, known)
         print(f"robota: There is no provider profile {options.provider!r}.{told}", file=sys.stderr)
@@ -49,8 +49,8 @@ def main(argv: Sequence[str]) -> int:
     if not known:
         print("robota: No provider is configured. Set one up with: robota --configure", file=sys.stderr)
         return CONFIGURATION
-    current = _current(settings)
-    profiles = [_named(settings, name) for name in ([options.provider] if options.provider else known)]
+    current = _current(settings, os.environ)
+    profiles = [known[options.provider]] if options.provider else list(known.values())
     found, problems = asyncio.run(_all_models(profiles, current, os.environ))
     if options.words:
         found = [model for model in found if all(word.lower() in model.model.lower() for word in options.words)]
@@ -86,15 +86,17 @@ async def models_of(profile: Profile, env: Mapping[str, str], patience_s: float 
         raise ConfigError(f"There was no answer in {patience_s:g} seconds.") from error
 
 
-def _current(settings: Settings) -> Profile | None:
+def _profiles(settings: Settings, env: Mapping[str, str]) -> dict[str, Profile]:
+    configured = settings.values.providers
+    named = {name: msgspec.structs.replace(profile, name=name) for name, profile in configured.items()}
+    return named or environment_profiles(settings, env)
+
+
+def _current(settings: Settings, env: Mapping[str, str]) -> Profile | None:
     try:
-        return select_profile(settings)
-    except (ConfigError, NoProviderError):
+        return current_profile(settings, env)
+    except ConfigError:
         return None
-
-
-def _named(settings: Settings, name: str) -> Profile:
-    return msgspec.structs.replace(settings.values.providers[name], name=name)
 
 
 async def _all_models(

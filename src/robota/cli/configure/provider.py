@@ -11,7 +11,6 @@ from robota.config.errors import ConfigError
 from robota.config.paths import settings_path
 from robota.config.profiles.profile import PROFILE_NAME, Profile
 from robota.config.settings.writer import stored_profile, upsert_profile
-from robota.providers.definition import ProviderDefinition
 from robota.providers.registry import canonical, definition, definitions, missing_fields, with_defaults
 from robota.secrets.named_values import ENV_REFERENCE, VARIABLE_NAME
 
@@ -62,29 +61,18 @@ def ways_to_configure() -> str:
     """What a person without a terminal can type, made from the provider definitions."""
     kinds = definitions()
     width = max(len(kind.type) for kind in kinds)
-    lines = [
-        f"  {kind.type:<{width}}  {kind.display_name}" + (f"; key from {variable}" if variable else "")
-        for kind in kinds
-        for variable in [key_variable(kind)]
-    ]
+    keys = {kind.type: f"; key from {kind.key_variable}" if kind.key_variable else "" for kind in kinds}
+    lines = [f"  {kind.type:<{width}}  {kind.display_name}{keys[kind.type]}" for kind in kinds]
     flags = "[--base-url URL] [--model MODEL] [--api-key-env VARIABLE]"
     return "\n".join(
         [
             f"Without a terminal: robota --configure-provider NAME --type TYPE {flags} --set-current",
+            "Or set the variable of one provider's key: it is used while no profile is configured.",
             "Types:",
             *lines,
             "Only to see it at work, without a model: robota demo",
         ]
     )
-
-
-def key_variable(kind: ProviderDefinition) -> str | None:
-    """The environment variable in which people keep the key of this kind."""
-    written = [step.default for step in kind.setup_steps if step.field == "apiKey"]
-    for reference in (*written, kind.defaults.get("apiKey")):
-        if isinstance(reference, str) and reference.startswith(ENV_REFERENCE):
-            return reference.removeprefix(ENV_REFERENCE)
-    return None
 
 
 def refuse_usage(problem: str) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.cli.configure.models import models_of
-from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED, key_variable
+from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED
 from robota.cli.configure.trial import PROBE_SECONDS, probe
 from robota.cli.output import print_columns, print_prose
 from robota.cli.questions import Cancelled, ask, ask_secret, choose, confirm
@@ -108,7 +108,7 @@ def _running(kinds: Sequence[ProviderDefinition]) -> Iterator[Offer]:
 
 def _keyed(kinds: Sequence[ProviderDefinition], env: Mapping[str, str]) -> Iterator[Offer]:
     for kind in kinds:
-        variable = key_variable(kind)
+        variable = kind.key_variable
         if variable is not None and env.get(variable, "").strip():
             yield Offer(kind=kind, label=f"{kind.display_name}: {variable} is set")
 

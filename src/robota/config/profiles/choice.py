@@ -9,6 +9,7 @@ from robota.config.profiles.profile import Profile
 from robota.config.settings.key_path import join_key, split_key
 from robota.config.settings.layers import Layer
 from robota.config.settings.load import Settings
+from robota.config.settings.problems import SettingsProblem
 from robota.text.visible import single_line
 
 HOW_TO_ADD: Final = "robota --configure (or, without questions, robota --configure-provider NAME --type TYPE …)"
@@ -25,22 +26,29 @@ def select_profile(settings: Settings) -> Profile:
     profile = providers.get(wanted)
     if profile is None:
         raise _no_such_profile(settings, wanted)
-    model = _model(settings, profile)
-    return msgspec.structs.replace(profile, name=wanted, model=model)
+    return with_chosen_model(settings, msgspec.structs.replace(profile, name=wanted))
 
 
-def _model(settings: Settings, profile: Profile) -> str | None:
+def with_chosen_model(settings: Settings, profile: Profile) -> Profile:
+    """The profile with the model that the settings or the command line name, if they name one."""
     origin = settings.origin(("model",))
     if origin is None or (origin.layer is Layer.CLAUDE and profile.model):
         # That file speaks of another product's models; it must not rename those of a profile.
-        return profile.model
-    return settings.values.model
+        return profile
+    return msgspec.structs.replace(profile, model=settings.values.model)
+
+
+def profile_problem(settings: Settings) -> SettingsProblem | None:
+    """What is wrong in the settings with the profiles or with the choice between them."""
+    for problem in settings.problems:
+        if problem.key and split_key(problem.key.partition("[")[0])[0] in ("currentProvider", "providers"):
+            return problem
+    return None
 
 
 def _nothing_chosen(settings: Settings) -> ConfigError:
-    for problem in settings.problems:
-        if problem.key and split_key(problem.key.partition("[")[0])[0] in ("currentProvider", "providers"):
-            return ConfigError(f"No provider can be chosen. {problem.message} The file was left as it is.")
+    if (problem := profile_problem(settings)) is not None:
+        return ConfigError(f"No provider can be chosen. {problem.message} The file was left as it is.")
     known = ", ".join(sorted(settings.values.providers))
     if known:
         return ConfigError(f"No provider is chosen. Choose one with --provider: {known}. Add one with: {HOW_TO_ADD}")

@@ -18,11 +18,11 @@ from robota.app.knowledge.skills import skill_finder
 from robota.cli.configure.trial import probe
 from robota.config.errors import ConfigError, NoProviderError
 from robota.config.paths import home_directory, known_home, user_directory
-from robota.config.profiles.choice import select_profile
 from robota.config.settings.load import Settings, load_settings
 from robota.config.settings.problems import Severity
 from robota.config.trust.decision import TrustState
 from robota.config.trust.own_files import own_changes, own_parts
+from robota.providers.environment_profile import current_profile
 from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, with_defaults
 from robota.text.visible import single_line
@@ -252,7 +252,7 @@ def _trust(settings: Settings) -> Check:
 async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
     name = "provider"
     try:
-        chosen = select_profile(settings)
+        chosen = current_profile(settings, env)
         profile = with_defaults(chosen, definition(chosen.type))
         probed = await probe(profile, env, PROBE_SECONDS)
     except NoProviderError:
