@@ -142,6 +142,10 @@ class TestRestore:
             carry_out(store, plan)
         assert (workspace / "a").read_text() == "newer\n"
         (workspace / "a").write_text("new\n")
+        (workspace / "a").chmod(0o600)
+        with pytest.raises(CheckpointError, match="Nothing was restored"):
+            carry_out(store, plan)
+        (workspace / "a").chmod(0o644)
         (workspace / "of_others").write_text("is no matter")
         carry_out(store, plan)
         assert (workspace / "a").read_text() == "old\n" and (workspace / "of_others").exists()
@@ -189,6 +193,27 @@ class TestAllOrNothing:
         with pytest.raises(CheckpointError):
             restore(store, first)
         assert tree_of(workspace) == before
+
+    def test_a_store_that_cannot_note_the_result_any_more(
+        self, store: CheckpointStore, workspace: Path, tmp_path: Path
+    ) -> None:
+        """The files are restored by then: that is no failure, and it can be undone."""
+        first = self.changed(store, workspace)
+        before = tree_of(workspace)
+        plan = plan_restore(store, first)
+        obstacle = tmp_path / "store/git/newest.json.new"
+        obstacle.mkdir()
+        carry_out(store, plan)
+        assert tree_of(workspace) == {**before, **_old()}
+        obstacle.rmdir()
+        take_back(store, plan)
+        assert tree_of(workspace) == before
+
+    def test_a_restored_workspace_has_no_new_work(self, store: CheckpointStore, workspace: Path) -> None:
+        first = self.changed(store, workspace)
+        restore(store, first)
+        assert not store.capture().is_new
+        assert not plan_restore(store, first).saved_new_work
 
     @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
     def test_a_directory_that_cannot_be_written(self, store: CheckpointStore, workspace: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 
@@ -102,11 +102,11 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
             raise CheckpointError(words or f"git {arguments[0]} ended with code {ended.returncode}")
         return ended.stdout
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """A git that is talked to over pipes; the caller ends it."""
+    def start(self, *arguments: str, stdin: IO[bytes]) -> subprocess.Popen[bytes]:
+        """A git that reads a file and is listened to over a pipe; the caller ends it."""
         return subprocess.Popen(
             self.command(arguments),
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=self.workspace,

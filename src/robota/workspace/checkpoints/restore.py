@@ -7,9 +7,9 @@ until all are in place. A journal in the store says what is under way; whoever o
 import errno
 import os
 import stat
-import subprocess
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import IO, Final, Literal
@@ -66,8 +66,9 @@ def apply_changes(
     try:
         staging.mkdir(mode=0o700)
         _write_drafts(git, ordered, staging, details)
-        for number, step in enumerate(steps):
-            _do(git.workspace, staging, number, step)
+        with _places(git.workspace, staging) as places:
+            for number, step in enumerate(steps):
+                _do(places, number, step)
         _check_replaced(ordered, staging)
     except BaseException as error:
         recover(store, git.workspace)
@@ -79,6 +80,29 @@ def apply_changes(
     _write_journal(store, msgspec.structs.replace(journal, state="done"))
     _remove_empty_directories(git.workspace, [step for step in steps if step.new is None])
     recover(store, git.workspace)
+
+
+def are_as_before(workspace: Path, changes: Sequence[CheckpointChange], details: CheckpointDetails) -> bool:
+    """Whether every path is as `before` says. `details` are those of the checkpoint that has it so."""
+    with _places(workspace, workspace) as places:
+        return all(_is_as_before(places, change, details) for change in changes)
+
+
+def _is_as_before(places: "_Places", change: CheckpointChange, details: CheckpointDetails) -> bool:
+    directory, name = os.path.split(change.path)
+    try:
+        parent = places.directory(directory)
+        content, status = _content_name(name, parent), os.lstat(name, dir_fd=parent)
+    except OSError:  # nothing there, or a file or a link in place of its directory
+        return change.before is None
+    if change.before is None:
+        return content is None
+    if content != change.before.content:
+        return False
+    if change.before.is_link:
+        return stat.S_ISLNK(status.st_mode)
+    mode = details.mode_of(change.path, is_executable=change.before.is_executable)
+    return stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == mode
 
 
 def recover(store: Path, workspace: Path) -> None:
@@ -93,8 +117,9 @@ def recover(store: Path, workspace: Path) -> None:
     staging = workspace / journal.staging
     if staging.is_dir() and not staging.is_symlink():
         if journal.state == "under way":
-            for number, step in reversed(list(enumerate(journal.steps))):
-                _undo(workspace, staging, number, step)
+            with _places(workspace, staging) as places:
+                for number, step in reversed(list(enumerate(journal.steps))):
+                    _undo(places, number, step)
             stay = frozenset(map(os.fsdecode, journal.directories))
             _remove_empty_directories(workspace, [step for step in journal.steps if not step.old], stay)
         _remove_flat(staging)
@@ -113,28 +138,27 @@ def _write_journal(store: Path, journal: _Journal) -> None:
 def _write_drafts(
     git: PrivateGit, changes: Sequence[CheckpointChange], staging: Path, details: CheckpointDetails
 ) -> None:
-    process = git.start("cat-file", "--batch")
+    wanted = [(number, change.path, change.after) for number, change in enumerate(changes) if change.after is not None]
+    with tempfile.TemporaryFile() as names:
+        names.writelines(file.content.encode() + b"\n" for _, _, file in wanted)
+        names.seek(0)
+        process = git.start("cat-file", "--batch", "--buffer", stdin=names)
+    assert process.stdout is not None
     try:
-        for number, change in enumerate(changes):
-            if change.after is None:
-                continue
-            data = _content(process, change.after.content)
-            place = staging / f"{number}.new"
-            if change.after.is_link:
-                place.symlink_to(os.fsdecode(data))
+        for number, path, file in wanted:
+            data = _next_content(process.stdout, file.content)
+            place = f"{staging}/{number}.new"
+            if file.is_link:
+                os.symlink(data, os.fsencode(place))
             else:
-                _write_draft(place, data, details.mode_of(change.path, is_executable=change.after.is_executable))
+                _write_draft(place, data, details.mode_of(path, is_executable=file.is_executable))
     finally:
         process.kill()
         process.communicate()
 
 
-def _content(process: subprocess.Popen[bytes], name: str) -> bytes:
-    """The content of that name, from a `git cat-file --batch`."""
-    ask, answer = process.stdin, process.stdout
-    assert ask is not None and answer is not None
-    ask.write(name.encode() + b"\n")
-    ask.flush()
+def _next_content(answer: IO[bytes], name: str) -> bytes:
+    """The next content that a `git cat-file --batch` tells, which must be the one of that name."""
     told = answer.readline().split()
     if len(told) != 3 or told[1] != b"blob":
         raise CheckpointError(f"The content {name[:12]} is not in the store any more. Nothing was changed")
@@ -150,7 +174,7 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
     return data
 
 
-def _write_draft(place: Path, data: bytes, mode: int) -> None:
+def _write_draft(place: str, data: bytes, mode: int) -> None:
     with os.fdopen(os.open(place, CREATE, 0o600), "wb") as file:
         file.write(data)
         file.flush()
@@ -162,19 +186,20 @@ def _step(change: CheckpointChange) -> _Step:
     return _Step(path=os.fsencode(change.path), new=new, old=change.before is not None)
 
 
-def _do(workspace: Path, staging: Path, number: int, step: _Step) -> None:
+def _do(places: "_Places", number: int, step: _Step) -> None:
     """Keep what is there, then put the draft in its place, in one step where the system can."""
-    with _places(workspace, staging, step, create=step.new is not None) as (parent, name, staged):
-        draft, kept = f"{number}.new", f"{number}.old"
-        if step.old and (step.new is None or not _hard_link(name, parent, kept, staged)):
-            os.rename(name, kept, src_dir_fd=parent, dst_dir_fd=staged)
-        if step.new is None:
-            return
-        if step.old:
-            _replace(draft, kept, staged, name, parent)
-        else:
-            _remove_empty_tree(parent, name)
-            _put(draft, staged, name, parent)
+    directory, name = os.path.split(os.fsdecode(step.path))
+    parent, staged = places.directory(directory, create=step.new is not None), places.staged
+    draft, kept = f"{number}.new", f"{number}.old"
+    if step.old and (step.new is None or not _hard_link(name, parent, kept, staged)):
+        os.rename(name, kept, src_dir_fd=parent, dst_dir_fd=staged)
+    if step.new is None:
+        return
+    if step.old:
+        _replace(draft, kept, staged, name, parent)
+    else:
+        _remove_empty_tree(parent, name)
+        _put(draft, staged, name, parent)
 
 
 def _replace(draft: str, kept: str, staged: int, name: str, parent: int) -> None:
@@ -185,9 +210,11 @@ def _replace(draft: str, kept: str, staged: int, name: str, parent: int) -> None
         os.rename(draft, kept, src_dir_fd=staged, dst_dir_fd=staged)
 
 
-def _undo(workspace: Path, staging: Path, number: int, step: _Step) -> None:
+def _undo(places: "_Places", number: int, step: _Step) -> None:
     """Put back what was there. What somebody has written in its place since then is left, it is newer."""
-    with suppress(OSError), _places(workspace, staging, step, create=step.old) as (parent, name, staged):
+    directory, name = os.path.split(os.fsdecode(step.path))
+    with suppress(OSError):
+        parent, staged = places.directory(directory, create=step.old), places.staged
         draft, kept = f"{number}.new", f"{number}.old"
         now, is_kept = _content_name(name, parent), _exists(kept, staged)
         # A step that only changes a mode has the same content on both sides: without what was kept it was never done.
@@ -200,15 +227,38 @@ def _undo(workspace: Path, staging: Path, number: int, step: _Step) -> None:
             _put(kept, staged, name, parent)
 
 
+class _Places:
+    """Directories of a workspace, opened without following links: the staging directory, and one other at a time."""
+
+    def __init__(self, workspace: Path, staged: int) -> None:
+        self.staged = staged
+        self._workspace = workspace
+        self._name: str | None = None
+        self._opened = ExitStack()
+
+    def directory(self, name: str, *, create: bool = False) -> int:
+        """A descriptor of that directory, until the next one is asked for: changes come directory by directory."""
+        if name != self._name:
+            self.close()
+            beneath = directory_beneath(self._workspace, self._workspace / name, best_opener(), create=create)
+            self._descriptor = self._opened.enter_context(beneath)
+            self._name = name
+        return self._descriptor
+
+    def close(self) -> None:
+        """Close what is open, but not the staging directory."""
+        self._name = None
+        self._opened.close()
+
+
 @contextmanager
-def _places(workspace: Path, staging: Path, step: _Step, *, create: bool) -> Iterator[tuple[int, str, int]]:
-    """The directory of a path and the staging directory, opened without following links, and the path's name."""
-    directory, name = os.path.split(os.fsdecode(step.path))
-    with (
-        directory_beneath(workspace, workspace / directory, best_opener(), create=create) as parent,
-        directory_beneath(workspace, staging, best_opener()) as staged,
-    ):
-        yield parent, name, staged
+def _places(workspace: Path, staging: Path) -> Iterator[_Places]:
+    with directory_beneath(workspace, staging, best_opener()) as staged:
+        places = _Places(workspace, staged)
+        try:
+            yield places
+        finally:
+            places.close()
 
 
 def _hard_link(name: str, parent: int, kept: str, staged: int) -> bool:
@@ -332,6 +382,6 @@ def _remove_empty_directories(workspace: Path, steps: Sequence[_Step], stay: Col
 
 
 def _remove_flat(directory: Path) -> None:
-    for entry in list(os.scandir(directory)):
-        Path(entry.path).unlink()
+    for path in [entry.path for entry in os.scandir(directory)]:
+        os.unlink(path)  # noqa: PTH108 - a path for each of many files costs more than this
     directory.rmdir()

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ import msgspec
 from robota.workspace.checkpoints.at_work import nobody_at_work
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
 from robota.workspace.checkpoints.private_git import CheckpointError
-from robota.workspace.checkpoints.restore import apply_changes
+from robota.workspace.checkpoints.restore import apply_changes, are_as_before
 from robota.workspace.checkpoints.scan import NotCaptured
 from robota.workspace.checkpoints.store import Captured, CheckpointStore, OpenStore
 
@@ -72,13 +73,16 @@ def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
     Raises `CheckpointError`, also if the workspace is no longer as planned for, or somebody is at work in it.
     """
     with store.opened() as opened, nobody_at_work(opened.directory):
-        paths = {change.path for change in plan.changes}
-        now = opened.capture(paths).id
-        if now != plan.saved and any(change.path in paths for change in opened.changes(plan.saved, now)):
-            raise CheckpointError("A file of these has changed meanwhile. Nothing was restored; look at it again")
+        paths = [change.path for change in plan.changes]
+        if not are_as_before(opened.workspace, plan.changes, opened.details(plan.saved)):
+            now = opened.capture(paths).id
+            if any(change.path in paths for change in opened.changes(plan.saved, now)):
+                raise CheckpointError("A file of these has changed meanwhile. Nothing was restored; look at it again")
         if plan.changes:
             apply_changes(opened.directory, opened.git, plan.changes, opened.details(plan.target))
-            opened.capture(paths)
+            # `after` is the checkpoint of what is there now. This only spares the next one to find that out.
+            with suppress(CheckpointError, OSError):
+                opened.capture_only(paths)
 
 
 def _plan(opened: OpenStore, target: str, is_chosen: Chosen) -> RestorePlan:

@@ -38,10 +38,10 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     changed: tuple[bytes, ...]
-    named: tuple[bytes, ...]
-    first_named: tuple[bytes, ...]
-    forgotten: tuple[bytes, ...]
-    not_captured: tuple[NotCaptured, ...]
+    named: tuple[bytes, ...] = ()
+    first_named: tuple[bytes, ...] = ()
+    forgotten: tuple[bytes, ...] = ()
+    not_captured: tuple[NotCaptured, ...] = ()
 
 
 class _GivenPaths(msgspec.Struct, frozen=True, kw_only=True):

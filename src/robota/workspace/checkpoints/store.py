@@ -155,6 +155,17 @@ class OpenStore:
             return msgspec.structs.replace(newest, is_new=False)
         if len(scan.changed) > MOST_FILES:
             raise CheckpointError(f"There are more than {MOST_FILES:,} files to save in {self.workspace}")
+        return self._save(scan, details)
+
+    def capture_only(self, paths: Sequence[str]) -> None:
+        """Save these paths, of which each can be captured, without a look at the others."""
+        newest = self._newest()
+        if newest is not None:
+            changed = tuple(map(os.fsencode, paths))
+            scan = Scan(changed=changed, not_captured=newest.details.not_captured)
+            self._save(scan, details_now(self.workspace, newest.details, scan.not_captured, changed))
+
+    def _save(self, scan: Scan, details: CheckpointDetails) -> Captured:
         (self.git.directory / UNSAVED_NAME).touch()
         self._update_index(scan)
         captured = Captured(id=self._commit(details), details=details)
@@ -364,10 +375,15 @@ class OpenStore:
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
         """See `CheckpointStore.diff`."""
         for each in (before, after):
-            self._object("tree", each)
+            self._require(each)
         only = [f":(top,literal){path}" for path in paths]
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-        return self.git.run("diff-tree", "-r", "-p", *plain, before, after, "--", *only)
+        try:
+            return self.git.run("diff-tree", "-r", "-p", *plain, before, after, "--", *only)
+        except CheckpointError:
+            for each in (before, after):
+                self._object("tree", each)  # says which of them is gone
+            raise
 
     def check_out(self, checkpoint: str, directory: Path) -> None:
         """Write the files of a checkpoint into an empty directory elsewhere."""
