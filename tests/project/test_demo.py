@@ -31,3 +31,16 @@ def test_at_a_terminal_a_person_sits_in_front_of_it(robota: Robota) -> None:
         terminal.press("\x04")
         assert terminal.end() == 0
     assert "--configure-provider" in terminal.screen and "--resume" not in terminal.screen
+
+
+def test_a_person_may_say_no_and_type_anything(robota: Robota) -> None:
+    with ScreenTerminal(robota, "demo", columns=100, rows=30) as terminal:
+        terminal.sees("y yes")
+        terminal.press("n")
+        terminal.sees("I am a script, not a model")
+        terminal.press("what now?\r")
+        terminal.sees("> what now?")
+        terminal.sees("I am a script, not a model")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+    assert "expects" not in terminal.screen

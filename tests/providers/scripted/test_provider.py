@@ -199,3 +199,11 @@ def test_the_model_can_be_given_other_abilities() -> None:
     profile = Profile(type="scripted", options={"modelInfo": {"nativeTools": False, "contextWindow": 1000}})
     info = definition("scripted").model_info(profile)
     assert (info.native_tools, info.context_window) == (False, 1000)
+
+
+def test_otherwise_answers_what_the_script_does_not_expect_and_the_script_waits() -> None:
+    turns = [{"expect": {"user": "start"}, "text": "one"}, {"text": "two"}]
+    options = {"turns": turns, "otherwise": {"text": "not in the script"}}
+    model = create(Profile(type="scripted", options=options), {})
+    asked = [text_of(play(model, user(words))) for words in ("hello", "start", "on", "more", "and more")]
+    assert asked == ["not in the script", "one", "two", "not in the script", "not in the script"]

@@ -35,6 +35,11 @@ MAKE_REPOSITORY: Final = (
     "git init -q && git add -A && git -c user.name=demo -c user.email=demo@localhost -c commit.gpgsign=false "
     "commit -qm 'A small shop'"
 )
+BEYOND_THE_SCRIPT: Final = (
+    "I am a script, not a model: I know this one task only, and only if you say yes to its steps. Everything else "
+    "here is real: `/rewind` takes the fix back, `/diff` shows it, `/context` shows what a model would be sent, `?` "
+    "shows the keys. To work with a model, leave with Ctrl+D and type `robota --configure`."
+)
 
 NEXT: Final = """\
 How to use it with a model of your own:
@@ -99,7 +104,8 @@ async def _attended_demo(project: Path) -> int:
     await _make_project(project)
     print("A small project with a failing test, and Robota on its built-in scripted model.")
     print("Answer with y. Then: Ctrl+O shows everything, Esc Esc goes back, Ctrl+D leaves.\n")
-    launch = msgspec.structs.replace(_launch_options(project), permission_mode=PermissionMode.DEFAULT, attended=True)
+    launch = _launch_options(project, otherwise={"text": BEYOND_THE_SCRIPT, "chunkDelayMs": 20})
+    launch = msgspec.structs.replace(launch, permission_mode=PermissionMode.DEFAULT, attended=True)
     opened = open_session(launch, os.environ)
     try:
         ended = await converse_here(opened, TASK, plain=False, can_be_resumed=False)
@@ -131,11 +137,12 @@ async def _demo(project: Path) -> int:
     return code
 
 
-def _launch_options(project: Path) -> LaunchOptions:
+def _launch_options(project: Path, **options: object) -> LaunchOptions:
+    """How the demo is started; `options` are more options of the scripted model."""
     script = (MATERIAL / "script.json").read_text(encoding="utf-8")
     if shutil.which("python3") is None:
         script = script.replace("python3", shlex.quote(sys.executable))
-    profile = Profile(type="scripted", name="demo", model="scripted", options=json.loads(script))
+    profile = Profile(type="scripted", name="demo", model="scripted", options={**json.loads(script), **options})
     return LaunchOptions(
         cwd=project, profile=profile, permission_mode=PermissionMode.BYPASS, attended=False, name="demo"
     )

@@ -39,19 +39,22 @@ SHOWN: Final = 300
 
 
 class ScriptedModel:
-    """Plays one turn of its script for each request, in order. A turn that fails is used up too."""
+    """Plays one turn of its script for each request, in order. A turn that fails is used up too.
+
+    A request that does not fit the script fails, or gets the turn `otherwise` if there is one; the script waits then.
+    """
 
     def __init__(self, profile: Profile) -> None:
         self._options = profile.options
         self._turns: Sequence[ScriptedTurn] | None = None
         self._played = 0
+        self._requests = 0
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
-        number, turn = self._next()
-        if turn.expect is not None:
-            _check(turn.expect, request, number)
+        self._requests += 1
+        turn = self._turn_for(request)
         await asyncio.sleep(turn.delay_ms / 1000)
-        chunks = list(_chunks(turn, number))
+        chunks = list(_chunks(turn, self._requests))
         fault = turn.fault
         if fault is not None and fault.kind == EMPTY:
             chunks, fault = [FinishChunk("end_turn")], None
@@ -67,7 +70,20 @@ class ScriptedModel:
     async def close(self) -> None:
         """Nothing is open."""
 
-    def _next(self) -> tuple[int, ScriptedTurn]:
+    def _turn_for(self, request: ModelRequest) -> ScriptedTurn:
+        before = self._played
+        try:
+            turn = self._next()
+            if turn.expect is not None:
+                _check(turn.expect, request, self._played)
+        except ProviderFault:
+            if "otherwise" not in self._options:
+                raise
+            self._played = before
+            return script_of([self._options["otherwise"]], "options.otherwise")[0]
+        return turn
+
+    def _next(self) -> ScriptedTurn:
         if self._turns is None:
             self._turns = _load(self._options.get("script"), self._options.get("turns"))
         if self._played >= len(self._turns):
@@ -76,7 +92,7 @@ class ScriptedModel:
                 "Add a turn to the script, or make the task end earlier."
             )
         self._played += 1
-        return self._played, self._turns[self._played - 1]
+        return self._turns[self._played - 1]
 
 
 def _load(script: object, turns: object) -> Sequence[ScriptedTurn]:
