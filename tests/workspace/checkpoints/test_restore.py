@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from robota.workspace.checkpoints.store import CheckpointStore
 from tests.workspace.checkpoints.dying import run_until
 from tests.workspace.checkpoints.restoring import restore, take_back
 from tests.workspace.checkpoints.trees import Tree, tree_of
-from tests.workspace.interleaving import acting
+from tests.workspace.interleaving import EXCHANGE, acting
 
 NAMES = ("a", "b", "d/x", "d/y", "d/e/z", "\udcff", "-f")
 RESTORE_STEPS = frozenset({"link", "rename"})
@@ -248,13 +249,14 @@ class TestAllOrNothing:
             (tmp_path / "theirs").write_text("theirs\n")
             (tmp_path / "theirs").rename(file)
 
-        with acting({}, RESTORE_STEPS) as steps:
-            carry_out(store, plan)
-        for moment in range(len(steps)):
+        for moment in count():
             file.write_text("new\n")
-            with suppress(CheckpointError), acting({moment: rename_over}, RESTORE_STEPS):
+            with suppress(CheckpointError), acting({moment: rename_over}, RESTORE_STEPS) as steps:
                 carry_out(store, plan)
+            if len(steps) <= moment:  # how many there are depends on whether the store has the result already
+                break
             assert file.read_text() == "theirs\n", steps[moment]
+        assert {"link", EXCHANGE, "rename"} <= set(steps)
         file.write_text("new\n")
         with file.open("a") as program:
             with pytest.raises(CheckpointError, match="just now"):

@@ -147,9 +147,9 @@ def _write_drafts(
     try:
         for number, path, file in wanted:
             data = _next_content(process.stdout, file.content)
-            place = f"{staging}/{number}.new"
+            place = staging / f"{number}.new"
             if file.is_link:
-                os.symlink(data, os.fsencode(place))
+                place.symlink_to(os.fsdecode(data))
             else:
                 _write_draft(place, data, details.mode_of(path, is_executable=file.is_executable))
     finally:
@@ -174,7 +174,7 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
     return data
 
 
-def _write_draft(place: str, data: bytes, mode: int) -> None:
+def _write_draft(place: Path, data: bytes, mode: int) -> None:
     with os.fdopen(os.open(place, CREATE, 0o600), "wb") as file:
         file.write(data)
         file.flush()
